@@ -1,0 +1,1 @@
+"""How anything is fitted: the climb, its monitor, its acceleration, restarts, threads, progress."""

@@ -1,0 +1,84 @@
+"""Climbing an objective by a monotone map (an EM or variational step), accelerated without ever falling.
+
+A learner is two pure functions over a named state. A step's objective belongs to the state that went *in*,
+because that is what a pass over the data evaluates.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from latentbits.fitting.monitor import Monitor
+
+__all__ = ["Climbed", "Learner", "climb"]
+
+State = TypeVar("State", bound=tuple[np.ndarray, ...])
+
+
+class Learner(Protocol[State]):
+    """What can be fitted."""
+
+    def initialise(self, rng: np.random.Generator) -> State:
+        """A random start."""
+
+    def step(self, state: State) -> tuple[State, float]:
+        """The updated state, and the objective of the state given."""
+
+    def project(self, state: State) -> State:
+        """The nearest allowed state, for one that an extrapolation has carried out of bounds."""
+
+    def scales(self) -> tuple[np.ndarray | float, ...]:
+        """A weight for each array of the state, by which its squares count in the length of a move."""
+
+
+class Climbed(NamedTuple, Generic[State]):
+    """Where a climb has come to."""
+
+    state: State
+    objective: float
+
+
+def climb(learner: Learner[State], state: State, monitor: Monitor, *, accelerate: bool = True) -> Climbed[State]:
+    """Step until the monitor says stop; the monitor holds history and verdict afterwards.
+
+    With `accelerate`, SQUAREM (Varadhan and Roland 2008, scheme S3): two steps, then one from a point
+    extrapolated through them. That point counts only if its objective is no lower than the one before it, so the
+    recorded objective never falls; otherwise the climb goes on from the second plain step.
+    """
+    best = Climbed(state, -np.inf)
+    while not monitor.finished:
+        points = [state]
+        for _ in range(2 if accelerate else 1):
+            new, objective = learner.step(points[-1])
+            monitor.record(objective)
+            best = Climbed(points[-1], objective)
+            points.append(new)
+        state = points[-1]
+        if accelerate:
+            trial = learner.project(_extrapolate(points, learner.scales()))
+            after, objective = learner.step(trial)
+            if objective >= best.objective:
+                best, state = Climbed(trial, objective), after
+            monitor.record(best.objective)
+        monitor.check()
+    if best.objective == -np.inf:  # stopped before the first pass
+        best = Climbed(state, learner.step(state)[1])
+        monitor.record(best.objective)
+    return best
+
+
+def _extrapolate(points: list[State], scales: tuple[np.ndarray | float, ...]) -> State:
+    """The state at SQUAREM's step length beyond three successive ones."""
+    first = [b - a for a, b in zip(points[0], points[1], strict=True)]
+    second = [c - b - r for b, c, r in zip(points[1], points[2], first, strict=True)]
+    length = _squares(first, scales)
+    curvature = _squares(second, scales)
+    step = max(1.0, float(np.sqrt(length / curvature))) if curvature > 0 else 1.0
+    moved = [a + 2 * step * r + step**2 * v for a, r, v in zip(points[0], first, second, strict=True)]
+    return type(points[0])(*moved)
+
+
+def _squares(arrays: list[np.ndarray], scales: tuple[np.ndarray | float, ...]) -> float:
+    return sum(float(np.sum(s * a * a)) for a, s in zip(arrays, scales, strict=True))

@@ -1,0 +1,68 @@
+"""When to stop: one object that keeps the history of an objective and judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+__all__ = ["Monitor"]
+
+
+@dataclass
+class Monitor:
+    """Watches an objective that should rise.
+
+    Parameters
+    ----------
+    tol : float
+        Converged when a check finds that the objective rose by less than `tol` per observed cell.
+    max_iter : int
+        Passes over the data after which to give up; having run out is not the same as having converged.
+    n_cells : float
+        What "per cell" means; the weighted number of observed cells.
+    on_record : callable, optional
+        Called with the number of passes and the objective after every pass (progress).
+    cancelled : callable, optional
+        Asked before every pass; True ends the climb with what there is.
+
+    Examples
+    --------
+    >>> monitor = Monitor(tol=0.01, max_iter=10, n_cells=100)
+    >>> for objective in [-70.0, -60.0, -59.5]:
+    ...     monitor.record(objective)
+    ...     monitor.check()
+    >>> monitor.converged, monitor.finished, monitor.n_iter
+    (True, True, 3)
+    """
+
+    tol: float
+    max_iter: int
+    n_cells: float = 1.0
+    on_record: Callable[[int, float], None] | None = None
+    cancelled: Callable[[], bool] | None = None
+    history: list[float] = field(default_factory=list)
+    converged: bool = False
+    _last_checked: float = -float("inf")
+
+    def record(self, objective: float) -> None:
+        """One more pass, with the objective reached."""
+        self.history.append(objective)
+        if self.on_record is not None:
+            self.on_record(self.n_iter, objective)
+
+    def check(self) -> None:
+        """Compare the objective with the last check's."""
+        rise = (self.history[-1] - self._last_checked) / max(self.n_cells, 1.0)
+        self.converged = rise < self.tol
+        self._last_checked = self.history[-1]
+
+    @property
+    def n_iter(self) -> int:
+        """Passes so far."""
+        return len(self.history)
+
+    @property
+    def finished(self) -> bool:
+        """Whether to stop now."""
+        stopped = self.cancelled is not None and self.cancelled()
+        return self.converged or stopped or self.n_iter >= self.max_iter

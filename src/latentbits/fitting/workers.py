@@ -1,0 +1,50 @@
+"""Threads for compiled kernels, which release Python's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import TypeVar
+
+import joblib
+
+__all__ = ["Workers", "n_workers"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """The number of threads that `n_jobs` means: None is 1 (or joblib's context), -1 is all cores."""
+    return int(joblib.effective_n_jobs(n_jobs))
+
+
+class Workers:
+    """Maps a function over items on `n` threads, results in the order of the items.
+
+    Examples
+    --------
+    >>> with Workers(2) as workers:
+    ...     workers.map(lambda x: x * x, [1, 2, 3])
+    [1, 4, 9]
+    """
+
+    def __init__(self, n: int = 1) -> None:
+        self.n = n
+        self._pool = ThreadPoolExecutor(n, thread_name_prefix="latentbits") if n > 1 else None
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """[function(item) for item in items]"""
+        if self._pool is None:
+            return [function(item) for item in items]
+        return list(self._pool.map(function, items))
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()

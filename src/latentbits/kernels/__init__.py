@@ -1,0 +1,1 @@
+"""Compiled loops as free functions on arrays. Each docstring states the NumPy equivalent."""

@@ -1,0 +1,1 @@
+"""One folder a family: the mathematics as pure functions over a named state, and estimators on top."""

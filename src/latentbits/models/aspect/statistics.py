@@ -1,0 +1,105 @@
+"""The one pass that all learners of the family share: expectations in, sufficient statistics out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.workers import Workers
+from latentbits.kernels.aspect_pass import aspect_pass
+from latentbits.kernels.fold_in import fold_in
+
+__all__ = ["Statistics", "collect", "solve_weights"]
+
+CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
+MAX_CHUNKS = 64  # each chunk has its own K x D sums
+
+_NO_CELLS = np.zeros((0, 0), np.int8)
+_NO_POINTERS = np.zeros(1, np.int64)
+_NO_INDICES = np.zeros(0, np.int32)
+_NO_VALUES = np.zeros(0, np.int8)
+
+
+class Statistics(NamedTuple):
+    """What a pass leaves, with q_ijk the probability that component k caused cell ij.
+
+    M : (N, K)  sum_j q_ijk, how much of row i each component caused
+    N1 : (K, D)  sum_i q_ijk over the ones (rows weighted)
+    N0 : (K, D)  sum_i q_ijk over the zeros (rows weighted)
+    row_log : (N,)  sum_j log d_ij
+    """
+
+    M: np.ndarray
+    N1: np.ndarray
+    N0: np.ndarray
+    row_log: np.ndarray
+
+
+def collect(
+    data: BinaryData,
+    W: np.ndarray,
+    H1: np.ndarray,
+    H0: np.ndarray,
+    row_weight: np.ndarray,
+    workers: Workers,
+) -> Statistics:
+    """One pass over the data. W, H1, H0 are W~, H1~, H0~: expectations, not necessarily normalised.
+
+    The rows are cut into chunks by the shape of the problem alone and the chunks' sums are added in order, so the
+    answer doesn't depend on the number of threads.
+    """
+    N, K = W.shape
+    D = H1.shape[1]
+    M = np.zeros((N, K))
+    row_log = np.zeros(N)
+    W4, H14, H04, weight4 = (np.ascontiguousarray(a, np.float32) for a in (W, H1, H0, row_weight))
+
+    def one(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        A1, A0 = np.zeros((K, D)), np.zeros((K, D))
+        aspect_pass(*_row_arrays(data, rows), W4[rows], H14, H04, weight4[rows], M[rows], A1, A0, row_log[rows])
+        return A1, A0
+
+    parts = workers.map(one, _chunks(N, D, K))
+    N1 = H1 * np.sum([A1 for A1, _ in parts], axis=0)
+    N0 = H0 * np.sum([A0 for _, A0 in parts], axis=0)
+    return Statistics(M, N1, N0, row_log)
+
+
+def solve_weights(
+    data: BinaryData,
+    H1: np.ndarray,
+    H0: np.ndarray,
+    start: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    workers: Workers,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each row's maximum likelihood weights, the components fixed, and a bound on what is left to gain per cell."""
+    N, D = data.shape
+    K = len(H1)
+    W = np.empty((N, K))
+    gap = np.empty(N)
+    H1, H0 = np.ascontiguousarray(H1), np.ascontiguousarray(H0)
+
+    def one(rows: slice) -> None:
+        fold_in(*_row_arrays(data, rows), H1, H0, start, tol, max_iter, W[rows], gap[rows])
+
+    workers.map(one, _chunks(N, D, 50 * K))
+    return W, gap
+
+
+def _chunks(N: int, D: int, K: int) -> list[slice]:
+    n = int(np.clip(N * D * K // CHUNK_WORK, 1, min(MAX_CHUNKS, N)))
+    edges = [N * c // n for c in range(n + 1)]
+    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def _row_arrays(data: BinaryData, rows: slice) -> tuple[Any, ...]:
+    """The first arguments of a kernel: cells, indptr, indices, values, sparse, for these rows."""
+    if data.sparse is None:
+        return data.dense()[rows], _NO_POINTERS, _NO_INDICES, _NO_VALUES, False
+    csr = data.sparse
+    return _NO_CELLS, csr.indptr[rows.start : rows.stop + 1], csr.indices, csr.data, True

@@ -1,0 +1,184 @@
+"""Small numerical tools shared by every layer: seeds, 0-1 cells, matching of components.
+
+What SciPy has (``logsumexp``, ``xlogy``, the Hungarian method) is used where it is needed and
+isn't wrapped here.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+__all__ = ["Matching", "RandomSource", "Similarity", "as_cells", "as_generator", "match_components"]
+
+RandomSource = None | int | np.random.Generator | np.random.RandomState
+Similarity = Literal["l1", "correlation", "cosine"]
+
+# A row whose centred length is this small a part of its own length varies by rounding alone.
+_ROUNDING = 1e-12
+
+
+def as_generator(random_state: RandomSource = None) -> np.random.Generator:
+    """Return a NumPy generator, whatever the caller uses as a source of randomness.
+
+    Parameters
+    ----------
+    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+        ``None`` takes fresh entropy, an integer is a seed. A ``Generator`` is returned as it is, so
+        that successive calls go on with its stream; a ``RandomState`` seeds a new generator and is
+        advanced by that.
+
+    Returns
+    -------
+    numpy.random.Generator
+
+    Examples
+    --------
+    >>> bool(as_generator(3).random() == as_generator(3).random())
+    True
+    >>> generator = as_generator(3)
+    >>> as_generator(generator) is generator
+    True
+    """
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    if isinstance(random_state, Integral) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
+    raise ValueError(
+        f"random_state is {random_state!r}; give None, an integer >= 0, a NumPy Generator or a RandomState."
+    )
+
+
+def as_cells(values: ArrayLike, name: str) -> NDArray[np.generic]:
+    """Return `values` as an array of cells that are 0, 1 or NaN (missing), or say which one isn't.
+
+    Parameters
+    ----------
+    values : array-like of bool or numbers, any shape
+    name : str
+        What the error calls the array.
+
+    Returns
+    -------
+    ndarray
+        `values` with its own dtype; not a copy where NumPy needs none.
+
+    Examples
+    --------
+    >>> as_cells([[0, 1], [1, float("nan")]], "X")
+    array([[ 0.,  1.],
+           [ 1., nan]])
+    >>> as_cells([[0, 1], [2, 1]], "X")
+    Traceback (most recent call last):
+    ValueError: X[1, 0] is 2, but a cell is 0, 1 or NaN (missing).
+    """
+    cells = np.asarray(values)
+    if cells.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} has dtype {cells.dtype}; convert it to numbers or booleans, with NaN for missing cells."
+        )
+    wrong = (cells != 0) & (cells != 1) & ~np.isnan(cells)
+    if wrong.any():
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise ValueError(f"{name}{list(place)} is {cells[place]}, but a cell is 0, 1 or NaN (missing).")
+    return cells
+
+
+class Matching(NamedTuple):
+    """Which row of B goes with each row of A, and how alike the two are.
+
+    Attributes
+    ----------
+    order : ndarray of int, one for each row of A
+        Index of the matched row of B, or -1 for a row left without a partner.
+    similarity : ndarray of float, one for each row of A
+        Similarity of the pair, 0 for a row left without a partner.
+
+    Examples
+    --------
+    >>> match_components([[0, 1], [1, 0]], [[1, 0], [0, 1]]).order
+    array([1, 0])
+    """
+
+    order: NDArray[np.intp]
+    similarity: NDArray[np.float64]
+
+
+def match_components(A: ArrayLike, B: ArrayLike, *, metric: Similarity = "l1") -> Matching:
+    """Pair the rows of two component matrices one to one, so that the total similarity is largest.
+
+    Latent components come out in any order; two fits, or a fit and the truth, can only be compared
+    after such a matching. The assignment is optimal (Hungarian method), not greedy.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (n_components, n_columns)
+        The numbers of rows may differ; then the rows left over stay unmatched.
+    metric : {"l1", "correlation", "cosine"}
+        "l1" is ``1 - mean |a - b|``, which for probabilities lies between 0 and 1 and sees
+        phantoms (all 0 or all 1) as the components that they are. "correlation" and "cosine" are
+        undefined for a constant and for a zero row; such a row has similarity 0 with every row.
+
+    Returns
+    -------
+    Matching
+        ``order`` and ``similarity``, both indexed by the rows of A.
+
+    Examples
+    --------
+    >>> truth = [[0.9, 0.1, 0.1], [0.0, 0.0, 0.0]]
+    >>> found = [[0.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.9, 0.1, 0.4]]
+    >>> order, similarity = match_components(truth, found)
+    >>> order
+    array([2, 0])
+    >>> similarity.round(3)
+    array([0.9, 1. ])
+    """
+    a, b = _as_rows(A, "A"), _as_rows(B, "B")
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(
+            f"A has {a.shape[1]} columns and B has {b.shape[1]}; only equal widths can be matched."
+        )
+    table = _similarity(a, b, metric)
+    rows, partners = linear_sum_assignment(table, maximize=True)
+    order = np.full(len(a), -1, dtype=np.intp)
+    similarity = np.zeros(len(a))
+    order[rows] = partners
+    similarity[rows] = table[rows, partners]
+    return Matching(order, similarity)
+
+
+def _as_rows(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(
+            f"{name} has shape {rows.shape}; components are the rows of a table that isn't empty."
+        )
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{name} holds NaN or infinity; components are finite numbers.")
+    return rows
+
+
+def _similarity(a: NDArray[np.float64], b: NDArray[np.float64], metric: Similarity) -> NDArray[np.float64]:
+    """Similarity of each row of `a` (down) with each row of `b` (across)."""
+    if metric == "l1":
+        return 1.0 - cdist(a, b, "cityblock") / a.shape[1]
+    if metric not in get_args(Similarity):
+        raise ValueError(f"metric is {metric!r}; choose one of {', '.join(get_args(Similarity))}.")
+    centred = metric == "correlation"
+    return np.clip(_unit_rows(a, centred) @ _unit_rows(b, centred).T, -1.0, 1.0)
+
+
+def _unit_rows(rows: NDArray[np.float64], centred: bool) -> NDArray[np.float64]:
+    """Rows scaled to length 1, after removing their mean if `centred`; rows without a direction become 0."""
+    directions = rows - rows.mean(axis=1, keepdims=True) if centred else rows
+    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+    flat = lengths <= _ROUNDING * np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(flat, 0.0, directions / np.where(flat, 1.0, lengths))
