@@ -1,0 +1,54 @@
+"""latentbits: the hidden causes in binary (0-1) data.
+
+Public names are imported when first used: the command line would otherwise pay for the compiler on `--help`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from latentbits.version import __version__
+
+if TYPE_CHECKING:
+    from latentbits import metrics, plots
+    from latentbits.data import datasets, simulate
+    from latentbits.data.binary_data import BinaryData
+    from latentbits.data.readers import read_table
+    from latentbits.errors import DataError
+    from latentbits.models.aspect.estimator import AspectBernoulli
+
+_HOME = {
+    "AspectBernoulli": "latentbits.models.aspect.estimator",
+    "BinaryData": "latentbits.data.binary_data",
+    "DataError": "latentbits.errors",
+    "read_table": "latentbits.data.readers",
+}
+_MODULES = {
+    "datasets": "latentbits.data.datasets",
+    "metrics": "latentbits.metrics",
+    "plots": "latentbits.plots",
+    "simulate": "latentbits.data.simulate",
+}
+
+__all__ = [
+    "AspectBernoulli",
+    "BinaryData",
+    "DataError",
+    "__version__",
+    "datasets",
+    "metrics",
+    "plots",
+    "read_table",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'latentbits' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -178,17 +178,18 @@ value >= 1 present
         """Number of ones in each row, as float64."""
         return self._count_per_row(1)
 
-    def ones_per_column(self) -> np.ndarray:
-        """Number of ones in each column, as float64."""
-        return self._count_per_column(1)
+    def ones_per_column(self, row_weight: np.ndarray | None = None) -> np.ndarray:
+        """Number of ones in each column, as float64; a row counts `row_weight` times."""
+        return self._count_per_column(1, row_weight)
 
     def observed_per_row(self) -> np.ndarray:
         """Number of cells in each row that are not missing, as float64."""
         return self.shape[1] - self._count_per_row(MISSING)
 
-    def observed_per_column(self) -> np.ndarray:
-        """Number of cells in each column that are not missing, as float64."""
-        return self.shape[0] - self._count_per_column(MISSING)
+    def observed_per_column(self, row_weight: np.ndarray | None = None) -> np.ndarray:
+        """Number of cells in each column that are not missing, as float64; rows weighted as above."""
+        n_rows = self.shape[0] if row_weight is None else row_weight.sum()
+        return n_rows - self._count_per_column(MISSING, row_weight)
 
     def _count_per_row(self, code: int) -> np.ndarray:
         if self.sparse is not None:
@@ -197,14 +198,16 @@ value >= 1 present
         counts = [np.count_nonzero(block == code, axis=1) for block in self._blocks()]
         return np.concatenate(counts, dtype=np.float64) if counts else np.zeros(0)
 
-    def _count_per_column(self, code: int) -> np.ndarray:
-        n_columns = self.shape[1]
+    def _count_per_column(self, code: int, row_weight: np.ndarray | None = None) -> np.ndarray:
+        n_rows, n_columns = self.shape
+        weight = np.ones(n_rows) if row_weight is None else np.asarray(row_weight, np.float64)
         if self.sparse is not None:
-            columns = self.sparse.indices[self.sparse.data == code]
-            return np.bincount(columns, minlength=n_columns).astype(np.float64)
+            chosen = self.sparse.data == code
+            of_cell = np.repeat(weight, np.diff(self.sparse.indptr))[chosen]
+            return np.bincount(self.sparse.indices[chosen], weights=of_cell, minlength=n_columns)
         total = np.zeros(n_columns)
-        for block in self._blocks():
-            total += np.count_nonzero(block == code, axis=0)
+        for rows in row_blocks(n_rows, n_columns):
+            total += weight[rows] @ (self.dense()[rows] == code)
         return total
 
     def _blocks(self) -> Iterator[np.ndarray]:

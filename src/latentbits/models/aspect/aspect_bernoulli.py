@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
@@ -37,10 +38,16 @@ class MaximumLikelihood:
     workers: Workers
 
     def initialise(self, rng: np.random.Generator) -> State:
-        """Components at random, all rows alike: then equal rows stay equal, and their order doesn't matter."""
+        """The columns' log odds, shifted at random for each component; all rows alike.
+
+        Equal rows then stay equal and their order doesn't matter. Starting near the columns' own shares keeps
+        sparse data out of poor optima (components far denser than anything in the data).
+        """
         N, D = self.data.shape
-        W = np.full((N, self.n_components), 1 / self.n_components)
-        return State(W, rng.uniform(0.25, 0.75, size=(self.n_components, D)))
+        ones = self.data.ones_per_column(self.row_weight)
+        share = (ones + 0.5) / (self.data.observed_per_column(self.row_weight) + 1.0)
+        H = expit(logit(share) + rng.uniform(-1.0, 1.0, size=(self.n_components, D)))
+        return State(np.full((N, self.n_components), 1 / self.n_components), H)
 
     def step(self, state: State) -> tuple[State, float]:
         """The E step is the pass (eq. 4), the M step a normalisation (eq. 5-6)."""

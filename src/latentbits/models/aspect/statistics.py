@@ -16,6 +16,9 @@ __all__ = ["Statistics", "collect", "solve_weights"]
 CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
 MAX_CHUNKS = 64  # each chunk has its own K x D sums
 
+GAP = 1e-6  # weights are solved for until at most this much log likelihood per cell is left to gain
+MAX_STEPS = 2000
+
 _NO_CELLS = np.zeros((0, 0), np.int8)
 _NO_POINTERS = np.zeros(1, np.int64)
 _NO_INDICES = np.zeros(0, np.int32)
@@ -67,28 +70,19 @@ def collect(
     return Statistics(M, N1, N0, row_log)
 
 
-def solve_weights(
-    data: BinaryData,
-    H1: np.ndarray,
-    H0: np.ndarray,
-    start: np.ndarray,
-    *,
-    tol: float,
-    max_iter: int,
-    workers: Workers,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Each row's maximum likelihood weights, the components fixed, and a bound on what is left to gain per cell."""
+def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> np.ndarray:
+    """Each row's maximum likelihood weights, the components fixed. Rows without observed cells get equal weights."""
     N, D = data.shape
     K = len(H1)
-    W = np.empty((N, K))
-    gap = np.empty(N)
+    W, gap = np.empty((N, K)), np.empty(N)
     H1, H0 = np.ascontiguousarray(H1), np.ascontiguousarray(H0)
+    start = np.full(K, 1 / K)
 
     def one(rows: slice) -> None:
-        fold_in(*_row_arrays(data, rows), H1, H0, start, tol, max_iter, W[rows], gap[rows])
+        fold_in(*_row_arrays(data, rows), H1, H0, start, GAP, MAX_STEPS, W[rows], gap[rows])
 
     workers.map(one, _chunks(N, D, 50 * K))
-    return W, gap
+    return W
 
 
 def _chunks(N: int, D: int, K: int) -> list[slice]:

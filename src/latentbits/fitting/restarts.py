@@ -1,0 +1,110 @@
+"""Several starts, the best kept: written once for all learners."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from latentbits.fitting.climb import Learner, climb
+from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.progress import Progress
+from latentbits.fitting.workers import Workers
+
+__all__ = ["Restart", "Schedule", "best_of"]
+
+State = TypeVar("State", bound=tuple[np.ndarray, ...])
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how often: the fitting parameters that estimators share."""
+
+    n_init: int
+    max_iter: int
+    tol: float
+    n_cells: float
+    accelerate: bool = True
+    verbose: bool = False
+
+
+@dataclass(frozen=True)
+class Restart(Generic[State]):
+    """One run: what it started from, how it ended. `kept` is what the learner wants kept of every run."""
+
+    seed: int
+    objective: float
+    n_iter: int
+    converged: bool
+    history: list[float]
+    state: State
+    kept: Any
+
+
+def best_of(
+    make_learner: Callable[[Workers], Learner[State]],
+    schedule: Schedule,
+    rng: np.random.Generator,
+    n_threads: int,
+    keep: Callable[[State], Any],
+) -> tuple[Restart[State], list[Restart[State]]]:
+    """Run the restarts and return the one with the highest objective, and all of them in the order of their seeds.
+
+    All seeds are drawn first and every run is a function of its seed, so the answer doesn't depend on the number of
+    threads, and more restarts are never worse. Threads go to restarts first, what is left over to the rows of a pass.
+    Ctrl-C ends the running restarts where they are; the best so far is returned with a warning.
+    """
+    seeds = [int(rng.integers(2**31)) for _ in range(schedule.n_init)]
+    at_once = min(n_threads, schedule.n_init)
+    cancel = threading.Event()
+    title = "Fitting"
+    with (
+        Workers(max(1, n_threads // at_once)) as workers,
+        Progress(title, schedule.n_init, show=schedule.verbose) as progress,
+    ):
+        learner = make_learner(workers)
+
+        def run(index: int) -> Restart[State] | None:
+            if cancel.is_set() and index > 0:
+                return None
+            restart = _one_run(learner, schedule, seeds[index], keep, cancel, _note(progress, index, schedule))
+            progress.finished_one()
+            return restart
+
+        with ThreadPoolExecutor(at_once, thread_name_prefix="latentbits-restart") as pool:
+            futures = [pool.submit(run, index) for index in range(schedule.n_init)]
+            try:
+                for future in futures:
+                    future.result()
+            except KeyboardInterrupt:
+                cancel.set()
+        done = [restart for future in futures if (restart := future.result()) is not None]
+    if cancel.is_set():
+        warnings.warn(
+            f"interrupted: this is the best of {len(done)} restarts so far; fit again for a finished answer",
+            stacklevel=4,
+        )
+    return max(done, key=lambda restart: restart.objective), done
+
+
+def _note(progress: Progress, index: int, schedule: Schedule) -> Callable[[int, float], None]:
+    return lambda n_passes, objective: progress.passed(index, n_passes, objective / max(schedule.n_cells, 1.0))
+
+
+def _one_run(
+    learner: Learner[State],
+    schedule: Schedule,
+    seed: int,
+    keep: Callable[[State], Any],
+    cancel: threading.Event,
+    on_record: Callable[[int, float], None],
+) -> Restart[State]:
+    monitor = Monitor(schedule.tol, schedule.max_iter, schedule.n_cells, on_record, cancel.is_set)
+    start = learner.initialise(np.random.default_rng(seed))
+    state, objective = climb(learner, start, monitor, accelerate=schedule.accelerate)
+    return Restart(seed, objective, monitor.n_iter, monitor.converged, monitor.history, state, keep(state))

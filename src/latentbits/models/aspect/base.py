@@ -1,0 +1,458 @@
+"""What the estimators of the family share: the whole interface, and every answer. Subclasses bring the learning."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.errors import DataError
+from latentbits.fitting.climb import Learner
+from latentbits.fitting.restarts import Restart, Schedule, best_of
+from latentbits.fitting.workers import Workers, n_workers
+from latentbits.models.aspect import answers
+from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE, find_phantoms
+from latentbits.models.aspect.statistics import collect
+from latentbits.numerics import RandomSource, as_generator
+
+__all__ = ["AspectModel"]
+
+Kind = Literal["absence", "presence"]
+NOISE_OF = {"absence": WHITE, "presence": BLACK}
+
+
+class Components(NamedTuple):
+    """K components in the forms that answers need, each K x D: probabilities of a 1, and what goes into the pass."""
+
+    mean: np.ndarray
+    H1: np.ndarray
+    H0: np.ndarray
+
+
+class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the aspect models; see `AspectBernoulli` for parameters and attributes."""
+
+    n_components: int
+    n_init: int
+    max_iter: int
+    tol: float
+    binarize: float | None
+    phantom_threshold: float
+    random_state: RandomSource
+    n_jobs: int | None
+    verbose: int
+
+    # ---- what a subclass brings -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> Learner[Any]:
+        """The learner that the restarts run."""
+
+    @abstractmethod
+    def _components_of(self, state: Any) -> Components:
+        """What is kept of every restart: the components in the three forms that answers need."""
+
+    @abstractmethod
+    def _weights_of(self, data: BinaryData, components: Components, workers: Workers) -> np.ndarray:
+        """Weights of rows, the components fixed; each row on its own."""
+
+    # ---- fitting ----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the components, and the weights of the rows.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, pandas or polars frame, BinaryData
+            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
+        y : ignored
+        sample_weight : array-like of shape (N,), optional
+            A row of weight 2 counts like two equal rows.
+        """
+        self._check_parameters()
+        data = self._data(X, reset=True)
+        row_weight = check_row_weight(sample_weight, data.shape[0])
+        schedule = Schedule(
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_cells=float(row_weight @ data.observed_per_row()),
+            verbose=bool(self.verbose),
+        )
+        best, runs = best_of(
+            lambda workers: self._learner(data, row_weight, workers),
+            schedule,
+            as_generator(self.random_state),
+            n_workers(self.n_jobs),
+            keep=self._components_of,
+        )
+        self._adopt(best, runs, data, row_weight)
+        return self
+
+    def _check_parameters(self) -> None:
+        for name, least in (("n_components", 1), ("n_init", 1), ("max_iter", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < least:
+                raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
+        if not self.tol >= 0:
+            raise ValueError(f"tol={self.tol!r} must be a number of at least 0")
+        if not 0 <= self.phantom_threshold < 0.5:
+            raise ValueError(f"phantom_threshold={self.phantom_threshold!r} must be from 0 to below 0.5")
+
+    def _adopt(
+        self, best: Restart[Any], runs: list[Restart[Any]], data: BinaryData, row_weight: np.ndarray
+    ) -> None:
+        """Take over the best run, components in the order of their share of the data."""
+        order = np.argsort(-(row_weight @ best.state.W), kind="stable")
+        self._components = Components(*(part[order] for part in best.kept))
+        self._restart_components = [run.kept for run in runs]
+        self.components_ = self._components.mean
+        self.row_weight_ = row_weight
+        self.weights_ = self._solve(data, self._components)
+        self.phantoms_ = find_phantoms(self.components_, self.phantom_threshold)
+        self.objective_ = best.objective
+        self.objective_history_ = np.array(best.history)
+        self.n_iter_ = best.n_iter
+        self.converged_ = best.converged
+        self.restarts_ = pd.DataFrame(
+            [(run.seed, run.objective, run.n_iter, run.converged) for run in runs],
+            columns=["seed", "objective", "n_iter", "converged"],
+        )
+        self.restart_histories_ = [np.array(run.history) for run in runs]
+        if not best.converged:
+            warnings.warn(
+                f"the best restart made all max_iter={self.max_iter} passes without converging; "
+                "raise max_iter, or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _solve(self, data: BinaryData, components: Components) -> np.ndarray:
+        with Workers(n_workers(self.n_jobs)) as workers:
+            return self._weights_of(data, components, workers)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    # ---- data in ------------------------------------------------------------------------------------------------
+
+    def _data(self, X: Any, *, reset: bool = False) -> BinaryData:
+        """X through the door, its columns checked against those of fit."""
+        if isinstance(X, BinaryData):
+            self._check_columns(X, reset=reset)
+            return X
+        data = BinaryData.of(X, binarize=self.binarize)
+        validate_data(self, X if hasattr(X, "shape") else data.dense(), reset=reset, skip_check_array=True)
+        return data
+
+    def _check_columns(self, data: BinaryData, *, reset: bool) -> None:
+        names = None if data.column_names is None else np.array(data.column_names, dtype=object)
+        if reset:
+            self.n_features_in_ = data.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            if names is not None:
+                self.feature_names_in_ = names
+            return
+        fitted = getattr(self, "feature_names_in_", None)
+        if data.shape[1] != self.n_features_in_:
+            raise DataError(
+                f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input; give the columns that the model was fitted on"
+            )
+        if names is not None and fitted is not None and not np.array_equal(names, fitted):
+            first = next(j for j, pair in enumerate(zip(names, fitted, strict=True)) if pair[0] != pair[1])
+            raise DataError(
+                f'column {first} is "{names[first]}" but the model was fitted with "{fitted[first]}" there; '
+                "put the columns into the order of the fit"
+            )
+
+    # ---- weights and reconstruction --------------------------------------------------------------------------------
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def fit_transform(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> np.ndarray:
+        """Fit, and return the weights of the training rows."""
+        return self.fit(X, sample_weight=sample_weight).weights_
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The mixing weights of rows (n_rows x n_components), the components fixed.
+
+        Each row's own likelihood is maximised on its own, so the answer doesn't depend on the other rows, and for the
+        training rows it is `weights_`. Rows with no observed cell get equal weights.
+        """
+        check_is_fitted(self)
+        return self._solve(self._data(X), self._components)
+
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
+        """Probabilities of a 1 (n_rows x n_columns) for given mixing weights."""
+        check_is_fitted(self)
+        W = np.asarray(X, dtype=float)
+        if W.ndim != 2 or W.shape[1] != len(self.components_):
+            raise DataError(
+                f"weights have the shape {W.shape}; give n_rows x {len(self.components_)}, as transform returns them"
+            )
+        return np.clip(W @ self.components_, 0.0, 1.0)
+
+    def reconstruct(self, X: Any, ratings: ArrayLike | None = None) -> np.ndarray:
+        """The probability of a 1 in each cell, after the analyst's ratings of the components.
+
+        Parameters
+        ----------
+        X : 0-1 data
+        ratings : array-like of shape (n_components,) or (n_rows, n_components), optional
+            How much of each component to keep, from 0 (remove it) to 1 (the default for all). The weights are
+            multiplied by the ratings and normalised again.
+        """
+        W = self.transform(X)
+        if ratings is None:
+            return self.inverse_transform(W)
+        kept, lost = answers.reweight(W, self._checked_ratings(ratings, len(W)))
+        if lost.any():
+            warnings.warn(
+                f"{lost.sum()} rows have no weight on any kept component; they get the average kept weights",
+                stacklevel=2,
+            )
+        return self.inverse_transform(kept)
+
+    def _checked_ratings(self, ratings: ArrayLike, n_rows: int) -> np.ndarray:
+        r = np.asarray(ratings, dtype=float)
+        K = len(self.components_)
+        if r.shape not in ((K,), (n_rows, K)) or not np.all((r >= 0) & (r <= 1)) or not r.any():
+            raise DataError(
+                f"ratings must be {K} numbers from 0 to 1 (one for each component, or for each row and component), "
+                "not all of them 0"
+            )
+        return r
+
+    def denoise(self, X: Any, *, threshold: float = 0.5, ratings: ArrayLike | None = None) -> Any:
+        """0-1 data with the phantoms removed: `reconstruct` without them, cut at `threshold`. Missing cells are filled.
+
+        `ratings` replaces the default, which is 0 for every phantom of `phantoms_` and 1 for the rest. A pandas frame
+        comes back as a frame with its names, anything else as an int8 array.
+        """
+        check_is_fitted(self)
+        if ratings is None:
+            ratings = (self.phantoms_ == CONTENT).astype(float)
+        cells = (self.reconstruct(X, ratings) >= threshold).astype(np.int8)
+        if isinstance(X, pd.DataFrame):
+            return pd.DataFrame(cells, index=X.index, columns=X.columns)
+        return cells
+
+    # ---- likelihood ---------------------------------------------------------------------------------------------------
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log likelihood of each row with the held-out meaning: log mean_n p(x | W_n H) over the training rows n.
+
+        (The "empirical Bayes test likelihood": a new row's weights are drawn from those of the training rows.)
+        """
+        check_is_fitted(self)
+        data = self._data(X)
+        prior = self.row_weight_ / self.row_weight_.sum()
+        return answers.mixture_log_likelihood(data, self.weights_, self.components_, prior)
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Mean of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    def log_likelihood(self, X: Any) -> float:
+        """Log likelihood of all observed cells, each row with its own best weights (of the training data: the fit's)."""
+        check_is_fitted(self)
+        data = self._data(X)
+        W = self._solve(data, self._components)
+        H = self.components_
+        with Workers() as workers:
+            return float(collect(data, W, H, 1 - H, np.ones(len(W)), workers).row_log.sum())
+
+    def aic(self, X: Any) -> float:
+        """Akaike's criterion, lower is better; D K + (K - 1) N free parameters, the rows' weights included."""
+        return 2 * self._n_parameters(X) - 2 * self.log_likelihood(X)
+
+    def bic(self, X: Any) -> float:
+        """Schwarz' criterion, lower is better. An observation is a cell: the parameters grow with the rows."""
+        n_cells = self._data(X).n_observed
+        return float(np.log(max(n_cells, 1)) * self._n_parameters(X) - 2 * self.log_likelihood(X))
+
+    def _n_parameters(self, X: Any) -> int:
+        N = self._data(X).shape[0]
+        K, D = self.components_.shape
+        return D * K + (K - 1) * N
+
+    def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
+        """New rows (int8): weights drawn from those of the training rows, then every cell from its own probability."""
+        check_is_fitted(self)
+        rng = as_generator(random_state)
+        prior = self.row_weight_ / self.row_weight_.sum()
+        W = self.weights_[rng.choice(len(self.weights_), size=n_samples, p=prior)]
+        return (rng.random((n_samples, self.n_features_in_)) < W @ self.components_).astype(np.int8)
+
+    # ---- causes ---------------------------------------------------------------------------------------------------------
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        row: int | str | None = None,
+        cells: Sequence[tuple[int | str, int | str]] | None = None,
+    ) -> pd.DataFrame:
+        """Which component caused a cell: a table with one line for each cell and component.
+
+        Parameters
+        ----------
+        X : 0-1 data
+        row : int or str, optional
+            Explain all cells of this row (its position, or its name in the data).
+        cells : list of (row, column), optional
+            Explain these cells; rows and columns by position or name.
+
+        Returns
+        -------
+        DataFrame with the columns row, column, value (0, 1, or <NA> when missing), component, kind (content, white,
+        black) and probability, the posterior that this component caused the value. For a missing cell it is the row's
+        weight.
+        """
+        check_is_fitted(self)
+        if (row is None) == (cells is None):
+            raise DataError("explain takes either row= or cells=; for example row=0 or cells=[(0, 3), (2, 5)]")
+        data = self._data(X)
+        if cells is None:
+            i = _position(row, data.row_names, data.shape[0], "row")
+            where = [(i, j) for j in range(data.shape[1])]
+        else:
+            names = self._column_names()
+            where = [
+                (_position(i, data.row_names, data.shape[0], "row"), _position(j, names, data.shape[1], "column"))
+                for i, j in cells
+            ]
+        if not where:
+            raise DataError("cells is empty; name at least one (row, column)")
+        rows, columns = (np.array(side) for side in zip(*where, strict=True))
+        return self._explanation(data, rows, columns)
+
+    def _explanation(self, data: BinaryData, rows: np.ndarray, columns: np.ndarray) -> pd.DataFrame:
+        distinct, place = np.unique(rows, return_inverse=True)
+        chosen = data.rows(distinct)
+        w = self._solve(chosen, self._components)[place]
+        values = chosen.dense()[place, columns]
+        H1, H0 = self._components.H1, self._components.H0
+        q = np.where(
+            (values == MISSING)[:, None],
+            w,
+            answers.cause_probabilities(values, w, H1[:, columns].T, H0[:, columns].T),
+        )
+        K = len(self.components_)
+        value = pd.array(np.repeat(values, K), dtype="Int8")
+        value[np.repeat(values == MISSING, K)] = pd.NA
+        return pd.DataFrame(
+            {
+                "row": np.repeat(_labels(data.row_names, rows), K),
+                "column": np.repeat(_labels(self._column_names(), columns), K),
+                "value": value,
+                "component": np.tile(np.arange(K), len(rows)),
+                "kind": np.tile(self.phantoms_, len(rows)),
+                "probability": q.ravel(),
+            }
+        )
+
+    def _column_names(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    # ---- suspects -----------------------------------------------------------------------------------------------------
+
+    def suspicion(self, X: Any, *, kind: Kind = "absence") -> np.ndarray:
+        """For each observed 0 the probability that it hides a 1 (or, kind="presence", for each 1 that it is false).
+
+        It is the probability that the content of the row would put a 1 there: the reconstruction without the white
+        phantoms (black ones for "presence"), averaged over the restarts of the fit, whose disagreements cancel. Cells
+        of the other value, and missing ones, have 0. Returns an N x D array.
+        """
+        check_is_fitted(self)
+        if kind not in ("absence", "presence"):
+            raise DataError(f'kind={kind!r} is unknown; use "absence" or "presence"')
+        data = self._data(X)
+        total = np.zeros(data.shape)
+        for components in self._restart_components:
+            W = self._solve(data, components)
+            noise = find_phantoms(components.mean, self.phantom_threshold) == NOISE_OF[kind]
+            kept, _ = answers.reweight(W, (~noise).astype(float))
+            total += kept @ components.mean
+        content = np.clip(total / len(self._restart_components), 0.0, 1.0)
+        value = 0 if kind == "absence" else 1
+        return np.where(data.dense() == value, content if value == 0 else 1 - content, 0.0)
+
+    def suspects(self, X: Any, *, kind: Kind = "absence", top: int | None = 100) -> pd.DataFrame:
+        """The cells most likely to be false, the most suspected first.
+
+        Parameters
+        ----------
+        X : 0-1 data
+        kind : "absence" or "presence"
+            Zeros that may hide a 1, or ones that may be false.
+        top : int, optional
+            How many cells; None for all.
+
+        Returns
+        -------
+        DataFrame with the columns row, column, score (see `suspicion`) and phantom: the posterior, in the best run,
+        that a phantom of that kind caused the cell.
+        """
+        data = self._data(X)
+        score = self.suspicion(data, kind=kind)
+        value = 0 if kind == "absence" else 1
+        flat = np.flatnonzero(data.dense() == value)
+        best = flat[np.argsort(-score.ravel()[flat], kind="stable")[:top]]
+        rows, columns = np.divmod(best, data.shape[1])
+        W = self._solve(data, self._components)[rows]
+        H1, H0 = self._components.H1[:, columns].T, self._components.H0[:, columns].T
+        q = answers.cause_probabilities(np.full(len(best), value), W, H1, H0)
+        return pd.DataFrame(
+            {
+                "row": _labels(data.row_names, rows),
+                "column": _labels(self._column_names(), columns),
+                "score": score.ravel()[best],
+                "phantom": q[:, self.phantoms_ == NOISE_OF[kind]].sum(axis=1),
+            }
+        )
+
+
+def _position(key: int | str | None, names: list[str] | None, n: int, what: str) -> int:
+    """The position of a row or column given by position or name."""
+    if isinstance(key, str):
+        if names is not None and key in names:
+            return names.index(key)
+        raise DataError(f'no {what} is named "{key}"; give one of the data\'s {what} names, or a position from 0')
+    if key is None or not -n <= key < n:
+        raise DataError(f"{what} {key} is outside 0 .. {n - 1}; positions count from 0")
+    return int(key) % n
+
+
+def _labels(names: list[str] | None, positions: np.ndarray) -> np.ndarray:
+    return positions if names is None else np.array(names, dtype=object)[positions]
+
+
+def check_row_weight(sample_weight: ArrayLike | None, n_rows: int) -> np.ndarray:
+    """Row weights as float64: all 1 by default, else finite, not negative, and not all 0."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight has the shape {weight.shape}; give one weight for each of {n_rows} rows")
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0) or not np.any(weight > 0):
+        raise ValueError("sample_weight must be finite and not negative, and some weight must be above 0")
+    return weight
