@@ -2,9 +2,10 @@
 
 A kernel and its helpers stay in this one file, because a cached kernel doesn't notice an edit elsewhere.
 
-How it is fast: rows are taken four at a time, so that a strip of H is loaded once for four rows; the innermost
-loop always runs over contiguous columns in float32, which the compiler turns into vector instructions; sums over
-rows leave float32 after BLOCK rows; and one logarithm is taken per row and strip, not per cell.
+How it is fast: rows are taken four at a time, so that a strip of H is loaded once for four rows; the
+innermost loop always runs over contiguous columns in float32, which the compiler turns into vector
+instructions, and is kept small enough for 16 vector registers; sums over rows leave float32 after BLOCK rows;
+and one logarithm is taken per row and strip, not per cell.
 """
 
 from math import log
@@ -20,13 +21,16 @@ _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 _LN2 = log(2.0)
 
-TINY = np.float32(1e-18)  # d never goes below: 16 such factors still fit into a float64
+TINY = np.float32(1e-18)  # d never goes below: 2 such factors still fit into a float32, 16 into a float64
 BLOCK = 256  # rows summed in float32 before they are added up in float64
 VECTOR = 32  # columns of a strip are a multiple of this
-STRIP_CELLS = 12_288  # components x columns of a strip: its four K x strip arrays stay in the second-level cache
+STRIP_CELLS = 24_576  # components x columns of a strip: four such arrays stay in the second-level cache
+STRIP_COLUMNS = 512  # columns of a strip at most: 4 rows of x, d, r1, r0 fill the first-level cache
+SHORT_STRIP = 128  # columns of a strip at least, however many components: shorter loops don't pay
 
 # Reassociation lets sums be vectorised. NaN has no meaning in here: missing cells are coded as -1.
-_LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
+_FAST = {"contract", "reassoc", "nsz", "arcp"}
+_LOOP = {"nogil": True, "fastmath": _FAST, "error_model": "numpy", "cache": True}
 
 
 @numba.njit(**_LOOP)
@@ -49,63 +53,65 @@ def _load_row(cells, indptr, indices, values, sparse, i, first, last, x):
 
 
 @numba.njit(**_LOOP)
-def _mix_two_rows(w, v, H1, H0, x, y, s, t):
-    """s = sum_k w_k (H1_k where x = 1 else H0_k), and t the same of v and y."""
-    K, width = H1.shape
-    for j in range(width):
-        s[j] = _ZERO
-        t[j] = _ZERO
-    fours = K - K % 4
-    for k in range(0, fours, 4):
-        w0, w1, w2, w3 = w[k], w[k + 1], w[k + 2], w[k + 3]
-        v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
-        A, B = H1[k : k + 4], H0[k : k + 4]
-        for j in range(width):
-            a0, a1, a2, a3 = A[0, j], A[1, j], A[2, j], A[3, j]
-            b0, b1, b2, b3 = B[0, j], B[1, j], B[2, j], B[3, j]
-            one = x[j] > _ZERO
-            s[j] += (
-                w0 * (a0 if one else b0)
-                + w1 * (a1 if one else b1)
-                + w2 * (a2 if one else b2)
-                + w3 * (a3 if one else b3)
-            )
-            one = y[j] > _ZERO
-            t[j] += (
-                v0 * (a0 if one else b0)
-                + v1 * (a1 if one else b1)
-                + v2 * (a2 if one else b2)
-                + v3 * (a3 if one else b3)
-            )
-    for k in range(fours, K):
-        w0, v0 = w[k], v[k]
-        A1, B1 = H1[k], H0[k]
-        for j in range(width):
-            a0, b0 = A1[j], B1[j]
-            s[j] += w0 * (a0 if x[j] > _ZERO else b0)
-            t[j] += v0 * (a0 if y[j] > _ZERO else b0)
+def _mix(one, v, av, bv, w, aw, bw):
+    """The share of two components in a cell: v av + w aw when it is one, else v bv + w bw."""
+    return v * (av if one else bv) + w * (aw if one else bw)
 
 
 @numba.njit(**_LOOP)
-def _guard(x, d):
-    """d = 1 where the cell is missing, and never below TINY."""
-    for j in range(x.shape[0]):
-        value = max(d[j], TINY)
-        d[j] = value if x[j] >= _ZERO else _ONE
+def _mix_four_rows(w, H1, H0, x, d, width):
+    """d_rj = sum_k w_rk (H1_kj where x_rj = 1 else H0_kj); the number of components is even."""
+    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+    d0, d1, d2, d3 = d[0], d[1], d[2], d[3]
+    for k in range(0, H1.shape[0], 2):
+        v0, v1, v2, v3 = w[0, k], w[1, k], w[2, k], w[3, k]
+        w0, w1, w2, w3 = w[0, k + 1], w[1, k + 1], w[2, k + 1], w[3, k + 1]
+        Av, Bv, Aw, Bw = H1[k], H0[k], H1[k + 1], H0[k + 1]
+        if k == 0:  # a loop of its own saves clearing d
+            for j in range(width):
+                av, bv, aw, bw = Av[j], Bv[j], Aw[j], Bw[j]
+                d0[j] = _mix(x0[j] > _ZERO, v0, av, bv, w0, aw, bw)
+                d1[j] = _mix(x1[j] > _ZERO, v1, av, bv, w1, aw, bw)
+                d2[j] = _mix(x2[j] > _ZERO, v2, av, bv, w2, aw, bw)
+                d3[j] = _mix(x3[j] > _ZERO, v3, av, bv, w3, aw, bw)
+        else:
+            for j in range(width):
+                av, bv, aw, bw = Av[j], Bv[j], Aw[j], Bw[j]
+                d0[j] += _mix(x0[j] > _ZERO, v0, av, bv, w0, aw, bw)
+                d1[j] += _mix(x1[j] > _ZERO, v1, av, bv, w1, aw, bw)
+                d2[j] += _mix(x2[j] > _ZERO, v2, av, bv, w2, aw, bw)
+                d3[j] += _mix(x3[j] > _ZERO, v3, av, bv, w3, aw, bw)
 
 
 @numba.njit(**_LOOP)
-def _sum_of_logs(d):
-    """sum(log(d)), len(d) a multiple of 16: products of 16, their exponents added up, their mantissas multiplied, one logarithm."""
-    width = d.shape[0]
-    q = width // 16
+def _invert(x, d, r1, r0, pairs, half):
+    """r1 = 1/d where x = 1, r0 = 1/d where x = 0, else 0; pairs = d_j d_(half + j), missing cells as 1."""
+    x_low, x_high, d_low, d_high = x[:half], x[half:], d[:half], d[half:]
+    r1_low, r1_high, r0_low, r0_high = r1[:half], r1[half:], r0[:half], r0[half:]
+    for j in range(half):
+        low, high = x_low[j], x_high[j]
+        dl, dh = max(d_low[j], TINY), max(d_high[j], TINY)
+        dl = dl if low >= _ZERO else _ONE
+        dh = dh if high >= _ZERO else _ONE
+        pairs[j] = dl * dh
+        rl, rh = _ONE / dl, _ONE / dh
+        r1_low[j] = rl if low > _ZERO else _ZERO
+        r0_low[j] = rl if low == _ZERO else _ZERO
+        r1_high[j] = rh if high > _ZERO else _ZERO
+        r0_high[j] = rh if high == _ZERO else _ZERO
+
+
+@numba.njit(**_LOOP)
+def _sum_of_logs(pairs):
+    """sum(log(pairs)): products of 8, their exponents added up, their mantissas multiplied, one logarithm."""
+    q = pairs.shape[0] // 8  # without rest: strips are padded
+    a, b, c, d = pairs[:q], pairs[q : 2 * q], pairs[2 * q : 3 * q], pairs[3 * q : 4 * q]
+    e, f, g, h = pairs[4 * q : 5 * q], pairs[5 * q : 6 * q], pairs[6 * q : 7 * q], pairs[7 * q :]
     exponents = np.int64(0)
     mantissas = _f8(1.0)
     for j in range(q):
-        low = _f8(d[j]) * d[j + q] * d[j + 2 * q] * d[j + 3 * q]
-        low *= _f8(d[j + 4 * q]) * d[j + 5 * q] * d[j + 6 * q] * d[j + 7 * q]
-        high = _f8(d[j + 8 * q]) * d[j + 9 * q] * d[j + 10 * q] * d[j + 11 * q]
-        high *= _f8(d[j + 12 * q]) * d[j + 13 * q] * d[j + 14 * q] * d[j + 15 * q]
+        low = _f8(a[j]) * _f8(b[j]) * (_f8(c[j]) * _f8(d[j]))
+        high = _f8(e[j]) * _f8(f[j]) * (_f8(g[j]) * _f8(h[j]))
         bits = _f8(low * high).view(np.int64)
         exponents += (bits >> 52) - 1023
         mantissas *= np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
@@ -113,37 +119,34 @@ def _sum_of_logs(d):
 
 
 @numba.njit(**_LOOP)
-def _divide(x, d, r1, r0):
-    """r1 = 1/d where x = 1 and r0 = 1/d where x = 0, else 0."""
-    for j in range(x.shape[0]):
-        r = _ONE / d[j]
-        code = x[j]
-        r1[j] = r if code > _ZERO else _ZERO
-        r0[j] = r if code == _ZERO else _ZERO
+def _collect_four_rows(wr, H, R, A, m, width):
+    """m_rk += sum_j R_rj H_kj;  A += wr^T R (wr: row weight x W). Both sides at once: too many registers."""
+    r0, r1, r2, r3 = R[0], R[1], R[2], R[3]
+    for k in range(m.shape[1]):
+        w0, w1, w2, w3 = wr[0, k], wr[1, k], wr[2, k], wr[3, k]
+        Hk, Ak = H[k], A[k]
+        m0, m1, m2, m3 = _ZERO, _ZERO, _ZERO, _ZERO
+        for j in range(width):
+            h = Hk[j]
+            m0 += r0[j] * h
+            m1 += r1[j] * h
+            m2 += r2[j] * h
+            m3 += r3[j] * h
+            Ak[j] += w0 * r0[j] + w1 * r1[j] + w2 * r2[j] + w3 * r3[j]
+        m[0, k] += m0
+        m[1, k] += m1
+        m[2, k] += m2
+        m[3, k] += m3
 
 
 @numba.njit(**_LOOP)
-def _collect_four_rows(wr, H1, H0, r1, r0, A1, A0, m):
-    """m_rk = sum_j r1_rj H1_kj + r0_rj H0_kj;  A1 += wr^T r1,  A0 += wr^T r0 (wr: row weight x W)."""
-    K, width = H1.shape
-    p0, p1, p2, p3 = r1[0], r1[1], r1[2], r1[3]
-    n0, n1, n2, n3 = r0[0], r0[1], r0[2], r0[3]
-    for k in range(K):
-        w0, w1, w2, w3 = wr[0, k], wr[1, k], wr[2, k], wr[3, k]
-        H1k, H0k, A1k, A0k = H1[k], H0[k], A1[k], A0[k]
-        m0, m1, m2, m3 = _ZERO, _ZERO, _ZERO, _ZERO
-        for j in range(width):
-            a, b = H1k[j], H0k[j]
-            m0 += p0[j] * a + n0[j] * b
-            m1 += p1[j] * a + n1[j] * b
-            m2 += p2[j] * a + n2[j] * b
-            m3 += p3[j] * a + n3[j] * b
-            A1k[j] += w0 * p0[j] + w1 * p1[j] + w2 * p2[j] + w3 * p3[j]
-            A0k[j] += w0 * n0[j] + w1 * n1[j] + w2 * n2[j] + w3 * n3[j]
-        m[0, k] = m0
-        m[1, k] = m1
-        m[2, k] = m2
-        m[3, k] = m3
+def _flush(a, A, first, last):
+    """A[:, first:last] += a, and a = 0."""
+    for k in range(A.shape[0]):
+        source, target = a[k], A[k, first:last]
+        for j in range(last - first):
+            target[j] += source[j]
+            source[j] = _ZERO
 
 
 @numba.njit(nogil=True, error_model="numpy", cache=True)
@@ -151,7 +154,7 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
     """Add the statistics of a chunk of rows to M, A1, A0, row_log (float64, zero at the start).
 
     Either `cells` (n x D int8: 0, 1, -1 for missing) holds the rows, or, when `sparse`, CSR arrays do (stored
-    values 1 or -1; absent means 0). W, H1, H0 and row_weight are float32. Equivalent, missing cells left out::
+    values 1 or -1; absent means 0). W, H1, H0, row_weight are float32. Equivalent, missing cells left out::
 
         d = where(X == 1, W @ H1, W @ H0)
         M = W * ((X == 1) / d @ H1.T + (X == 0) / d @ H0.T)
@@ -161,21 +164,26 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
     """
     n, K = W.shape
     D = H1.shape[1]
-    n_strips = max(1, -(-(K * D) // STRIP_CELLS))
-    w = np.zeros((4, K), _f4)
+    columns = min(max(STRIP_CELLS // K, SHORT_STRIP), STRIP_COLUMNS)
+    n_strips = -(-D // columns)
+    even = K + K % 2  # components are mixed two at a time: an odd K gets one of zeros
+    w = np.zeros((4, even), _f4)
     wr = np.zeros((4, K), _f4)
-    m = np.zeros((4, K), _f4)
+    m = np.empty((4, K), _f4)
     for strip in range(n_strips):
         first, last = strip * D // n_strips, (strip + 1) * D // n_strips
         # Strips are copied and padded with missing columns: every inner loop then runs over arrays that are
-        # contiguous by their type, and over whole vectors.
+        # contiguous by their type, and over whole vectors. Rows are an odd number of cache lines (16 floats)
+        # apart: at powers of two they would compete for the same few places in the cache.
         width = -(-(last - first) // VECTOR) * VECTOR
-        h1, h0 = np.zeros((K, width), _f4), np.zeros((K, width), _f4)
-        h1[:, : last - first] = H1[:, first:last]
-        h0[:, : last - first] = H0[:, first:last]
-        a1, a0 = np.zeros((K, width), _f4), np.zeros((K, width), _f4)
-        x, d = np.full((4, width), -_ONE), np.empty((4, width), _f4)
-        r1, r0 = np.empty((4, width), _f4), np.empty((4, width), _f4)
+        stride = width + VECTOR // 2
+        h1, h0 = np.zeros((even, stride), _f4), np.zeros((even, stride), _f4)
+        h1[:K, : last - first] = H1[:, first:last]
+        h0[:K, : last - first] = H0[:, first:last]
+        a1, a0 = np.zeros((K, stride), _f4), np.zeros((K, stride), _f4)
+        x, d = np.full((4, stride), -_ONE), np.empty((4, stride), _f4)
+        r1, r0 = np.empty((4, stride), _f4), np.empty((4, stride), _f4)
+        pairs = np.empty(width // 2, _f4)
         for i in range(0, n, 4):
             for r in range(4):
                 inside = i + r < n
@@ -186,21 +194,17 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
                 for k in range(K):
                     w[r, k] = W[i + r, k] if inside else _ZERO
                     wr[r, k] = row_weight[i + r] * w[r, k] if inside else _ZERO
-            _mix_two_rows(w[0], w[1], h1, h0, x[0], x[1], d[0], d[1])
-            _mix_two_rows(w[2], w[3], h1, h0, x[2], x[3], d[2], d[3])
+            _mix_four_rows(w, h1, h0, x, d, width)
             for r in range(4):
-                _guard(x[r], d[r])
+                _invert(x[r], d[r], r1[r], r0[r], pairs, width // 2)
                 if i + r < n:
-                    row_log[i + r] += _sum_of_logs(d[r])
-                _divide(x[r], d[r], r1[r], r0[r])
-            _collect_four_rows(wr, h1, h0, r1, r0, a1, a0, m)
+                    row_log[i + r] += _sum_of_logs(pairs)
+            m[:] = _ZERO
+            _collect_four_rows(wr, h1, r1, a1, m, width)
+            _collect_four_rows(wr, h0, r0, a0, m, width)
             for r in range(min(4, n - i)):
                 for k in range(K):
                     M[i + r, k] += w[r, k] * m[r, k]
             if (i + 4) % BLOCK == 0 or i + 4 >= n:
-                for k in range(K):
-                    for j in range(last - first):
-                        A1[k, first + j] += a1[k, j]
-                        A0[k, first + j] += a0[k, j]
-                a1[:] = _ZERO
-                a0[:] = _ZERO
+                _flush(a1, A1, first, last)
+                _flush(a0, A0, first, last)

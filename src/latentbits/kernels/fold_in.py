@@ -1,11 +1,15 @@
 """Mixing weights of single rows, the components fixed: a concave problem, solved with a certificate."""
 
-from math import sqrt
+from math import log
 
 import numba
 import numpy as np
 
 __all__ = ["fold_in"]
+
+EM_STEPS = 8
+SWEEPS = 100
+RIDGE = 1e-10
 
 _LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
 
@@ -30,97 +34,111 @@ def _gather_row(cells, indptr, indices, values, sparse, i, H1, H0, code, h):
 
 
 @numba.njit(**_LOOP)
-def _em_step(h, n, w, d, new):
-    """new = one EM update of w; returns the gap max_k g_k - 1, g the gradient per cell, and log likelihood."""
+def _gradient(h, n, w, u, g):
+    """u_kj = h_kj / (w @ h)_j and g_k = mean_j u_kj; returns the mean log likelihood mean_j log (w @ h)_j."""
     K = w.shape[0]
+    d = u[K]
     for j in range(n):
         d[j] = 0.0
     for k in range(K):
         hk, wk = h[k], w[k]
         for j in range(n):
             d[j] += wk * hk[j]
+    value = 0.0
     for j in range(n):
+        value += log(d[j])
         d[j] = 1.0 / d[j]
-    gap = -1.0
-    total = 0.0
     for k in range(K):
-        hk = h[k]
-        g = 0.0
+        hk, uk = h[k], u[k]
+        total = 0.0
         for j in range(n):
-            g += hk[j] * d[j]
-        g /= n
-        gap = max(gap, g - 1.0)
-        new[k] = w[k] * g
-        total += new[k]
+            uk[j] = hk[j] * d[j]
+            total += uk[j]
+        g[k] = total / n
+    return value / n
+
+
+@numba.njit(**_LOOP)
+def _curvature(u, n, B):
+    """B = u u^T / n, minus the Hessian of the mean log likelihood, with a touch of ridge."""
+    K = B.shape[0]
     for k in range(K):
-        new[k] /= total
+        uk = u[k]
+        for other in range(k + 1):
+            uo = u[other]
+            total = 0.0
+            for j in range(n):
+                total += uk[j] * uo[j]
+            B[k, other] = total / n
+            B[other, k] = total / n
+        B[k, k] *= 1.0 + RIDGE
+
+
+@numba.njit(**_LOOP)
+def _solve_quadratic(w, g, B, y):
+    """y >= 0 maximising (g - 1) . (y - w) - (y - w)^T B (y - w) / 2, by coordinate descent from w."""
+    K = w.shape[0]
+    y[:] = w
+    slope = g - 1.0
+    for _ in range(SWEEPS):
+        largest = 0.0
+        for k in range(K):
+            new = max(0.0, y[k] + slope[k] / B[k, k]) if B[k, k] > 0.0 else y[k]
+            move = new - y[k]
+            if move != 0.0:
+                for other in range(K):
+                    slope[other] -= B[k, other] * move
+                y[k] = new
+                largest = max(largest, abs(move))
+        if largest < 1e-9:
+            break
+
+
+@numba.njit(nogil=True, error_model="numpy", cache=True)
+def _solve_row(h, n, tol, max_iter, w, u, g, B, y, trial):
+    """Improve w in place until the gap max_k g_k - 1 is at most tol; returns the gap."""
+    for step in range(max_iter + 1):
+        value = _gradient(h, n, w, u, g)
+        gap = g.max() - 1.0
+        if gap <= tol or step == max_iter:
+            break
+        if step < EM_STEPS:  # EM comes near from anywhere, Newton then converges
+            w *= g
+            w /= w.sum()
+            continue
+        _curvature(u, n, B)
+        _solve_quadratic(w, g, B, y)
+        length = 1.0
+        improved = False
+        while length > 1e-8 and not improved:
+            trial[:] = w + length * (y - w)
+            trial /= trial.sum()
+            improved = _gradient(h, n, trial, u, g) > value
+            length *= 0.25
+        if not improved:
+            break
+        w[:] = trial
     return gap
-
-
-@numba.njit(**_LOOP)
-def _log_likelihood(h, n, w, d):
-    for j in range(n):
-        d[j] = 0.0
-    for k in range(w.shape[0]):
-        hk, wk = h[k], w[k]
-        for j in range(n):
-            d[j] += wk * hk[j]
-    total = 0.0
-    for j in range(n):
-        total += np.log(d[j])
-    return total
-
-
-@numba.njit(**_LOOP)
-def _extrapolate(w0, w1, w2, out):
-    """SQUAREM's step through three successive EM points, kept inside the simplex."""
-    rr = 0.0
-    vv = 0.0
-    K = w0.shape[0]
-    for k in range(K):
-        r = w1[k] - w0[k]
-        v = w2[k] - w1[k] - r
-        rr += r * r
-        vv += v * v
-    a = max(1.0, sqrt(rr / vv)) if vv > 0.0 else 1.0
-    total = 0.0
-    for k in range(K):
-        r = w1[k] - w0[k]
-        v = w2[k] - w1[k] - r
-        # A weight may shrink a hundredfold but not vanish: from 0 it could never come back.
-        out[k] = max(w0[k] + 2.0 * a * r + a * a * v, 0.01 * w2[k])
-        total += out[k]
-    for k in range(K):
-        out[k] /= total
 
 
 @numba.njit(nogil=True, error_model="numpy", cache=True)
 def fold_in(cells, indptr, indices, values, sparse, H1, H0, start, tol, max_iter, W, gap):
     """Maximise sum_j log(w @ h_j) over the simplex for each row, h_j = H1_j or H0_j by the cell's value.
 
-    Writes the weights to W and to `gap` a bound, per observed cell, on how far the log likelihood is from its
-    maximum: by concavity it is at most max_k g_k - 1, where g_k = mean_j h_jk / (w @ h_j). Rows stop at `tol` or
-    after `max_iter` EM steps (accelerated by SQUAREM). Rows without observed cells get `start`. The equivalent of
-    one step is ``w *= (h / (w @ h)).mean(axis=1)``.
+    Writes the weights to W, and to `gap` a bound on how far the log likelihood per observed cell is from its maximum:
+    by concavity at most max_k g_k - 1, where g_k = mean_j h_jk / (w @ h_j). A few EM steps, then Newton's method: on
+    the simplex the problem equals maximising mean_j log(w @ h_j) - sum_k w_k over w >= 0, whose quadratic model has no
+    constraint but the signs. Rows stop at `tol` or after `max_iter` steps; rows without observed cells get `start`.
     """
     n_rows = W.shape[0]
     K, D = H1.shape
     h = np.empty((K, D))
-    d = np.empty(D)
+    u = np.empty((K + 1, D))
+    B = np.empty((K, K))
     code = np.empty(D, np.int8)
-    w0, w1, w2, trial = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
+    w, g, y, trial = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
     for i in range(n_rows):
         n = _gather_row(cells, indptr, indices, values, sparse, i, H1, H0, code, h)
-        w0[:] = start
-        gap[i] = 0.0
-        steps = 0
-        while n > 0:
-            gap[i] = _em_step(h, n, w0, d, w1)
-            if gap[i] <= tol or steps >= max_iter:
-                break
-            _em_step(h, n, w1, d, w2)
-            steps += 2
-            _extrapolate(w0, w1, w2, trial)
-            better = _log_likelihood(h, n, trial, d) >= _log_likelihood(h, n, w2, d)
-            w0[:] = trial if better else w2
-        W[i] = w0
+        w[:] = start
+        gap[i] = _solve_row(h, n, tol, max_iter, w, u, g, B, y, trial) if n > 0 else 0.0
+        W[i] = w

@@ -453,6 +453,8 @@ def check_row_weight(sample_weight: ArrayLike | None, n_rows: int) -> np.ndarray
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight has the shape {weight.shape}; give one weight for each of {n_rows} rows")
-    if not np.all(np.isfinite(weight)) or np.any(weight < 0) or not np.any(weight > 0):
-        raise ValueError("sample_weight must be finite and not negative, and some weight must be above 0")
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+        raise ValueError("sample_weight must be finite and not negative; give rows to leave out a weight of 0")
+    if not np.any(weight > 0):
+        raise ValueError("every sample weight is zero; give at least one row a weight above 0")
     return weight

@@ -16,8 +16,8 @@ __all__ = ["Statistics", "collect", "solve_weights"]
 CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
 MAX_CHUNKS = 64  # each chunk has its own K x D sums
 
-GAP = 1e-6  # weights are solved for until at most this much log likelihood per cell is left to gain
-MAX_STEPS = 2000
+GAP = 1e-8  # weights are solved for until at most this much log likelihood per cell is left to gain
+MAX_STEPS = 200
 
 _NO_CELLS = np.zeros((0, 0), np.int8)
 _NO_POINTERS = np.zeros(1, np.int64)
@@ -81,7 +81,7 @@ def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: 
     def one(rows: slice) -> None:
         fold_in(*_row_arrays(data, rows), H1, H0, start, GAP, MAX_STEPS, W[rows], gap[rows])
 
-    workers.map(one, _chunks(N, D, 50 * K))
+    workers.map(one, _chunks(N, D, 10 * K * K))
     return W
 
 

@@ -1,0 +1,31 @@
+# Two commands: `make demo` and `make test`. Each makes its own environment in .venv once and re-uses it.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO := demo-report
+
+.PHONY: demo test check clean
+
+demo: $(READY)
+	$(RUN)/latentbits demo --out $(DEMO) --force
+
+test: $(READY) check
+	$(RUN)/python -m pytest -n 2
+
+check: $(READY)
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+
+$(READY): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "latentbits needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.lock
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) $(DEMO)
