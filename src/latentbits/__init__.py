@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.readers import read_table
     from latentbits.errors import DataError
-    from latentbits.models.aspect.estimator import AspectBernoulli
+    from latentbits.models.aspect.estimator import AspectBernoulli, BetaICA
 
 _HOME = {
     "AspectBernoulli": "latentbits.models.aspect.estimator",
+    "BetaICA": "latentbits.models.aspect.estimator",
     "BinaryData": "latentbits.data.binary_data",
     "DataError": "latentbits.errors",
     "read_table": "latentbits.data.readers",
@@ -31,6 +32,7 @@ _MODULES = {
 
 __all__ = [
     "AspectBernoulli",
+    "BetaICA",
     "BinaryData",
     "DataError",
     "__version__",

@@ -1,6 +1,6 @@
 """The exceptions of the library; each message is one sentence that names the place and the way out."""
 
-__all__ = ["DataError", "DataTypeError"]
+__all__ = ["DataError", "DataTypeError", "ModelFileError"]
 
 
 class DataError(ValueError):
@@ -9,3 +9,7 @@ class DataError(ValueError):
 
 class DataTypeError(DataError, TypeError):
     """A cell that is no number at all, such as a dict or a date; scikit-learn expects a TypeError here."""
+
+
+class ModelFileError(ValueError):
+    """A model that can't be saved, or a file that is not a whole, untampered model of this library."""

@@ -13,8 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
+from scipy.special import betaln, digamma, gammaln
 
-__all__ = ["Matching", "RandomSource", "Similarity", "as_cells", "as_generator", "match_components"]
+__all__ = [
+    "Matching",
+    "RandomSource",
+    "Similarity",
+    "as_cells",
+    "as_generator",
+    "expected_log_beta",
+    "expected_log_dirichlet",
+    "kl_beta",
+    "kl_dirichlet",
+    "match_components",
+]
 
 RandomSource = None | int | np.random.Generator | np.random.RandomState
 Similarity = Literal["l1", "correlation", "cosine"]
@@ -182,3 +194,54 @@ def _unit_rows(rows: NDArray[np.float64], centred: bool) -> NDArray[np.float64]:
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
     flat = lengths <= _ROUNDING * np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(flat, 0.0, directions / np.where(flat, 1.0, lengths))
+
+
+def expected_log_beta(alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
+    """E[log b] and E[log(1 - b)] for b ~ Beta(alpha, beta).
+
+    Examples
+    --------
+    >>> low, high = expected_log_beta(np.array([1.0]), np.array([1.0]))
+    >>> low.tolist(), high.tolist()
+    ([-1.0], [-1.0])
+    """
+    total = digamma(alpha + beta)
+    return digamma(alpha) - total, digamma(beta) - total
+
+
+def expected_log_dirichlet(gamma: NDArray[np.float64]) -> NDArray[np.float64]:
+    """E[log a_k] for each row a ~ Dirichlet(gamma).
+
+    Examples
+    --------
+    >>> expected_log_dirichlet(np.array([[1.0, 1.0]])).tolist()
+    [[-1.0, -1.0]]
+    """
+    return digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
+
+
+def kl_beta(alpha: NDArray, beta: NDArray, alpha0: float, beta0: float) -> NDArray[np.float64]:
+    """KL(Beta(alpha, beta) || Beta(alpha0, beta0)), element by element.
+
+    Examples
+    --------
+    >>> kl_beta(np.array([0.5, 3.0]), np.array([0.5, 1.0]), 0.5, 0.5).round(3).tolist()
+    [0.0, 0.577]
+    """
+    log_b, log_not_b = expected_log_beta(alpha, beta)
+    return (
+        betaln(alpha0, beta0) - betaln(alpha, beta) + (alpha - alpha0) * log_b + (beta - beta0) * log_not_b
+    )
+
+
+def kl_dirichlet(gamma: NDArray, gamma0: float) -> NDArray[np.float64]:
+    """KL(Dirichlet(gamma) || Dirichlet(gamma0, ..., gamma0)) of each row.
+
+    Examples
+    --------
+    >>> kl_dirichlet(np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 1.0]]), 1.0).round(3).tolist()
+    [0.0, 0.265]
+    """
+    K = gamma.shape[1]
+    norm = gammaln(gamma.sum(axis=1)) - gammaln(gamma).sum(axis=1) - gammaln(K * gamma0) + K * gammaln(gamma0)
+    return norm + ((gamma - gamma0) * expected_log_dirichlet(gamma)).sum(axis=1)

@@ -15,7 +15,6 @@ import numpy as np
 
 __all__ = ["aspect_pass"]
 
-_f4 = np.float32
 _f8 = np.float64
 _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
@@ -154,7 +153,8 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
     """Add the statistics of a chunk of rows to M, A1, A0, row_log (float64, zero at the start).
 
     Either `cells` (n x D int8: 0, 1, -1 for missing) holds the rows, or, when `sparse`, CSR arrays do (stored
-    values 1 or -1; absent means 0). W, H1, H0, row_weight are float32. Equivalent, missing cells left out::
+    values 1 or -1; absent means 0). W, H1, H0, row_weight are all float32, which is what the loops are made for,
+    or all float64, twice as slow. Equivalent, missing cells left out::
 
         d = where(X == 1, W @ H1, W @ H0)
         M = W * ((X == 1) / d @ H1.T + (X == 0) / d @ H0.T)
@@ -163,13 +163,14 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
         row_log = log(d).sum(axis=1)
     """
     n, K = W.shape
+    kind = W.dtype
     D = H1.shape[1]
     columns = min(max(STRIP_CELLS // K, SHORT_STRIP), STRIP_COLUMNS)
     n_strips = -(-D // columns)
     even = K + K % 2  # components are mixed two at a time: an odd K gets one of zeros
-    w = np.zeros((4, even), _f4)
-    wr = np.zeros((4, K), _f4)
-    m = np.empty((4, K), _f4)
+    w = np.zeros((4, even), kind)
+    wr = np.zeros((4, K), kind)
+    m = np.empty((4, K), kind)
     for strip in range(n_strips):
         first, last = strip * D // n_strips, (strip + 1) * D // n_strips
         # Strips are copied and padded with missing columns: every inner loop then runs over arrays that are
@@ -177,13 +178,13 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
         # apart: at powers of two they would compete for the same few places in the cache.
         width = -(-(last - first) // VECTOR) * VECTOR
         stride = width + VECTOR // 2
-        h1, h0 = np.zeros((even, stride), _f4), np.zeros((even, stride), _f4)
+        h1, h0 = np.zeros((even, stride), kind), np.zeros((even, stride), kind)
         h1[:K, : last - first] = H1[:, first:last]
         h0[:K, : last - first] = H0[:, first:last]
-        a1, a0 = np.zeros((K, stride), _f4), np.zeros((K, stride), _f4)
-        x, d = np.full((4, stride), -_ONE), np.empty((4, stride), _f4)
-        r1, r0 = np.empty((4, stride), _f4), np.empty((4, stride), _f4)
-        pairs = np.empty(width // 2, _f4)
+        a1, a0 = np.zeros((K, stride), kind), np.zeros((K, stride), kind)
+        x, d = np.full((4, stride), -1, kind), np.empty((4, stride), kind)
+        r1, r0 = np.empty((4, stride), kind), np.empty((4, stride), kind)
+        pairs = np.empty(width // 2, kind)
         for i in range(0, n, 4):
             for r in range(4):
                 inside = i + r < n

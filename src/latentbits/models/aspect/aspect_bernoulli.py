@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.statistics import collect
+from latentbits.models.aspect.statistics import collect, random_components
 
 __all__ = ["MaximumLikelihood", "State"]
 
@@ -38,16 +37,9 @@ class MaximumLikelihood:
     workers: Workers
 
     def initialise(self, rng: np.random.Generator) -> State:
-        """The columns' log odds, shifted at random for each component; all rows alike.
-
-        Equal rows then stay equal and their order doesn't matter. Starting near the columns' own shares keeps
-        sparse data out of poor optima (components far denser than anything in the data).
-        """
-        N, D = self.data.shape
-        ones = self.data.ones_per_column(self.row_weight)
-        share = (ones + 0.5) / (self.data.observed_per_column(self.row_weight) + 1.0)
-        H = expit(logit(share) + rng.uniform(-1.0, 1.0, size=(self.n_components, D)))
-        return State(np.full((N, self.n_components), 1 / self.n_components), H)
+        """Random components (see there); all rows alike, so equal rows stay equal and their order doesn't matter."""
+        W = np.full((self.data.shape[0], self.n_components), 1 / self.n_components)
+        return State(W, random_components(self.data, self.row_weight, self.n_components, rng))
 
     def step(self, state: State) -> tuple[State, float]:
         """The E step is the pass (eq. 4), the M step a normalisation (eq. 5-6)."""

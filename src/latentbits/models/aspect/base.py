@@ -33,11 +33,20 @@ NOISE_OF = {"absence": WHITE, "presence": BLACK}
 
 
 class Components(NamedTuple):
-    """K components in the forms that answers need, each K x D: probabilities of a 1, and what goes into the pass."""
+    """K components in the forms that answers need, each K x D.
+
+    mean: probabilities of a 1; H1, H0: what goes into the pass; alpha, beta: the posterior, where there is one.
+    """
 
     mean: np.ndarray
     H1: np.ndarray
     H0: np.ndarray
+    alpha: np.ndarray | None = None
+    beta: np.ndarray | None = None
+
+    def take(self, which: np.ndarray) -> Components:
+        """These components, in this order."""
+        return Components(*(None if part is None else part[which] for part in self))
 
 
 class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -115,7 +124,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     ) -> None:
         """Take over the best run, components in the order of their share of the data."""
         order = np.argsort(-(row_weight @ best.state.W), kind="stable")
-        self._components = Components(*(part[order] for part in best.kept))
+        self._components = best.kept.take(order)
         self._restart_components = [run.kept for run in runs]
         self.components_ = self._components.mean
         self.row_weight_ = row_weight
@@ -277,7 +286,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         W = self._solve(data, self._components)
         H = self.components_
         with Workers() as workers:
-            return float(collect(data, W, H, 1 - H, np.ones(len(W)), workers).row_log.sum())
+            return float(collect(data, W, H, 1 - H, np.ones(len(W)), workers, precise=True).row_log.sum())
 
     def aic(self, X: Any) -> float:
         """Akaike's criterion, lower is better; D K + (K - 1) N free parameters, the rows' weights included."""

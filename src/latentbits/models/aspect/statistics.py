@@ -1,19 +1,21 @@
-"""The one pass that all learners of the family share: expectations in, sufficient statistics out."""
+"""What all learners of the family share: the pass (expectations in, sufficient statistics out), start, fold-in."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.fold_in import fold_in
 
-__all__ = ["Statistics", "collect", "solve_weights"]
+__all__ = ["Statistics", "collect", "random_components", "solve_weights"]
 
 CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
+SMALL_WORK = 200_000  # cells x components of problems that can afford float64
 MAX_CHUNKS = 64  # each chunk has its own K x D sums
 
 GAP = 1e-8  # weights are solved for until at most this much log likelihood per cell is left to gain
@@ -47,27 +49,46 @@ def collect(
     H0: np.ndarray,
     row_weight: np.ndarray,
     workers: Workers,
+    *,
+    precise: bool | None = None,
 ) -> Statistics:
     """One pass over the data. W, H1, H0 are W~, H1~, H0~: expectations, not necessarily normalised.
 
-    The rows are cut into chunks by the shape of the problem alone and the chunks' sums are added in order, so the
+    `precise` does all of it in float64; by default small problems do, as it costs them nothing that anyone would
+    notice. The rows are cut into chunks by the shape of the problem alone and the chunks' sums are added in order, so the
     answer doesn't depend on the number of threads.
     """
     N, K = W.shape
     D = H1.shape[1]
     M = np.zeros((N, K))
     row_log = np.zeros(N)
-    W4, H14, H04, weight4 = (np.ascontiguousarray(a, np.float32) for a in (W, H1, H0, row_weight))
+    if precise is None:
+        precise = N * D * K <= SMALL_WORK
+    kind = np.float64 if precise else np.float32
+    w, h1, h0, weight = (np.ascontiguousarray(a, kind) for a in (W, H1, H0, row_weight))
 
     def one(rows: slice) -> tuple[np.ndarray, np.ndarray]:
         A1, A0 = np.zeros((K, D)), np.zeros((K, D))
-        aspect_pass(*_row_arrays(data, rows), W4[rows], H14, H04, weight4[rows], M[rows], A1, A0, row_log[rows])
+        aspect_pass(*_row_arrays(data, rows), w[rows], h1, h0, weight[rows], M[rows], A1, A0, row_log[rows])
         return A1, A0
 
     parts = workers.map(one, _chunks(N, D, K))
     N1 = H1 * np.sum([A1 for A1, _ in parts], axis=0)
     N0 = H0 * np.sum([A0 for _, A0 in parts], axis=0)
     return Statistics(M, N1, N0, row_log)
+
+
+def random_components(
+    data: BinaryData, row_weight: np.ndarray, n_components: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Where a climb starts: the columns' log odds, shifted at random for each component (K x D).
+
+    Starting near the columns' own shares keeps sparse data out of poor optima, in which components are far denser than
+    anything in the data. The shift treats zeros and ones alike.
+    """
+    ones = data.ones_per_column(row_weight)
+    share = (ones + 0.5) / (data.observed_per_column(row_weight) + 1.0)
+    return expit(logit(share) + rng.uniform(-1.0, 1.0, size=(n_components, data.shape[1])))
 
 
 def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> np.ndarray:

@@ -1,0 +1,62 @@
+"""The program `latentbits`: its commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from latentbits.cli import console
+from latentbits.cli.answers import denoise, explain, suspects
+from latentbits.cli.demo import demo
+from latentbits.cli.fit import fit
+from latentbits.errors import DataError, ModelFileError
+from latentbits.version import __version__
+
+__all__ = ["main", "program"]
+
+REFUSED = (DataError, ModelFileError, OSError)
+
+
+class Program(click.Group):
+    """A group whose commands end in one of: 0 done, 1 refused input, 2 wrong usage, 130 interrupted."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a refusal is one line on stderr, warnings are notes there."""
+        try:
+            with console.notes():
+                return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of our output has seen enough, which click knows how to end
+            raise
+        except REFUSED as error:
+            console.error(error)
+            ctx.exit(console.REFUSED)
+        except KeyboardInterrupt:
+            console.error("interrupted")
+            ctx.exit(console.INTERRUPTED)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__)
+def program() -> None:
+    """Find the hidden causes in 0-1 data: which zeros are real absences, which were merely missed, which ones
+    are noise.
+
+    Begin with "latentbits demo", or with a table of your own:
+
+    \b
+        latentbits fit sites.csv --components 4 --out run
+        latentbits suspects run sites.csv --top 20
+
+    In tables that are written, a label that begins with = + - @ gets an apostrophe in front, so that no
+    spreadsheet takes it for a formula.
+    """
+
+
+for command in (fit, denoise, suspects, explain, demo):
+    program.add_command(command)
+
+
+def main() -> None:
+    """The entry point."""
+    program(prog_name="latentbits")

@@ -1,0 +1,152 @@
+"""Options that several commands share, and how a file is read by them."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from latentbits.data.binary_data import BinaryData
+
+__all__ = ["FILE_PATH", "force_option", "model_argument", "read", "reads_file", "table_options"]
+
+Command = Callable[..., Any]
+Values = dict[str, Any]
+
+FILE_PATH = click.Path(path_type=Path)
+"""Not checked by click: the readers know better what to say about a file that isn't there."""
+
+_READING: dict[str, Values] = {
+    "row_labels": {"metavar": "COLUMN", "help": "The column that names the rows.  [default: found]"},
+    "no_row_labels": {"is_flag": True, "help": "No column names the rows."},
+    "columns": {"metavar": "COLUMN", "multiple": True, "help": "Read only this column (may be repeated)."},
+    "exclude": {"metavar": "COLUMN", "multiple": True, "help": "Leave this column out (may be repeated)."},
+    "missing": {
+        "metavar": "WORD",
+        "multiple": True,
+        "help": "A marker of missing cells (may be repeated).  [default: empty, NA, NaN, ?, N/A, null, None]",
+    },
+    "true": {"metavar": "WORD", "multiple": True, "help": "A further word for 1 (may be repeated)."},
+    "false": {"metavar": "WORD", "multiple": True, "help": "A further word for 0 (may be repeated)."},
+    "presence": {"metavar": "MARK", "help": 'Cells with this mark, such as "x", are 1 and empty ones 0.'},
+    "threshold": {"metavar": "NUMBER", "type": float, "help": "Numbers of at least this are 1, others 0."},
+    "delimiter": {"metavar": "CHARACTER", "help": "What separates fields.  [default: found]"},
+    "encoding": {"metavar": "NAME", "default": "utf-8", "show_default": True, "help": "Of text files."},
+    "no_header": {"is_flag": True, "help": "The first line is data; columns are called x1, x2, ..."},
+    "array": {"metavar": "NAME", "help": "Which array of an .npz file."},
+}
+
+
+def bundled(name: str, specification: dict[str, Values]) -> Callable[[Command], Command]:
+    """Add options to a command, which gets their values as one dict argument `name`.
+
+    `specification` has click's settings of each option, by the name of its value: row_labels is --row-labels.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def gather(**values: Any) -> Any:
+            chosen = {key: values.pop(key) for key in specification}
+            return command(**values, **{name: chosen})
+
+        decorated: Command = gather
+        for key, settings in reversed(specification.items()):
+            decorated = click.option(f"--{key.replace('_', '-')}", key, **settings)(decorated)
+        return decorated
+
+    return decorate
+
+
+def reads_file(command: Command) -> Command:
+    """Give a command the argument FILE and all options of reading it (as `reading`, for `read`)."""
+    return click.argument("file", type=FILE_PATH)(bundled("reading", _READING)(command))
+
+
+def model_argument(command: Command) -> Command:
+    """Give a command the argument DIR, as `fitted`."""
+    return click.argument("fitted", metavar="DIR", type=FILE_PATH)(command)
+
+
+def force_option(help_text: str) -> Callable[[Command], Command]:
+    """Give a command the flag --force."""
+    return click.option("--force", is_flag=True, help=help_text)
+
+
+def table_options(command: Command) -> Command:
+    """Give a command the options of where its table goes."""
+    out = click.option(
+        "--out", type=FILE_PATH, metavar="FILE.csv", help="Where to write.  [default: stdout, or -]"
+    )
+    return out(force_option("Replace an existing FILE.csv.")(command))
+
+
+def read(file: Path, reading: Values) -> BinaryData:
+    """The data of a file, read by the options of `reads_file`."""
+    from latentbits.data.readers import read_table
+
+    chosen = {key: value for key, value in reading.items() if value not in ((), None)}
+    header, labelled = not chosen.pop("no_header"), not chosen.pop("no_row_labels")
+    if not labelled and "row_labels" in chosen:
+        raise click.UsageError("give --row-labels or --no-row-labels, not both")
+    if not labelled:
+        chosen["row_labels"] = False
+    return read_table(file, header=header, **chosen)
+
+
+def not_zero(ctx: click.Context, option: click.Parameter, value: int) -> int:
+    """Refuse 0 jobs, which mean nothing; negative numbers count from all cores."""
+    if value == 0:
+        raise click.BadParameter("use 1 or more, or -1 for all cores", ctx, option)
+    return value
+
+
+def finite(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    """Refuse infinity and NaN, which click's ranges let pass."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter("this is not a finite number", ctx, option)
+    return value
+
+
+LEARNING: dict[str, Values] = {
+    "components": {"type": click.IntRange(min=1), "required": True, "help": "How many, phantoms included."},
+    "restarts": {
+        "type": click.IntRange(min=1),
+        "default": 10,
+        "show_default": True,
+        "help": "Random starts.",
+    },
+    "seed": {
+        "type": click.IntRange(min=0),
+        "default": 0,
+        "show_default": True,
+        "help": "Same seed, same answer.",
+    },
+    "jobs": {
+        "type": int,
+        "default": -1,
+        "callback": not_zero,
+        "help": "Threads; -1 is all cores.  [default: -1]",
+    },
+    "max_iter": {
+        "type": click.IntRange(min=1),
+        "help": "Passes a start may make.  [default: the model's own]",
+    },
+    "tol": {
+        "type": click.FloatRange(min=0),
+        "callback": finite,
+        "help": "A start has converged when a cell's log likelihood rises less.  [default: the model's own]",
+    },
+}
+"""The options of fitting, for `bundled`."""
+
+_PARAMETERS = {"components": "n_components", "restarts": "n_init", "seed": "random_state", "jobs": "n_jobs"}
+
+
+def parameters_of(learning: Values) -> Values:
+    """The options of fitting as an estimator's parameters; what wasn't given is left to the estimator."""
+    return {_PARAMETERS.get(key, key): value for key, value in learning.items() if value is not None}

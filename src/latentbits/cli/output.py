@@ -1,0 +1,142 @@
+"""Files that are there as a whole or not at all, and tables that no spreadsheet takes for a program."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sys
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "MODEL_FILE",
+    "SUMMARY_FILE",
+    "check_folder",
+    "new_folder",
+    "show_table",
+    "write_csv",
+    "write_json",
+]
+
+MODEL_FILE, SUMMARY_FILE = "model.npz", "summary.json"
+TABLES = ("components", "weights", "denoised", "suspects", "restarts", "noisy", "clean")
+PLOTS_FOLDER = "plots"
+_OURS = {MODEL_FILE, SUMMARY_FILE, PLOTS_FOLDER, *(f"{table}.csv" for table in TABLES)}
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+# ---- folders -----------------------------------------------------------------------------------------------
+
+
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that exists, unless `force` and it is empty or holds an earlier output only."""
+    if not folder.exists():
+        return
+    if not force:
+        raise FileExistsError(f"{folder} exists already; choose another --out, or use --force to replace it")
+    if not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file, not a folder; choose another --out")
+    found = {entry.name for entry in folder.iterdir()}
+    if not found or ({MODEL_FILE, SUMMARY_FILE} <= found and not _foreign(found)):
+        return
+    which = f"holds {_foreign(found)[0]!r}, which" if _foreign(found) else "is not an earlier output, which"
+    raise FileExistsError(f"{folder} {which} --force would delete; move it away, or choose another --out")
+
+
+def _foreign(names: Iterable[str]) -> list[str]:
+    """The names of files that are not ours; hidden ones are the system's, and don't count."""
+    return sorted(name for name in names if name not in _OURS and not name.startswith("."))
+
+
+@contextlib.contextmanager
+def new_folder(folder: Path, *, force: bool) -> Iterator[Path]:
+    """A folder beside `folder` to write to; it takes its place at the end, or is removed if that fails."""
+    check_folder(folder, force=force)
+    target = folder.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = _beside(target)
+    draft.mkdir()
+    try:
+        yield draft
+        check_folder(folder, force=force)
+        _put_in_place(draft, target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _put_in_place(draft: Path, target: Path) -> None:
+    """Rename, an earlier folder stepping aside until the new one is there."""
+    if not target.exists():
+        draft.rename(target)
+        return
+    earlier = _beside(target)
+    target.rename(earlier)
+    try:
+        draft.rename(target)
+    except BaseException:
+        earlier.rename(target)
+        raise
+    shutil.rmtree(earlier)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+
+
+# ---- files -------------------------------------------------------------------------------------------------
+
+
+def write_json(content: dict[str, Any], file: Path) -> None:
+    """Write strict JSON, indented for people."""
+    file.write_text(
+        json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )
+
+
+def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:
+    """Write a table, labels made harmless (see `harmless`), floats with 10 digits."""
+    safe = table.set_axis([harmless(name) for name in table.columns], axis=1)
+    for j, dtype in enumerate(table.dtypes):
+        if dtype.kind not in "biuf":
+            safe.isetitem(j, table.iloc[:, j].map(harmless, na_action="ignore").to_numpy())
+    safe.to_csv(target, index=False, float_format="%.10g", lineterminator="\n")
+
+
+def harmless(label: object) -> object:
+    """A label that would begin a formula, with an apostrophe in front; numbers stay as they are.
+
+    Examples
+    --------
+    >>> harmless("=1+1"), harmless("-0.5"), harmless("Equus")
+    ("'=1+1", '-0.5', 'Equus')
+    """
+    if not isinstance(label, str) or not label.startswith(_FORMULA_STARTS):
+        return label
+    with contextlib.suppress(ValueError):
+        float(label)
+        return label
+    return f"'{label}"
+
+
+def show_table(table: pd.DataFrame, out: Path | None, *, force: bool) -> None:
+    """Write a table to a file, or to stdout if `out` is None or "-"."""
+    from latentbits.persistence import written_beside
+
+    if out is None or str(out) == "-":
+        write_csv(table, sys.stdout)
+        return
+    if out.is_dir():
+        raise IsADirectoryError(f"{out} is a folder; give the name of a file")
+    if out.exists() and not force:
+        raise FileExistsError(f"{out} exists already; choose another --out, or use --force to replace it")
+    if not out.parent.is_dir():
+        raise FileNotFoundError(f"{out.parent}: no such folder to write into; make it first")
+    with written_beside(out) as draft:
+        write_csv(table, draft)

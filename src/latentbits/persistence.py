@@ -1,0 +1,352 @@
+"""Model files: one .npz that can be sent to a colleague, because opening it runs no code from it.
+
+A file holds plain arrays and a JSON header, which names the model, its parameters and the structure of its
+fitted attributes. Only the types listed in `_Packer` go in and come out; nothing is pickled, and the header
+can't name a class outside the registry.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import uuid
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from latentbits.errors import ModelFileError
+from latentbits.models.registry import model_class, model_name, resolve
+from latentbits.version import __version__
+
+__all__ = ["load_model", "save_model", "written_beside"]
+
+FORMAT = "latentbits-model"
+FORMAT_VERSION = 1
+HEADER = "header"
+
+NAMED_TUPLES = {"Components": "latentbits.models.aspect.base:Components"}
+"""The named tuples that may be part of a model, by the name that stands in the file."""
+
+_PLAIN_KINDS = "biufU"
+"""Kinds of NumPy dtypes that are stored as they are: bool, integers, floats, text."""
+
+_FITTED_NAME = re.compile(r"_[a-z][A-Za-z0-9_]*|[A-Za-z][A-Za-z0-9_]*_")
+_RANDOM_SOURCES = (np.random.Generator, np.random.RandomState)
+_DAMAGE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    OSError,
+    EOFError,
+    SyntaxError,
+    ArithmeticError,
+    RuntimeError,  # includes RecursionError and NotImplementedError
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy, zipfile and json raise on bytes that they can't make sense of."""
+
+
+def save_model(model: Any, path: str | Path) -> None:
+    """Save a fitted model to one .npz file, which `load_model` opens.
+
+    The file is written beside and renamed, so an earlier one is replaced as a whole or not at all. A
+    `random_state` that is a Generator or RandomState is not kept (None instead): it has moved on since the
+    fit anyway.
+
+    Parameters
+    ----------
+    model : fitted estimator of this library
+    path : str or Path
+        Used as it is; no ending is added.
+
+    Raises
+    ------
+    ModelFileError
+        If the model is not one of the library's own, or carries something that can't be stored as plain data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from latentbits import AspectBernoulli
+    >>> model = AspectBernoulli(1, n_init=1).fit([[0, 1], [1, 1]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "model.npz")
+    ...     same = load_model(Path(folder) / "model.npz")
+    >>> bool((same.components_ == model.components_).all())
+    True
+    """
+    name = model_name(model)
+    if name is None:
+        raise ModelFileError(
+            f"{type(model).__name__} is not a model that can be saved; save one of the library's own"
+        )
+    check_is_fitted(model)
+    packer = _Packer()
+    params = model.get_params(deep=False)
+    fitted = {key: value for key, value in vars(model).items() if key not in params}
+    header = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "latentbits": __version__,
+        "model": name,
+        "params": {key: packer.pack(value, key) for key, value in params.items()},
+        "fitted": {
+            _fitted_name(key, model, "model"): packer.pack(value, key) for key, value in fitted.items()
+        },
+    }
+    text = np.frombuffer(json.dumps(header, allow_nan=False).encode("ascii"), dtype=np.uint8)
+    with written_beside(Path(path)) as draft, draft.open("xb") as stream:
+        np.savez(stream, allow_pickle=False, **{HEADER: text}, **packer.arrays)
+
+
+def load_model(path: str | Path) -> Any:
+    """Open a file of `save_model`: the fitted model, which gives the same answers to the last bit.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, cut off, no model of this library, made by a newer version of it, or asks for
+        anything but plain data.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file; give a model file that latentbits has written")
+    try:
+        arrays = _read_archive(file)
+        header = _read_header(arrays, file.name)
+        return _rebuild(header, arrays, file.name)
+    except ModelFileError:
+        raise
+    except _DAMAGE as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ModelFileError(
+            f"{file.name}: the file is damaged or no latentbits model ({reason}); save the model again"
+        ) from None
+
+
+@contextmanager
+def written_beside(path: Path) -> Iterator[Path]:
+    """A free path beside `path` to write to; renamed to `path` at the end, or removed if anything fails."""
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    try:
+        yield draft
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+# ---- the file ----------------------------------------------------------------------------------------------
+
+
+def _read_archive(file: Path) -> dict[str, np.ndarray]:
+    """All arrays of an .npz file whose members are stored as written (what is not packed can't explode)."""
+    content = file.read_bytes()
+    if not content.startswith(b"PK"):
+        raise ModelFileError(
+            f"{file.name}: this is no latentbits model; give a model.npz that latentbits has written"
+        )
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
+            raise ValueError("it was packed by another program")
+        damaged = archive.testzip()  # np.load would not notice a changed byte in the head of an array
+        if damaged is not None:
+            raise ValueError(f"the checksum of {damaged} is wrong")
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return {key: arrays[key] for key in arrays.files}
+
+
+def _read_header(arrays: dict[str, np.ndarray], file: str) -> dict[str, Any]:
+    """The header, once format and version are known to be ours."""
+    if HEADER not in arrays:
+        raise ModelFileError(
+            f"{file}: this .npz file holds no latentbits model; it may be data, or another program's"
+        )
+    header = json.loads(arrays[HEADER].tobytes())
+    if header["format"] != FORMAT:
+        raise ModelFileError(
+            f'{file}: the format is "{header["format"]}", not "{FORMAT}"; give a latentbits model'
+        )
+    version = header["version"]
+    if type(version) is not int or version < 1:
+        raise ValueError(f"there is no format version {version!r}")
+    if version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{file}: the file was written by latentbits {header['latentbits']} in format version {version}, "
+            f"and latentbits {__version__} reads up to {FORMAT_VERSION}; upgrade latentbits to open it"
+        )
+    return dict(header)
+
+
+def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray], file: str) -> Any:
+    """The model that the header describes; its attributes are set directly, so no method of it runs."""
+    try:
+        kind = model_class(header["model"])
+    except ValueError as error:
+        raise ModelFileError(f"{file}: {error}; upgrade latentbits if the file is newer") from None
+    unpacker = _Unpacker(arrays)
+    params = {key: unpacker.unpack(node) for key, node in header["params"].items()}
+    unknown = sorted(set(params) - set(kind._get_param_names()))
+    if unknown:
+        raise ModelFileError(
+            f'{file}: {kind.__name__} has no parameter "{unknown[0]}"; upgrade latentbits if it is newer'
+        )
+    model = kind(**params)
+    for key, node in header["fitted"].items():
+        vars(model)[_fitted_name(key, model, file)] = unpacker.unpack(node)
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise ModelFileError(f"{file}: the model in it was never fitted; fit it and save it again") from None
+    return model
+
+
+def _fitted_name(name: str, model: Any, file: str) -> str:
+    """The name, if fitting sets such: "x_" or "_x", no parameter, and nothing that the class itself has."""
+    taken = hasattr(type(model), name) or name in model.get_params(deep=False)
+    if taken or "__" in name or not _FITTED_NAME.fullmatch(name):
+        raise ModelFileError(
+            f'{file}: "{name[:60]}" is not the name of a fitted attribute of {type(model).__name__}; '
+            "only what fit sets belongs into a model file"
+        )
+    return name
+
+
+# ---- values to plain data, and back ------------------------------------------------------------------------
+
+
+class _Packer:
+    """Turns values into JSON nodes, and puts their arrays aside. An array that is met twice is stored once.
+
+    None, bool, int, str, finite floats and lists of nodes are their own nodes; every other node is an object
+    with a "type".
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._keys: dict[int, str] = {}
+
+    def pack(self, value: Any, place: str) -> Any:
+        """The node for a value; `place` names it in errors."""
+        kind = type(value)
+        if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
+            return value
+        if isinstance(value, _RANDOM_SOURCES):
+            return None
+        if kind is float:
+            return {"type": "float", "value": repr(value)}
+        if kind in (list, tuple, dict) or hasattr(kind, "_fields"):
+            return self._pack_container(value, place)
+        if isinstance(value, np.generic) and value.dtype.kind in _PLAIN_KINDS:
+            return {"type": "scalar", "key": self._store(np.asarray(value))}
+        if kind is np.ndarray:
+            return self._pack_array(value, place)
+        if kind is pd.DataFrame:
+            return self._pack_frame(value, place)
+        return _refuse(value, place)
+
+    def _pack_container(self, value: Any, place: str) -> Any:
+        kind = type(value)
+        if kind is list:
+            return [self.pack(item, place) for item in value]
+        if kind is tuple:
+            return {"type": "tuple", "items": [self.pack(item, place) for item in value]}
+        if kind is dict:
+            if not all(type(key) is str for key in value):
+                _refuse(value, place)
+            return {"type": "dict", "items": {key: self.pack(item, place) for key, item in value.items()}}
+        if NAMED_TUPLES.get(kind.__name__) != f"{kind.__module__}:{kind.__qualname__}":
+            _refuse(value, place)
+        return {"type": "named", "name": kind.__name__, "items": [self.pack(item, place) for item in value]}
+
+    def _pack_array(self, value: np.ndarray, place: str) -> dict[str, Any]:
+        if value.dtype.kind in _PLAIN_KINDS:
+            return {"type": "array", "key": self._store(value)}
+        texts = value.ravel().tolist()
+        if value.dtype != object or not all(type(text) is str for text in texts):
+            _refuse(value, place)
+        return {"type": "texts", "shape": list(value.shape), "values": texts}
+
+    def _pack_frame(self, value: pd.DataFrame, place: str) -> dict[str, Any]:
+        plain_index = value.index.equals(pd.RangeIndex(len(value)))
+        if not plain_index or not all(type(name) is str for name in value.columns):
+            _refuse(value, place)
+        columns = [self.pack(value[name].to_numpy(), f"{place}.{name}") for name in value.columns]
+        return {"type": "frame", "names": list(value.columns), "columns": columns}
+
+    def _store(self, array: np.ndarray) -> str:
+        key = self._keys.setdefault(id(array), f"array{len(self.arrays)}")
+        self.arrays[key] = array  # kept here, so that no other array can get its id
+        return key
+
+
+def _refuse(value: Any, place: str) -> NoReturn:
+    kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+    raise ModelFileError(
+        f"{place} holds {kind} that can't be stored as plain data; set it to something simpler"
+    )
+
+
+class _Unpacker:
+    """Turns nodes back into values; a node of any type that isn't listed here is an error."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self._arrays = arrays
+        self._makers: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "float": lambda node: float(node["value"]),
+            "tuple": lambda node: tuple(map(self.unpack, node["items"])),
+            "dict": lambda node: {key: self.unpack(item) for key, item in node["items"].items()},
+            "named": self._named,
+            "scalar": lambda node: self._array(node)[()],
+            "array": self._array,
+            "texts": self._texts,
+            "frame": self._frame,
+        }
+
+    def unpack(self, node: Any) -> Any:
+        """The value that a node stands for."""
+        if isinstance(node, list):
+            return [self.unpack(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if node["type"] not in self._makers:
+            raise ValueError(f"it asks for a value of the unknown type {node['type']!r}")
+        return self._makers[node["type"]](node)
+
+    def _array(self, node: dict[str, Any]) -> np.ndarray:
+        array = self._arrays[node["key"]]
+        if array.dtype.kind not in _PLAIN_KINDS:
+            raise ValueError(f"it holds an array of {array.dtype}")
+        return array
+
+    def _named(self, node: dict[str, Any]) -> Any:
+        return resolve(NAMED_TUPLES[node["name"]])(*map(self.unpack, node["items"]))
+
+    @staticmethod
+    def _texts(node: dict[str, Any]) -> np.ndarray:
+        if not all(type(text) is str for text in node["values"]):
+            raise ValueError("an array of texts holds something else")
+        flat = np.empty(len(node["values"]), dtype=object)
+        flat[:] = node["values"]
+        return flat.reshape(node["shape"])
+
+    def _frame(self, node: dict[str, Any]) -> pd.DataFrame:
+        columns = map(self.unpack, node["columns"])
+        return pd.DataFrame(dict(zip(node["names"], columns, strict=True)), columns=node["names"])

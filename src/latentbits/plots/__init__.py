@@ -1,0 +1,12 @@
+"""Figures of fitted models and of cleaned data.
+
+Every function returns a `matplotlib.figure.Figure` and leaves pyplot, its backend and its settings alone: a
+notebook shows what is returned, and ``figure.savefig("name.png")`` works without a display.
+"""
+
+from latentbits.plots.components import plot_components
+from latentbits.plots.denoising import plot_denoising
+from latentbits.plots.objective import plot_objective
+from latentbits.plots.weights import plot_weights
+
+__all__ = ["plot_components", "plot_denoising", "plot_objective", "plot_weights"]

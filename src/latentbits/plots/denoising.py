@@ -1,0 +1,233 @@
+"""What denoising did to the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from numpy.typing import ArrayLike, NDArray
+
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.plots.style import house_style, new_figure, remove_frame, shortened, spread
+
+__all__ = ["plot_denoising"]
+
+CELLS = {
+    "0": "#ffffff",
+    "1": "#404040",
+    "missing": "#dddddd",
+    "0, now 1": "#56b4e9",
+    "1, now 0": "#d55e00",
+    "missing, now 1": "#009e73",
+}
+"""What a cell can be, and its colour."""
+
+ABSENT, PRESENT, UNKNOWN, FILLED, REMOVED, GUESSED = range(len(CELLS))
+COLOURS = ListedColormap(list(CELLS.values()))
+
+N_PICTURES, N_LINES = 8, 60
+MOST_COLUMNS = 150
+MOST_ROW_NAMES, MOST_COLUMN_NAMES = 80, 50
+
+Stages = dict[str, BinaryData]
+"""The data "before" and "after", and "clean" if it is known."""
+
+Positions = NDArray[np.intp]
+
+
+@house_style
+def plot_denoising(
+    before: Any,
+    after: Any,
+    *,
+    clean: Any = None,
+    shape: tuple[int, int] | None = None,
+    rows: ArrayLike | None = None,
+    n: int | None = None,
+) -> Figure:
+    """Draw data before and after denoising, changed cells in colour: as pictures, or as tables side by side.
+
+    Parameters
+    ----------
+    before, after : 0-1 data of the same shape
+        Anything that a model takes; missing cells are grey.
+    clean : 0-1 data, optional
+        The truth, if it is known.
+    shape : (int, int), optional
+        Rows and columns of a picture, if each row of the data is one, such as (8, 8).
+    rows : sequence of int, optional
+        Positions of the rows to draw. By default `n` rows spread over the more changed half of the rows that
+        changed, the most changed first; data of no more than `n` rows are drawn whole, in their own order.
+    n : int, optional
+        How many rows to pick; 8 pictures or 60 rows of a table. Of a table with more than 150 columns the 150
+        with most changes are drawn, which the title says.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from latentbits import plots
+    >>> before = [[1, 0, 1, 0], [0, 1, 1, 1], [0, 1, 0, 0]]
+    >>> after = [[1, 1, 1, 0], [0, 1, 1, 0], [0, 1, 0, 0]]
+    >>> figure = plots.plot_denoising(before, after)
+    >>> figure.get_suptitle()
+    '1 zero became 1, 1 one became 0'
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['before', 'after']
+    """
+    if n is not None and n < 1:
+        raise ValueError(f"n is {n}; draw at least 1 row.")
+    stages = _checked_stages(before, after, clean)
+    turned = _turned(stages)
+    changes = turned != 0
+    most = n or (N_LINES if shape is None else N_PICTURES)
+    chosen = _most_changed(changes, most) if rows is None else _checked_rows(rows, len(changes))
+    title = [
+        _summary(turned),
+        *_note(len(chosen), len(changes), "rows", "the most changed first" if rows is None else "as chosen"),
+    ]
+    if shape is not None:
+        figure = _pictures(stages, chosen, shape)
+    else:
+        columns = np.sort(np.argsort(-changes.sum(axis=0), kind="stable")[:MOST_COLUMNS])
+        title += _note(len(columns), changes.shape[1], "columns", "those with most changes")
+        figure = _tables(stages, chosen, columns)
+    figure.suptitle("\n".join(title))
+    return figure
+
+
+def _checked_stages(before: Any, after: Any, clean: Any) -> Stages:
+    given = {"before": before, "after": after, "clean": clean}
+    stages = {stage: BinaryData.of(X) for stage, X in given.items() if X is not None}
+    for stage, data in stages.items():
+        if data.shape != stages["before"].shape:
+            raise ValueError(
+                f"{stage} has the shape {data.shape}, but before has {stages['before'].shape}; "
+                "give the same rows and columns in the same order."
+            )
+    return stages
+
+
+def _checked_rows(rows: ArrayLike, n_rows: int) -> Positions:
+    chosen = np.asarray(rows, dtype=np.intp).ravel()
+    if len(chosen) == 0 or chosen.min() < -n_rows or chosen.max() >= n_rows:
+        raise ValueError(f"rows must name one or more positions from 0 to {n_rows - 1}.")
+    return chosen % n_rows
+
+
+def _turned(stages: Stages) -> NDArray[np.int8]:
+    """1 where a zero became 1, -1 where a one became 0; a filled missing cell is no change."""
+    before, after = stages["before"].dense(), stages["after"].dense()
+    return np.where((before == MISSING) | (after == MISSING), 0, after - before).astype(np.int8)
+
+
+def _most_changed(changes: NDArray[np.bool_], n: int) -> Positions:
+    """All rows if they are few, else `n` spread over the more changed half, the most changed first."""
+    if len(changes) <= n:
+        return np.arange(len(changes))
+    per_row = changes.sum(axis=1)
+    half = max(n, int(np.count_nonzero(per_row)) // 2)
+    return np.argsort(-per_row, kind="stable")[spread(half, n)]
+
+
+def _summary(turned: NDArray[np.int8]) -> str:
+    n_filled, n_removed = int(np.sum(turned > 0)), int(np.sum(turned < 0))
+    return f"{_count(n_filled, 'zero')} became 1, {_count(n_removed, 'one')} became 0"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def _note(n_drawn: int, n_all: int, what: str, which: str) -> list[str]:
+    return [f"{n_drawn:,} of {n_all:,} {what} drawn{which and ', '}{which}"] if n_drawn < n_all else []
+
+
+def _codes(stages: Stages, rows: Positions, columns: Positions | None = None) -> dict[str, NDArray[np.intp]]:
+    """What each chosen cell is at each stage, as positions in `CELLS`."""
+    where = np.s_[rows] if columns is None else np.ix_(rows, columns)
+    values = {stage: data.dense()[where] for stage, data in stages.items()}
+    codes = {
+        stage: np.where(cells == MISSING, UNKNOWN, cells).astype(np.intp) for stage, cells in values.items()
+    }
+    was, now = values["before"], values["after"]
+    codes["after"][(was == 0) & (now == 1)] = FILLED
+    codes["after"][(was == 1) & (now == 0)] = REMOVED
+    codes["after"][(was == MISSING) & (now == 1)] = GUESSED
+    return codes
+
+
+def _draw_cells(ax: Axes, codes: NDArray[np.intp], aspect: Literal["equal", "auto"]) -> None:
+    ax.imshow(codes, cmap=COLOURS, vmin=-0.5, vmax=len(CELLS) - 0.5, aspect=aspect, interpolation="nearest")
+    remove_frame(ax)
+
+
+def _add_key(figure: Figure, codes: dict[str, NDArray[np.intp]]) -> None:
+    """A legend of the cells that are in the figure."""
+    present = np.unique(np.concatenate([part.ravel() for part in codes.values()]))
+    cells = list(CELLS.items())
+    key = [Patch(facecolor=cells[c][1], edgecolor="#8c8c8c", label=cells[c][0]) for c in present]
+    figure.legend(
+        handles=key, loc="outside lower center", ncols=min(len(key), int(figure.get_figwidth() / 1.25))
+    )
+
+
+def _row_names(data: BinaryData, rows: Positions, width: int) -> list[str]:
+    names = (
+        [f"row {row}" for row in rows] if data.row_names is None else [data.row_names[row] for row in rows]
+    )
+    return [shortened(name, width) for name in names]
+
+
+def _pictures(stages: Stages, rows: Positions, shape: tuple[int, int]) -> Figure:
+    """A line of pictures for each stage, a column for each row of the data."""
+    n_columns = stages["before"].shape[1]
+    if shape[0] * shape[1] != n_columns:
+        raise ValueError(f"shape is {shape}, {shape[0] * shape[1]} cells, but a row has {n_columns}.")
+    codes = _codes(stages, rows)
+    height = float(np.clip(shape[0] / shape[1], 0.3, 3.0))
+    figure = new_figure(max(1.1 * len(rows) + 0.6, 4.0), (height + 0.15) * len(stages) + 1.2)
+    panels = figure.subplots(len(stages), len(rows), squeeze=False)
+    for line, (stage, cells) in zip(panels, codes.items(), strict=True):
+        for ax, row in zip(line, cells, strict=True):
+            _draw_cells(ax, row.reshape(shape), "equal")
+        line[0].set_ylabel(stage)
+    for ax, name in zip(panels[0], _row_names(stages["before"], rows, 14), strict=True):
+        ax.set_title(name, fontsize=9, loc="center")
+    _add_key(figure, codes)
+    return figure
+
+
+def _tables(stages: Stages, rows: Positions, columns: Positions) -> Figure:
+    """The chosen cells of each stage, side by side."""
+    codes = _codes(stages, rows, columns)
+    width = float(np.clip(0.14 * len(columns), 2.0, 6.0))
+    height = float(np.clip(0.14 * len(rows), 1.0, 12.0))
+    figure = new_figure(width * len(stages) + 1.4, height + 1.6)
+    panels = figure.subplots(1, len(stages), squeeze=False)[0]
+    for ax, (stage, cells) in zip(panels, codes.items(), strict=True):
+        _draw_cells(ax, cells, "auto")
+        ax.set_title(stage)
+    _name_axes(panels, stages["before"], rows, columns)
+    _add_key(figure, codes)
+    return figure
+
+
+def _name_axes(panels: Sequence[Axes], data: BinaryData, rows: Positions, columns: Positions) -> None:
+    """Names where there is room for them."""
+    if len(rows) <= MOST_ROW_NAMES:
+        panels[0].set_yticks(range(len(rows)), _row_names(data, rows, 24), fontsize=7)
+    if data.column_names is not None and len(columns) <= MOST_COLUMN_NAMES:
+        names = [shortened(data.column_names[j]) for j in columns]
+        for ax in panels:
+            ax.set_xticks(range(len(columns)), names, fontsize=7, rotation=90)
+    else:
+        for ax in panels:
+            ax.set_xlabel(_count(len(columns), "column"))

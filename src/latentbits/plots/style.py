@@ -1,0 +1,171 @@
+"""The look that all figures share: one set of matplotlib settings, one palette, one way to write labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from io import BytesIO
+from typing import Any, NamedTuple, ParamSpec
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+__all__ = [
+    "BEST",
+    "HOUSE",
+    "INK",
+    "KINDS",
+    "QUIET",
+    "Kind",
+    "NotebookFigure",
+    "house_style",
+    "new_figure",
+    "remove_frame",
+    "shortened",
+    "spread",
+]
+
+INK = "#262626"
+QUIET = "#a6a6a6"
+BEST = "#0072b2"
+
+# The font family is the reader's own choice: names may need the glyphs of another script.
+HOUSE: Any = {
+    "figure.facecolor": "white",
+    "figure.titlesize": 11,
+    "figure.labelsize": 10,
+    "axes.facecolor": "white",
+    "axes.edgecolor": "#8c8c8c",
+    "axes.linewidth": 0.8,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 10,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "axes.formatter.useoffset": False,
+    "axes.unicode_minus": True,
+    "text.color": INK,
+    "text.parse_math": False,
+    "text.usetex": False,
+    "xtick.color": "#8c8c8c",
+    "ytick.color": "#8c8c8c",
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "savefig.facecolor": "auto",
+}
+"""The house style, a set of rcParams; in force only while a figure is made."""
+
+
+class Kind(NamedTuple):
+    """How a kind of component is drawn: its words, the colour of its marks, and a darker one for its text."""
+
+    words: str
+    mark: str
+    text: str
+
+
+KINDS = {
+    "content": Kind("", "#56b4e9", INK),
+    "white": Kind("white phantom", "#e69f00", "#9a5200"),
+    "black": Kind("black phantom", "#cc79a7", "#8f2c65"),
+}
+"""Colours of Okabe and Ito, which readers with any colour vision tell apart."""
+
+P = ParamSpec("P")
+
+
+class NotebookFigure(Figure):
+    """A figure that a notebook shows by itself, also where pyplot was never imported.
+
+    Examples
+    --------
+    >>> NotebookFigure(figsize=(1, 1))._repr_png_()[1:4]
+    b'PNG'
+    """
+
+    def _repr_png_(self) -> bytes:
+        picture = BytesIO()
+        self.savefig(picture, format="png")
+        return picture.getvalue()
+
+
+def house_style(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Decorate a function that makes a figure, so that it does so in the house style.
+
+    Examples
+    --------
+    >>> @house_style
+    ... def blank() -> Figure:
+    ...     return new_figure(2, 1)
+    >>> blank().get_facecolor()
+    (1.0, 1.0, 1.0, 1.0)
+    """
+
+    @wraps(draw)
+    def styled(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        with rc_context(HOUSE):
+            return draw(*args, **kwargs)
+
+    return styled
+
+
+def new_figure(width: float, height: float) -> NotebookFigure:
+    """Return an empty figure of a size in inches that arranges its panels by itself.
+
+    Examples
+    --------
+    >>> new_figure(4, 3).get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    return NotebookFigure(figsize=(width, height), layout="constrained")
+
+
+def remove_frame(ax: Axes) -> None:
+    """Take the ticks away and let a thin frame stand, as pictures need it.
+
+    Examples
+    --------
+    >>> ax = new_figure(1, 1).subplots()
+    >>> remove_frame(ax)
+    >>> len(ax.get_xticks())
+    0
+    """
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(True)
+
+
+def shortened(name: object, width: int = 24) -> str:
+    """Return a name on one line, of at most `width` characters.
+
+    Examples
+    --------
+    >>> shortened("Parachleuastochoerus", 12)
+    'Parachleuas…'
+    >>> shortened("two\\nlines")
+    'two lines'
+    """
+    printable = "".join(letter if letter.isprintable() else " " for letter in str(name))
+    line = " ".join(printable.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def spread(n_all: int, n_wanted: int) -> np.ndarray:
+    """Return up to `n_wanted` positions spread evenly over 0 .. `n_all` - 1, both ends included.
+
+    Examples
+    --------
+    >>> spread(9, 3)
+    array([0, 4, 8])
+    >>> spread(2, 3)
+    array([0, 1])
+    """
+    return np.linspace(0, n_all - 1, min(n_all, n_wanted)).round().astype(np.intp)

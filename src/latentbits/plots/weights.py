@@ -1,0 +1,143 @@
+"""How much of each component is in each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
+
+from latentbits.plots.fitted import Floats, attribute, kinds_of
+from latentbits.plots.style import INK, KINDS, house_style, new_figure, spread
+
+__all__ = ["plot_weights"]
+
+MOST_LINES = 400
+"""Lines of the map; of bigger data a line is the mean of successive rows, as a picture has no more pixels."""
+
+MOST_DOTS = 2000
+"""Dots in a panel; of bigger data those drawn are spread over the numbers of ones."""
+
+
+@house_style
+def plot_weights(model: Any, *, ones: ArrayLike | None = None) -> Figure:
+    """Draw the rows' weights on the components, and each phantom's weight against the ones in a row.
+
+    Rows are grouped by their strongest component. A white phantom explains zeros, so its weight falls with
+    the number of ones in the row; a black one's rises.
+
+    Parameters
+    ----------
+    model : fitted model
+        With ``weights_``; ``phantoms_`` is used if present.
+    ones : array-like of shape (n_rows,), optional
+        Number of ones in each row of the training data, such as ``X.sum(axis=1)``; each phantom then gets a
+        panel.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, plots, simulate
+    >>> X = simulate.aspect_bernoulli(200, 30, 3, white_phantom=True, random_state=0).X
+    >>> model = AspectBernoulli(3, n_init=5, random_state=0).fit(X)
+    >>> figure = plots.plot_weights(model, ones=X.sum(axis=1))
+    >>> figure.axes[-1].get_title(loc="left")
+    'component 1, white phantom'
+    """
+    weights = np.asarray(attribute(model, "weights_"), dtype=float)
+    kinds = kinds_of(model, weights.shape[1])
+    width = float(np.clip(0.45 * len(kinds) + 1.6, 3.6, 16.0))
+    phantoms = [k for k, kind in enumerate(kinds) if kind != "content"]
+    if ones is None or not phantoms:
+        figure = new_figure(width, 5.0)
+        _draw_map(figure.subplots(), weights, kinds)
+        if ones is not None:
+            figure.suptitle("no phantom among the components")
+        return figure
+    counts = _checked_ones(ones, len(weights))
+    figure = new_figure(width + 4.2, max(5.0, 2.2 * len(phantoms)))
+    grid = figure.add_gridspec(len(phantoms), 2, width_ratios=[width, 4.2])
+    _draw_map(figure.add_subplot(grid[:, 0]), weights, kinds)
+    panels = [figure.add_subplot(grid[place, 1]) for place in range(len(phantoms))]
+    for ax, k in zip(panels, phantoms, strict=True):
+        style = KINDS[kinds[k]]
+        _draw_phantom(ax, counts, weights[:, k], kinds[k])
+        ax.set_title(f"component {k}, {style.words}", color=style.text, fontweight="bold")
+    first = kinds[phantoms[0]]
+    empty_corner = "upper right" if first == "white" else "upper left"
+    panels[0].legend(handles=_dots_key(first, len(weights)), loc=empty_corner)
+    panels[-1].set_xlabel("ones in the row")
+    return figure
+
+
+def _checked_ones(ones: ArrayLike | None, n_rows: int) -> Floats:
+    counts = np.asarray(ones, dtype=float).ravel()
+    if len(counts) != n_rows:
+        raise ValueError(f"ones has {len(counts)} entries; give one for each of the model's {n_rows} rows.")
+    return counts
+
+
+def _draw_map(ax: Axes, weights: Floats, kinds: list[str]) -> None:
+    """The weights as a picture, rows down; the strongest row of each group on top."""
+    n_rows, n_components = weights.shape
+    order = np.lexsort((-weights.max(axis=1), weights.argmax(axis=1)))
+    lines = _block_means(weights[order], MOST_LINES)
+    extent = (-0.5, n_components - 0.5, n_rows, 0)
+    picture = ax.imshow(
+        lines, cmap="Blues", vmin=0, vmax=1, aspect="auto", extent=extent, interpolation="nearest"
+    )
+    scale = ax.figure.colorbar(picture, ax=ax, label="weight", aspect=25, shrink=0.6)
+    scale.outline.set_visible(False)
+    note = "" if len(lines) == n_rows else f"\n(each of the {len(lines)} lines is a mean of rows)"
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_ylabel(f"rows, grouped by their strongest component{note}")
+    ax.set_xlabel("component" if set(kinds) == {"content"} else "component (bold: phantoms)")
+    ax.set_xticks(range(n_components), [_short_label(k, kind) for k, kind in enumerate(kinds)], fontsize=8)
+    for label, kind in zip(ax.get_xticklabels(), kinds, strict=True):
+        label.set(color=KINDS[kind].text, fontweight="normal" if kind == "content" else "bold")
+
+
+def _short_label(k: int, kind: str) -> str:
+    return f"{k}" if kind == "content" else f"{k}\n{kind}"
+
+
+def _block_means(rows: Floats, most: int) -> Floats:
+    """Means of successive rows, in at most `most` blocks of about equal size."""
+    starts = np.linspace(0, len(rows), min(len(rows), most), endpoint=False).astype(np.intp)
+    sizes = np.diff(starts, append=len(rows))
+    return np.add.reduceat(rows, starts, axis=0) / sizes[:, None]
+
+
+def _draw_phantom(ax: Axes, ones: Floats, weight: Floats, kind: str) -> None:
+    """A dot for each row, and the mean weight along the number of ones."""
+    drawn = np.argsort(ones, kind="stable")[spread(len(ones), MOST_DOTS)]
+    opacity = float(np.clip(150 / len(drawn), 0.15, 0.8))
+    ax.scatter(
+        ones[drawn], weight[drawn], s=14, color=KINDS[kind].mark, alpha=opacity, linewidths=0, clip_on=False
+    )
+    ax.plot(*_running_mean(ones, weight), color=INK, linewidth=1.8)
+    ax.set(ylim=(0, 1), yticks=[0, 0.5, 1], xlim=(0, max(ones.max(), 1)), ylabel="weight")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _dots_key(kind: str, n_rows: int) -> list[Line2D]:
+    label = "a row" if n_rows <= MOST_DOTS else f"a row ({MOST_DOTS:,} of {n_rows:,} drawn)"
+    dot = Line2D([], [], marker="o", linestyle="none", color=KINDS[kind].mark, label=label)
+    return [dot, Line2D([], [], color=INK, label="mean")]
+
+
+def _running_mean(ones: Floats, weight: Floats, n_groups: int = 12) -> tuple[Floats, Floats]:
+    """Means of both over groups of rows with like numbers of ones."""
+    edges = np.linspace(ones.min(), ones.max(), n_groups + 1)[1:-1]
+    group = np.searchsorted(edges, ones)
+    size = np.bincount(group)
+    filled = size > 0
+    middle, height = (np.bincount(group, values)[filled] / size[filled] for values in (ones, weight))
+    return middle, height

@@ -1,0 +1,396 @@
+"""What every estimator keeps to. The estimators are in registry.py."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Binarizer
+
+from latentbits import BinaryData
+from latentbits.metrics import match_components
+from tests.contracts.registry import CONTRACTS
+from tests.reference.assertions import assert_nondecreasing
+
+FLOAT32 = 1e-7  # rounding of the objective, per cell: the pass works in float32, whose unit is 6e-8
+
+pytestmark = pytest.mark.parametrize("contract", CONTRACTS, ids=repr)
+
+FITTED_ARRAYS = ("components_", "weights_", "objective_history_", "phantoms_")
+
+
+@pytest.fixture
+def truth(contract):
+    return contract.simulate(60, 0)
+
+
+@pytest.fixture
+def with_gaps(truth):
+    """The same data as floats, a tenth of the cells missing."""
+    X = truth.X.astype(float)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    return X
+
+
+def assert_same_fit(a, b):
+    for name in FITTED_ARRAYS:
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    assert a.objective_ == b.objective_
+    pd.testing.assert_frame_equal(a.restarts_, b.restarts_)
+
+
+def one_round(contract, **parameters):
+    """A model that makes a single round of three passes: it runs out at once, with the warning for that."""
+    return contract.make(n_init=1, max_iter=3, **parameters)
+
+
+@pytest.fixture
+def ignore_convergence():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+class TestObject:
+    def test_parameters_round_trip_and_clone(self, contract):
+        model = contract.make(n_components=4, tol=1e-3)
+        assert model.get_params()["n_components"] == 4
+        copy = clone(model.set_params(n_components=2))
+        assert copy is not model
+        assert copy.get_params() == model.get_params()
+        assert copy.n_components == 2
+
+    def test_clone_of_a_fitted_model_is_not_fitted(self, contract, truth):
+        assert not hasattr(clone(contract.make().fit(truth.X)), "components_")
+
+    def test_fit_returns_the_model_and_changes_no_parameter(self, contract, truth):
+        model = contract.make()
+        before = model.get_params()
+        assert model.fit(truth.X) is model
+        assert model.get_params() == before
+
+    def test_pickle_keeps_every_answer(self, contract, truth):
+        model = contract.make().fit(truth.X)
+        copy = pickle.loads(pickle.dumps(model))
+        assert_same_fit(model, copy)
+        np.testing.assert_array_equal(model.transform(truth.X), copy.transform(truth.X))
+        assert model.score(truth.X) == copy.score(truth.X)
+
+    def test_refitting_forgets(self, contract, truth):
+        frame = pd.DataFrame(contract.simulate(30, 5).X[:, :20]).add_prefix("c")
+        model = contract.make().fit(frame).fit(truth.X)
+        assert_same_fit(model, contract.make().fit(truth.X))
+        assert not hasattr(model, "feature_names_in_")
+        assert model.n_features_in_ == 40
+
+    def test_refitting_forgets_binary_data_too(self, contract, truth):
+        named = BinaryData.of(truth.X[:, :5], column_names=list("abcde"))
+        model = contract.make().fit(named).fit(BinaryData.of(truth.X))
+        assert_same_fit(model, contract.make().fit(truth.X))
+        assert not hasattr(model, "feature_names_in_")
+
+    @pytest.mark.parametrize("form", [np.array, sp.csr_array, sp.csc_array, pd.DataFrame])
+    def test_input_is_never_changed(self, contract, with_gaps, form):
+        X = form(with_gaps)
+        before = X.copy()
+        contract.make().fit(X).transform(X)
+        dense, old = (a.toarray() if sp.issparse(a) else np.asarray(a) for a in (X, before))
+        np.testing.assert_array_equal(dense, old)
+
+    def test_int8_input_is_never_changed(self, contract, truth):
+        X = truth.X.copy()
+        model = contract.make().fit(X)
+        model.score(X), model.transform(X)
+        np.testing.assert_array_equal(X, truth.X)
+
+    def test_answers_need_a_fitted_model(self, contract, truth):
+        for name in ("transform", "score", "score_samples", "inverse_transform", "aic", "bic"):
+            for X in (truth.X, BinaryData.of(truth.X)):
+                with pytest.raises(NotFittedError):
+                    getattr(contract.make(), name)(X)
+
+
+class TestForms:
+    """The form in which data come doesn't matter."""
+
+    @pytest.mark.parametrize(
+        "form",
+        [
+            lambda X: X.astype(bool),
+            lambda X: X.astype(float),
+            lambda X: X.tolist(),
+            lambda X: np.asfortranarray(X.astype(np.uint8)),
+            sp.csr_array,
+            sp.csc_matrix,
+            sp.coo_array,
+            BinaryData.of,
+            lambda X: pd.DataFrame(X),
+            lambda X: pl.DataFrame(X, schema=[f"c{j}" for j in range(X.shape[1])]),
+        ],
+        ids=["bool", "float", "list", "Fortran", "csr", "csc", "coo", "BinaryData", "pandas", "polars"],
+    )
+    def test_complete_data(self, contract, truth, form):
+        model, X = contract.make().fit(truth.X), form(truth.X)
+        other = contract.make().fit(X)
+        assert_same_fit(model, other)
+        np.testing.assert_array_equal(model.transform(truth.X), other.transform(X))
+        np.testing.assert_allclose(model.score_samples(truth.X), other.score_samples(X), rtol=1e-12)
+
+    @pytest.mark.parametrize(
+        "form",
+        [
+            lambda X: [[None if x != x else x for x in row] for row in X.tolist()],
+            lambda X: np.ma.masked_invalid(X),
+            sp.csr_array,
+            BinaryData.of,
+            lambda X: pd.DataFrame(X).convert_dtypes(),
+            lambda X: pl.DataFrame(X, schema=[f"c{j}" for j in range(X.shape[1])]).fill_nan(None),
+        ],
+        ids=["None", "masked", "csr", "BinaryData", "pandas", "polars"],
+    )
+    def test_missing_cells(self, contract, with_gaps, form):
+        model, X = contract.make().fit(with_gaps), form(with_gaps)
+        other = contract.make().fit(X)
+        assert_same_fit(model, other)
+        np.testing.assert_array_equal(model.transform(with_gaps), other.transform(X))
+        complete = contract.make().fit(np.nan_to_num(with_gaps))
+        assert np.abs(complete.components_ - model.components_).max() > 0.01, "missing isn't 0"
+
+    def test_a_container_for_missing_cells_with_none_missing(self, contract, truth):
+        frame = pd.DataFrame(truth.X).astype("Int8")
+        assert_same_fit(contract.make().fit(truth.X), contract.make().fit(frame))
+
+    def test_whole_equals_chunked(self, contract, with_gaps):
+        model = contract.make().fit(with_gaps)
+        for method in (model.transform, model.score_samples):
+            parts = [method(with_gaps[rows]) for rows in (slice(0, 1), slice(1, 37), slice(37, None))]
+            np.testing.assert_allclose(np.concatenate(parts), method(with_gaps), rtol=1e-12)
+
+    def test_columns_are_checked_against_those_of_fit(self, contract, truth):
+        frame = pd.DataFrame(truth.X).add_prefix("c")
+        model = contract.make().fit(frame)
+        swapped = frame[["c1", "c0", *frame.columns[2:]]]
+        for X in (swapped, BinaryData.of(swapped)):
+            with pytest.raises(ValueError, match="order"):
+                model.transform(X)
+        for X in (truth.X[:, :7], BinaryData.of(truth.X[:, :7])):
+            with pytest.raises(ValueError, match=r"7 features.*40 features"):
+                contract.make().fit(truth.X).transform(X)
+
+
+class TestOutput:
+    def test_names_of_columns_in_and_out(self, contract, truth):
+        frame = pd.DataFrame(truth.X).add_prefix("c")
+        model = contract.make().fit(frame)
+        assert model.feature_names_in_.tolist() == frame.columns.tolist()
+        stem = type(model).__name__.lower()
+        assert model.get_feature_names_out().tolist() == [f"{stem}{k}" for k in range(3)]
+
+    def test_pandas_out(self, contract, truth):
+        frame = pd.DataFrame(truth.X, index=[f"r{i}" for i in range(60)]).add_prefix("c")
+        model = contract.make().set_output(transform="pandas")
+        for table in (model.fit_transform(frame), model.transform(frame)):
+            assert isinstance(table, pd.DataFrame)
+            assert table.columns.tolist() == model.get_feature_names_out().tolist()
+            assert table.index.tolist() == frame.index.tolist()
+            np.testing.assert_array_equal(table, model.weights_)
+
+    def test_every_answer_works_with_pandas_out(self, contract, truth):
+        plain, model = contract.make().fit(truth.X), contract.make().fit(truth.X).set_output(transform="pandas")
+        for name in ("reconstruct", "denoise", "score_samples", "aic", "bic"):
+            np.testing.assert_array_equal(getattr(model, name)(truth.X), getattr(plain, name)(truth.X))
+        rated = model.reconstruct(truth.X, ratings=[1, 0.5, 0])
+        np.testing.assert_array_equal(rated, plain.reconstruct(truth.X, ratings=[1, 0.5, 0]))
+
+    def test_in_a_pipeline(self, contract):
+        truth = contract.simulate(200, 3)
+        y = truth.weights.argmax(axis=1)
+        line = make_pipeline(Binarizer(threshold=0.5), contract.make(), LogisticRegression())
+        assert line.fit(truth.X, y).score(truth.X, y) > 0.9
+        assert line[:-1].get_feature_names_out().shape == (3,)
+
+
+class TestSeeds:
+    def test_same_seed_same_answer_on_any_number_of_jobs(self, contract, with_gaps):
+        models = [contract.make(n_init=4, n_jobs=n_jobs).fit(with_gaps) for n_jobs in (None, 1, 2, -1, 7)]
+        for other in models[1:]:
+            assert_same_fit(models[0], other)
+            np.testing.assert_array_equal(models[0].transform(with_gaps), other.transform(with_gaps))
+
+    def test_another_seed_is_another_start(self, contract, truth):
+        a, b = (contract.make(random_state=seed).fit(truth.X) for seed in (0, 1))
+        assert a.objective_history_[0] != b.objective_history_[0]
+
+    def test_more_restarts_are_never_worse(self, contract):
+        X = np.random.default_rng(0).integers(0, 2, (30, 12))  # no structure: many optima
+        models = [contract.make(n_init=n).fit(X) for n in (1, 2, 5, 9)]
+        objectives = [model.objective_ for model in models]
+        assert objectives == sorted(objectives)
+        assert objectives[-1] > objectives[0]
+        for model in models[:-1]:
+            n = len(model.restarts_)
+            pd.testing.assert_frame_equal(model.restarts_, models[-1].restarts_[:n])
+
+    def test_best_restart_is_the_one_kept(self, contract, truth):
+        model = contract.make(n_init=5).fit(truth.X)
+        best = model.restarts_.loc[model.restarts_["objective"].idxmax()]
+        assert model.objective_ == best["objective"] == model.objective_history_[-1]
+        assert model.n_iter_ == best["n_iter"] == len(model.objective_history_)
+        assert model.converged_ == best["converged"]
+        assert model.restarts_["seed"].is_unique
+
+    def test_transform_and_score_are_deterministic(self, contract, with_gaps):
+        model = contract.make().fit(with_gaps)
+        for method in (model.transform, model.score_samples, model.score):
+            np.testing.assert_array_equal(method(with_gaps), method(with_gaps))
+
+
+class TestWeightsOfRows:
+    """A row of weight w counts like w equal rows."""
+
+    @pytest.fixture
+    def weight(self):
+        return np.random.default_rng(1).integers(0, 4, 60)
+
+    @pytest.mark.usefixtures("ignore_convergence")
+    def test_round_by_round_they_equal_replicated_rows(self, contract, with_gaps, weight):
+        weighted = one_round(contract).fit(with_gaps, sample_weight=weight)
+        repeated = one_round(contract).fit(np.repeat(with_gaps, weight, axis=0))
+        np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-6)
+        np.testing.assert_allclose(weighted.objective_history_, repeated.objective_history_, rtol=1e-6)
+        np.testing.assert_allclose(np.repeat(weighted.weights_, weight, axis=0), repeated.weights_, atol=1e-5)
+        plain = one_round(contract).fit(with_gaps)
+        assert np.abs(plain.components_ - weighted.components_).max() > 0.01, "the weights matter"
+
+    def test_at_the_end_they_equal_replicated_rows(self, contract, with_gaps, weight):
+        weighted = contract.make(tol=1e-8).fit(with_gaps, sample_weight=weight)
+        X = np.repeat(with_gaps, weight, axis=0)
+        repeated = contract.make(tol=1e-8).fit(X)
+        assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
+        np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-3)
+        assert weighted.score(with_gaps) == pytest.approx(repeated.score(with_gaps), rel=1e-4)
+
+    def test_rows_of_weight_0_do_not_count_but_get_weights(self, contract, truth, weight):
+        weight[0] = 0
+        changed = truth.X.copy()
+        changed[weight == 0] ^= 1
+        a, b = (contract.make().fit(X, sample_weight=weight) for X in (truth.X, changed))
+        np.testing.assert_allclose(a.components_, b.components_, atol=1e-6)
+        np.testing.assert_allclose(a.weights_.sum(axis=1), 1)
+
+    def test_all_ones_is_no_weight(self, contract, truth):
+        assert_same_fit(contract.make().fit(truth.X), contract.make().fit(truth.X, sample_weight=np.ones(60)))
+
+    @pytest.mark.parametrize("bad", [np.zeros(60), -np.ones(60), np.full(60, np.nan), np.ones(7), np.ones((60, 2))])
+    def test_impossible_weights_are_refused(self, contract, truth, bad):
+        with pytest.raises(ValueError, match=r"sample.weight"):
+            contract.make().fit(truth.X, sample_weight=bad)
+
+
+class TestSymmetries:
+    @pytest.mark.usefixtures("ignore_convergence")
+    def test_permuted_rows_permute_the_weights(self, contract, truth):
+        order = np.random.default_rng(0).permutation(60)
+        a, b = one_round(contract).fit(truth.X), one_round(contract).fit(truth.X[order])
+        np.testing.assert_allclose(a.components_, b.components_, atol=1e-6)
+        np.testing.assert_allclose(a.weights_[order], b.weights_, atol=1e-5)
+        assert a.weights_.std(axis=0).max() > 0.1, "the rows differ"
+
+    def test_permuted_rows_lead_to_the_same_answer(self, contract, truth):
+        order = np.random.default_rng(0).permutation(60)
+        a, b = contract.make(tol=1e-8).fit(truth.X), contract.make(tol=1e-8).fit(truth.X[order])
+        assert a.objective_ == pytest.approx(b.objective_, rel=1e-6)
+        np.testing.assert_allclose(a.weights_[order], b.weights_, atol=2e-3)
+
+    def test_permuted_columns_permute_the_components(self, contract):
+        truth = contract.simulate(300, 2)
+        order = np.random.default_rng(0).permutation(40)
+        a, b = contract.make().fit(truth.X), contract.make().fit(truth.X[:, order])
+        assert a.objective_ == pytest.approx(b.objective_, rel=1e-4)
+        match = match_components(a.components_[:, order], b.components_)
+        assert match.similarity.min() > 0.99
+        assert match_components(a.components_, b.components_).similarity.min() < 0.9, "the order matters"
+
+    def test_swapping_0_and_1_mirrors_the_components(self, contract):
+        truth = contract.simulate(300, 2)
+        a, b = contract.make().fit(truth.X), contract.make().fit(1 - truth.X)
+        assert a.objective_ == pytest.approx(b.objective_, rel=1e-4)
+        match = match_components(a.components_, 1 - b.components_)
+        assert match.similarity.min() > 0.99
+        np.testing.assert_allclose(a.weights_, b.weights_[:, match.order], atol=0.05)
+
+    @pytest.mark.usefixtures("ignore_convergence")
+    def test_swapping_0_and_1_from_a_mirrored_start_is_exact(self, contract):
+        """One component starts from the shares of the columns, shifted: its closed form leaves no room."""
+        truth = contract.simulate(50, 2)
+        a, b = (contract.make(n_components=1).fit(X) for X in (truth.X, 1 - truth.X))
+        np.testing.assert_allclose(a.components_, 1 - b.components_, atol=1e-6)
+
+
+class TestAnswers:
+    def test_one_component_is_the_share_of_ones_of_each_column(self, contract, with_gaps):
+        weight = np.random.default_rng(2).uniform(0.1, 3, 60)
+        model = contract.make(n_components=1).fit(with_gaps, sample_weight=weight)
+        seen = ~np.isnan(with_gaps)
+        share = weight @ np.nan_to_num(with_gaps) / (weight @ seen)
+        np.testing.assert_allclose(model.components_[0], share, atol=1e-6)
+        np.testing.assert_array_equal(model.weights_, 1)
+        of_value = np.clip(np.where(with_gaps == 1, share, 1 - share), 1e-10, 1)
+        assert model.objective_ == pytest.approx(weight @ np.where(seen, np.log(of_value), 0).sum(axis=1), rel=1e-5)
+
+    def test_transform_of_the_training_rows_is_the_fitted_weights(self, contract, with_gaps):
+        model = contract.make().fit(with_gaps)
+        np.testing.assert_array_equal(model.transform(with_gaps), model.weights_)
+        np.testing.assert_array_equal(contract.make().fit_transform(with_gaps), model.weights_)
+
+    def test_rows_of_weights_are_on_the_simplex_and_components_are_probabilities(self, contract, with_gaps):
+        model = contract.make().fit(with_gaps)
+        assert (model.weights_ >= 0).all()
+        np.testing.assert_allclose(model.weights_.sum(axis=1), 1)
+        assert ((model.components_ >= 0) & (model.components_ <= 1)).all()
+
+    def test_components_come_in_the_order_of_their_share(self, contract):
+        model = contract.make(n_components=4).fit(contract.simulate(300, 4).X)
+        share = model.weights_.sum(axis=0)
+        assert (np.diff(share) <= 0.02 * share.sum()).all()  # the climb's own weights decide, to its tolerance
+
+    def test_scores_equal_the_twin(self, contract):
+        X = np.array([[1, 0, 1, np.nan], [0, 0, 1, 1], [1, 1, 0, 1], [0, 1, 0, np.nan], [np.nan] * 4])
+        new = np.array([[1, 1, 1, 1], [0, 0, 0, np.nan], [np.nan] * 4, [0, 1, 1, 0]])
+        model = contract.make(n_components=2).fit(X, sample_weight=[1, 2, 0.5, 1, 1])
+        expected = contract.score_samples(model, new)
+        np.testing.assert_allclose(model.score_samples(new), expected, rtol=1e-9, atol=1e-12)
+        assert model.score(new) == pytest.approx(expected.mean())
+
+    def test_objective_never_falls(self, contract, with_gaps):
+        model = contract.make(n_init=5).fit(with_gaps)
+        assert len(model.restart_histories_) == 5
+        for history in [model.objective_history_, *model.restart_histories_]:
+            assert_nondecreasing(history, slack=FLOAT32 * with_gaps.size)
+            assert history[-1] > history[0] + 10
+
+    def test_simulated_truth_comes_back(self, contract):
+        truth = contract.simulate(1500, 1)
+        model = contract.make(n_init=5).fit(truth.X)
+        match = match_components(truth.components, model.components_)
+        assert match.similarity.min() > 0.97
+        found = model.weights_[:, match.order]
+        assert np.abs(found - truth.weights).mean() < 0.08  # 40 draws a row: a standard error of up to 0.5 / sqrt(40)
+        assert np.abs(model.reconstruct(truth.X) - truth.probabilities).mean() < 0.05
+
+    def test_running_out_is_warned_about(self, contract, truth):
+        with pytest.warns(ConvergenceWarning, match="max_iter"):
+            model = contract.make(max_iter=2, tol=0).fit(truth.X)
+        assert not model.converged_
+        assert not model.restarts_["converged"].any()
+
+    def test_a_fit_prints_nothing(self, contract, truth, capfd):
+        contract.make(n_jobs=2).fit(truth.X)
+        assert capfd.readouterr() == ("", "")

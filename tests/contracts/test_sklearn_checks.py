@@ -1,0 +1,40 @@
+"""scikit-learn's own estimator checks."""
+
+import warnings
+
+import pytest
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from tests.contracts.registry import CONTRACTS, STRICT
+
+QUICK = {"n_init": 1, "max_iter": 60, "n_components": 2}
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@parametrize_with_checks([type(contract.make())(binarize=0.5) for contract in CONTRACTS])
+def test_all_checks_pass_with_default_parameters_when_values_are_binarised(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("contract", CONTRACTS, ids=repr)
+def test_a_strict_model_fails_only_the_checks_that_feed_other_values(contract):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(contract.make(**QUICK), on_skip=None, on_fail=None)
+    failed = {r["check_name"] for r in results if r["status"] == "failed"}
+    passed = {r["check_name"] for r in results if r["status"] == "passed"}
+    assert failed <= contract.not_binary, f"failed, but isn't listed as one that {STRICT}"
+    assert not (passed - failed) & contract.not_binary, f"passed, but is listed as one that {STRICT}"
+    for r in results:
+        if r["status"] == "failed":
+            assert _is_refusal(r["exception"]), f"{r['check_name']} fails for another reason: {r['exception']!r}"
+
+
+def _is_refusal(error):
+    """Whether the refusal of a value is the error, its cause, or what it was raised in place of."""
+    while error is not None:
+        if "neither 0 nor 1" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

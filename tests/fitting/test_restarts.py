@@ -1,0 +1,117 @@
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from latentbits.fitting.progress import Progress
+from latentbits.fitting.restarts import Schedule, best_of
+from tests.fitting.toys import Endless, Hills, Slope
+
+SCHEDULE = {"max_iter": 200, "tol": 1e-9, "n_cells": 1.0}
+
+
+def run(n_init=4, n_threads=1, learner=None, seed=0, keep=lambda state: state.x[0], **options):
+    schedule = Schedule(n_init=n_init, **{**SCHEDULE, **options})
+    return best_of(lambda workers: learner or Hills(), schedule, np.random.default_rng(seed), n_threads, keep)
+
+
+def test_best_is_the_highest_and_every_run_is_recorded_in_order():
+    best, runs = run(6)
+    assert len(runs) == 6
+    assert len({r.seed for r in runs}) == 6
+    heights = [np.random.default_rng(r.seed).normal() for r in runs]
+    np.testing.assert_allclose([r.objective for r in runs], heights, atol=1e-6)
+    assert best.objective == max(r.objective for r in runs)
+    assert best in runs
+
+
+def test_a_run_is_one_coherent_record():
+    for r in run()[1]:
+        assert r.converged
+        assert r.n_iter == len(r.history)
+        assert r.history[-1] == r.objective
+        assert r.kept == r.state.x[0]
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 8])
+def test_threads_do_not_change_the_answer(n_threads):
+    (best, runs), (other, others) = run(5), run(5, n_threads)
+    assert best.seed == other.seed
+    assert [(r.seed, r.objective, r.history) for r in runs] == [(r.seed, r.objective, r.history) for r in others]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_seeds_are_nested_so_more_restarts_are_never_worse(seed):
+    few, many = run(2, seed=seed), run(7, seed=seed)
+    assert [r.seed for r in few[1]] == [r.seed for r in many[1]][:2]
+    assert many[0].objective >= few[0].objective
+
+
+def test_left_over_threads_go_to_the_rows():
+    seen = []
+    for n_init, n_threads in [(1, 4), (2, 4), (4, 4), (8, 4)]:
+        schedule = Schedule(n_init=n_init, **SCHEDULE)
+        rng = np.random.default_rng(0)
+        best_of(lambda workers: seen.append(workers.n) or Hills(), schedule, rng, n_threads, lambda state: None)
+    assert seen == [4, 2, 1, 1]
+
+
+def test_an_error_in_a_run_comes_through():
+    class Broken(Slope):
+        def step(self, state):
+            raise ZeroDivisionError("broken")
+
+    with pytest.raises(ZeroDivisionError, match="broken"):
+        run(2, 2, learner=Broken())
+
+
+class TestInterrupt:
+    """Ctrl-C arrives in the main thread while restarts run in others."""
+
+    def interrupted(self, n_init, n_threads):
+        learner = Endless()
+
+        def press():
+            learner.started.wait(10)
+            time.sleep(0.05)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        presser = threading.Thread(target=press)
+        presser.start()
+        try:
+            return run(n_init, n_threads, learner=learner, max_iter=10**6)
+        finally:
+            presser.join()
+
+    @pytest.mark.parametrize("n_threads", [1, 2])
+    def test_best_so_far_comes_with_a_warning(self, n_threads):
+        with pytest.warns(UserWarning, match="interrupted: this is the best of"):
+            best, runs = self.interrupted(5, n_threads)
+        assert 1 <= len(runs) <= n_threads  # those that had not begun are left out
+        assert not any(r.converged for r in runs)
+        assert best.objective == max(r.objective for r in runs)
+        assert best.history[-1] == best.objective
+
+    def test_nothing_runs_on_afterwards(self):
+        with pytest.warns(UserWarning, match="interrupted"):
+            self.interrupted(3, 2)
+        assert not [t for t in threading.enumerate() if t.name.startswith("latentbits")]
+
+
+class TestProgress:
+    def test_silent_by_default(self, capfd):
+        run(3, 2)
+        with Progress("Fitting", 2) as progress:
+            progress.passed(0, 1, -1.0)
+            progress.finished_one()
+        out, err = capfd.readouterr()
+        assert (out, err) == ("", "")
+
+    def test_shown_on_stderr_when_asked_for(self, capfd):
+        run(3, verbose=True)
+        out, err = capfd.readouterr()
+        assert out == ""
+        assert "Fitting" in err
+        assert "3/3" in err
