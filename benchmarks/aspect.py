@@ -197,25 +197,36 @@ def one_update(quick: bool) -> pd.DataFrame:
     rows = []
     for N, D, k in shapes[:2] if quick else shapes:
         X, state = random_problem(N, D, k)
-        repeats = 3 if quick else 11
-        x = X.T.astype(np.float64).copy()
-        A, S = state.H.T.copy(), state.W.T.copy()
-        literal = with_better_blas(partial(literal_update, x, A, S), repeats)
-        lean = with_better_blas(partial(lean_update, x, A, S), repeats)
-        for n_threads in (1, 2):
-            with Workers(n_threads) as workers:
-                learner = MaximumLikelihood(BinaryData.of(X), np.ones(N), k, workers)
+        x, A, S = X.T.astype(np.float64).copy(), state.H.T.copy(), state.W.T.copy()
+        with Workers(1) as one, Workers(2) as two:
+            learners = [MaximumLikelihood(BinaryData.of(X), np.ones(N), k, workers) for workers in (one, two)]
+            for learner in learners:
                 check_update(learner, state, lean_update(x, A, S))
-                ours = median_seconds(partial(learner.step, state), repeats)
+            literal_form, lean_form = partial(literal_update, x, A, S), partial(lean_update, x, A, S)
+            cores = os.cpu_count() or 1
+            rivals = {
+                "literal, all cores": Rival(literal_form, cores),
+                "literal, one core": Rival(literal_form, 1),
+                "lean, all cores": Rival(lean_form, cores),
+                "lean, one core": Rival(lean_form, 1),
+                "ours 1": Rival(partial(learners[0].step, state), 1),
+                "ours 2": Rival(partial(learners[1].step, state), 1),
+            }
+            ms = {name: 1e3 * seconds for name, seconds in in_turns(rivals, 3 if quick else 11).items()}
+        literal, lean = (
+            min(ms[name] for name in ms if name.startswith(form)) for form in ("literal", "lean")
+        )
+        for n_threads in (1, 2):
+            ours = ms[f"ours {n_threads}"]
             rows.append(
                 {
                     "N": N,
                     "D": D,
                     "K": k,
-                    "literal_ms": round(1e3 * literal, 2),
-                    "lean_ms": round(1e3 * lean, 2),
+                    "literal_ms": round(literal, 2),
+                    "lean_ms": round(lean, 2),
                     "our_threads": n_threads,
-                    "our_ms": round(1e3 * ours, 2),
+                    "our_ms": round(ours, 2),
                     "literal_ratio": round(literal / ours, 1),
                     "lean_ratio": round(lean / ours, 1),
                 }
@@ -340,13 +351,21 @@ def median_seconds(function: Callable[[], Any], repeats: int) -> float:
     return float(np.median([timed(function)[0] for _ in range(repeats)]))
 
 
-def with_better_blas(function: Callable[[], Any], repeats: int) -> float:
-    """The median time of a call with BLAS on all cores or on one, whichever is faster."""
-    medians = []
-    for n in (os.cpu_count() or 1, 1):
-        with threadpool_limits(n, "blas"):
-            medians.append(median_seconds(function, repeats))
-    return min(medians)
+class Rival(NamedTuple):
+    """What to time, and with how many BLAS threads."""
+
+    call: Callable[[], Any]
+    blas_threads: int
+
+
+def in_turns(rivals: dict[str, Rival], repeats: int) -> dict[str, float]:
+    """Median times of rivals that take turns, so that whatever disturbs the machine disturbs all of them."""
+    seconds: dict[str, list[float]] = {name: [] for name in rivals}
+    for _ in range(repeats):
+        for name, rival in rivals.items():
+            with threadpool_limits(rival.blas_threads, "blas"):  # takes milliseconds itself: not timed
+                seconds[name].append(median_seconds(rival.call, 3))
+    return {name: float(np.median(times)) for name, times in seconds.items()}
 
 
 def warm_up(n_jobs: int = 2) -> None:

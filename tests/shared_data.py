@@ -1,4 +1,4 @@
-"""The shared data sets, which don't come with the library: the folder LATENTBITS_DATA, else ../shared/data."""
+"""The shared data sets, which the library doesn't bring: the folder LATENTBITS_DATA, else ../shared/data."""
 
 import os
 from pathlib import Path
@@ -10,4 +10,6 @@ FOLDER = Path(os.environ.get("LATENTBITS_DATA") or Path(__file__).parents[2] / "
 
 def needs_data(name):
     """Skip a test, with the reason, where this file isn't at hand."""
-    return pytest.mark.skipif(not (FOLDER / name).is_file(), reason=f"{name} is not in {FOLDER}; set LATENTBITS_DATA")
+    return pytest.mark.skipif(
+        not (FOLDER / name).is_file(), reason=f"{name} is not in {FOLDER}; set LATENTBITS_DATA"
+    )

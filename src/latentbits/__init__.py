@@ -13,15 +13,19 @@ if TYPE_CHECKING:
     from latentbits.data import datasets, simulate
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.readers import read_table
-    from latentbits.errors import DataError
+    from latentbits.errors import DataError, ModelFileError
     from latentbits.models.aspect.estimator import AspectBernoulli, BetaICA
+    from latentbits.persistence import load_model, save_model
 
 _HOME = {
     "AspectBernoulli": "latentbits.models.aspect.estimator",
     "BetaICA": "latentbits.models.aspect.estimator",
     "BinaryData": "latentbits.data.binary_data",
     "DataError": "latentbits.errors",
+    "ModelFileError": "latentbits.errors",
+    "load_model": "latentbits.persistence",
     "read_table": "latentbits.data.readers",
+    "save_model": "latentbits.persistence",
 }
 _MODULES = {
     "datasets": "latentbits.data.datasets",
@@ -35,11 +39,14 @@ __all__ = [
     "BetaICA",
     "BinaryData",
     "DataError",
+    "ModelFileError",
     "__version__",
     "datasets",
+    "load_model",
     "metrics",
     "plots",
     "read_table",
+    "save_model",
     "simulate",
 ]
 

@@ -63,9 +63,7 @@ def noise_removal_rate(
     return float(1.0 - (false_positives + false_negatives) / 2.0)
 
 
-def denoising_auc(
-    clean: ArrayLike, noisy: ArrayLike, scores: ArrayLike, *, kind: NoiseKind = "absence"
-) -> float:
+def denoising_auc(clean: ArrayLike, noisy: ArrayLike, scores: ArrayLike, *, kind: NoiseKind = "absence") -> float:
     """Return the area under the ROC curve of finding the false cells by their reconstruction.
 
     Over the cells that are 0 in `noisy`, all rows together: does the grey-scale reconstruction
@@ -146,9 +144,7 @@ def _judged_cells(clean: ArrayLike, noisy: ArrayLike, scores: ArrayLike, kind: N
     false = was[judged] == 1
     if false.all() or not false.any():
         which = "true" if false.all() else "false"
-        raise ValueError(
-            f"No cell that is {int(mirrored)} in noisy is a {which} {kind}, so the rate is undefined."
-        )
+        raise ValueError(f"No cell that is {int(mirrored)} in noisy is a {which} {kind}, so the rate is undefined.")
     _check_answered(score[judged])
     return _JudgedCells(false, score[judged])
 
@@ -224,9 +220,7 @@ def calibration_table(truth: ArrayLike, probability: ArrayLike, *, bins: int = 1
     return table.assign(count=groups.size()).reset_index(drop=True)
 
 
-def _judged_probabilities(
-    truth: ArrayLike, probability: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _judged_probabilities(truth: ArrayLike, probability: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     happened = np.asarray(as_cells(truth, "truth"), dtype=np.float64)
     predicted = np.asarray(probability, dtype=np.float64)
     _check_same_shape({"truth": happened, "probability": predicted})

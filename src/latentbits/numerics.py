@@ -155,9 +155,7 @@ def match_components(A: ArrayLike, B: ArrayLike, *, metric: Similarity = "l1") -
     """
     a, b = _as_rows(A, "A"), _as_rows(B, "B")
     if a.shape[1] != b.shape[1]:
-        raise ValueError(
-            f"A has {a.shape[1]} columns and B has {b.shape[1]}; only equal widths can be matched."
-        )
+        raise ValueError(f"A has {a.shape[1]} columns and B has {b.shape[1]}; only equal widths can be matched.")
     table = _similarity(a, b, metric)
     rows, partners = linear_sum_assignment(table, maximize=True)
     order = np.full(len(a), -1, dtype=np.intp)
@@ -170,9 +168,7 @@ def match_components(A: ArrayLike, B: ArrayLike, *, metric: Similarity = "l1") -
 def _as_rows(values: ArrayLike, name: str) -> NDArray[np.float64]:
     rows = np.asarray(values, dtype=np.float64)
     if rows.ndim != 2 or rows.size == 0:
-        raise ValueError(
-            f"{name} has shape {rows.shape}; components are the rows of a table that isn't empty."
-        )
+        raise ValueError(f"{name} has shape {rows.shape}; components are the rows of a table that isn't empty.")
     if not np.isfinite(rows).all():
         raise ValueError(f"{name} holds NaN or infinity; components are finite numbers.")
     return rows
@@ -229,9 +225,7 @@ def kl_beta(alpha: NDArray, beta: NDArray, alpha0: float, beta0: float) -> NDArr
     [0.0, 0.577]
     """
     log_b, log_not_b = expected_log_beta(alpha, beta)
-    return (
-        betaln(alpha0, beta0) - betaln(alpha, beta) + (alpha - alpha0) * log_b + (beta - beta0) * log_not_b
-    )
+    return betaln(alpha0, beta0) - betaln(alpha, beta) + (alpha - alpha0) * log_b + (beta - beta0) * log_not_b
 
 
 def kl_dirichlet(gamma: NDArray, gamma0: float) -> NDArray[np.float64]:

@@ -91,9 +91,7 @@ def save_model(model: Any, path: str | Path) -> None:
     """
     name = model_name(model)
     if name is None:
-        raise ModelFileError(
-            f"{type(model).__name__} is not a model that can be saved; save one of the library's own"
-        )
+        raise ModelFileError(f"{type(model).__name__} is not a model that can be saved; save one of the library's own")
     check_is_fitted(model)
     packer = _Packer()
     params = model.get_params(deep=False)
@@ -104,9 +102,7 @@ def save_model(model: Any, path: str | Path) -> None:
         "latentbits": __version__,
         "model": name,
         "params": {key: packer.pack(value, key) for key, value in params.items()},
-        "fitted": {
-            _fitted_name(key, model, "model"): packer.pack(value, key) for key, value in fitted.items()
-        },
+        "fitted": {_fitted_name(key, model, "model"): packer.pack(value, key) for key, value in fitted.items()},
     }
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode("ascii"), dtype=np.uint8)
     with written_beside(Path(path)) as draft, draft.open("xb") as stream:
@@ -160,9 +156,7 @@ def _read_archive(file: Path) -> dict[str, np.ndarray]:
     """All arrays of an .npz file whose members are stored as written (what is not packed can't explode)."""
     content = file.read_bytes()
     if not content.startswith(b"PK"):
-        raise ModelFileError(
-            f"{file.name}: this is no latentbits model; give a model.npz that latentbits has written"
-        )
+        raise ModelFileError(f"{file.name}: this is no latentbits model; give a model.npz that latentbits has written")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
             raise ValueError("it was packed by another program")
@@ -176,14 +170,10 @@ def _read_archive(file: Path) -> dict[str, np.ndarray]:
 def _read_header(arrays: dict[str, np.ndarray], file: str) -> dict[str, Any]:
     """The header, once format and version are known to be ours."""
     if HEADER not in arrays:
-        raise ModelFileError(
-            f"{file}: this .npz file holds no latentbits model; it may be data, or another program's"
-        )
+        raise ModelFileError(f"{file}: this .npz file holds no latentbits model; it may be data, or another program's")
     header = json.loads(arrays[HEADER].tobytes())
     if header["format"] != FORMAT:
-        raise ModelFileError(
-            f'{file}: the format is "{header["format"]}", not "{FORMAT}"; give a latentbits model'
-        )
+        raise ModelFileError(f'{file}: the format is "{header["format"]}", not "{FORMAT}"; give a latentbits model')
     version = header["version"]
     if type(version) is not int or version < 1:
         raise ValueError(f"there is no format version {version!r}")
@@ -299,9 +289,7 @@ class _Packer:
 
 def _refuse(value: Any, place: str) -> NoReturn:
     kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
-    raise ModelFileError(
-        f"{place} holds {kind} that can't be stored as plain data; set it to something simpler"
-    )
+    raise ModelFileError(f"{place} holds {kind} that can't be stored as plain data; set it to something simpler")
 
 
 class _Unpacker:

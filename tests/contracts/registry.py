@@ -17,7 +17,8 @@ class Contract:
     """What the contracts need to know of a model.
 
     make : parameters -> estimator, with few restarts and a fixed seed unless the parameters say otherwise
-    simulate : (n_rows, seed) -> truth with X, weights, components; well separated, so that the optimum is found
+    simulate : (n_rows, seed) -> truth with X, weights, components; well separated, so that the optimum is
+        found
     score_samples : (fitted model, X) -> log likelihoods by enumeration or plain loops
     not_binary : scikit-learn's checks that feed other values than 0 and 1
     """

@@ -203,7 +203,8 @@ class TestOutput:
             np.testing.assert_array_equal(table, model.weights_)
 
     def test_every_answer_works_with_pandas_out(self, contract, truth):
-        plain, model = contract.make().fit(truth.X), contract.make().fit(truth.X).set_output(transform="pandas")
+        plain, model = contract.make().fit(truth.X), contract.make().fit(truth.X)
+        model.set_output(transform="pandas")
         for name in ("reconstruct", "denoise", "score_samples", "aic", "bic"):
             np.testing.assert_array_equal(getattr(model, name)(truth.X), getattr(plain, name)(truth.X))
         rated = model.reconstruct(truth.X, ratings=[1, 0.5, 0])
@@ -288,7 +289,9 @@ class TestWeightsOfRows:
     def test_all_ones_is_no_weight(self, contract, truth):
         assert_same_fit(contract.make().fit(truth.X), contract.make().fit(truth.X, sample_weight=np.ones(60)))
 
-    @pytest.mark.parametrize("bad", [np.zeros(60), -np.ones(60), np.full(60, np.nan), np.ones(7), np.ones((60, 2))])
+    @pytest.mark.parametrize(
+        "bad", [np.zeros(60), -np.ones(60), np.full(60, np.nan), np.ones(7), np.ones((60, 2))]
+    )
     def test_impossible_weights_are_refused(self, contract, truth, bad):
         with pytest.raises(ValueError, match=r"sample.weight"):
             contract.make().fit(truth.X, sample_weight=bad)
@@ -343,7 +346,8 @@ class TestAnswers:
         np.testing.assert_allclose(model.components_[0], share, atol=1e-6)
         np.testing.assert_array_equal(model.weights_, 1)
         of_value = np.clip(np.where(with_gaps == 1, share, 1 - share), 1e-10, 1)
-        assert model.objective_ == pytest.approx(weight @ np.where(seen, np.log(of_value), 0).sum(axis=1), rel=1e-5)
+        row_log = np.where(seen, np.log(of_value), 0).sum(axis=1)
+        assert model.objective_ == pytest.approx(weight @ row_log, rel=1e-5)
 
     def test_transform_of_the_training_rows_is_the_fitted_weights(self, contract, with_gaps):
         model = contract.make().fit(with_gaps)
@@ -359,7 +363,8 @@ class TestAnswers:
     def test_components_come_in_the_order_of_their_share(self, contract):
         model = contract.make(n_components=4).fit(contract.simulate(300, 4).X)
         share = model.weights_.sum(axis=0)
-        assert (np.diff(share) <= 0.02 * share.sum()).all()  # the climb's own weights decide, to its tolerance
+        # The climb's own weights decide, and these are as good as its tolerance.
+        assert (np.diff(share) <= 0.02 * share.sum()).all()
 
     def test_scores_equal_the_twin(self, contract):
         X = np.array([[1, 0, 1, np.nan], [0, 0, 1, 1], [1, 1, 0, 1], [0, 1, 0, np.nan], [np.nan] * 4])
@@ -382,7 +387,8 @@ class TestAnswers:
         match = match_components(truth.components, model.components_)
         assert match.similarity.min() > 0.97
         found = model.weights_[:, match.order]
-        assert np.abs(found - truth.weights).mean() < 0.08  # 40 draws a row: a standard error of up to 0.5 / sqrt(40)
+        # A weight is known from the 40 cells of its row: a standard error of up to 0.5 / sqrt(40).
+        assert np.abs(found - truth.weights).mean() < 0.08
         assert np.abs(model.reconstruct(truth.X) - truth.probabilities).mean() < 0.05
 
     def test_running_out_is_warned_about(self, contract, truth):

@@ -24,7 +24,8 @@ def test_objective_never_falls_and_belongs_to_the_state(accelerate):
 
 def test_plain_steps_are_the_map_itself():
     best, _ = climbed(Slope(), accelerate=False, max_iter=10)
-    np.testing.assert_allclose(best.state.x, Slope.rates**9 * START.x)  # the tenth pass evaluates the ninth step
+    # The tenth pass evaluates the ninth step.
+    np.testing.assert_allclose(best.state.x, Slope.rates**9 * START.x)
 
 
 def test_accelerated_gets_higher_in_as_many_passes():

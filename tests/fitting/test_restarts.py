@@ -39,7 +39,8 @@ def test_a_run_is_one_coherent_record():
 def test_threads_do_not_change_the_answer(n_threads):
     (best, runs), (other, others) = run(5), run(5, n_threads)
     assert best.seed == other.seed
-    assert [(r.seed, r.objective, r.history) for r in runs] == [(r.seed, r.objective, r.history) for r in others]
+    for a, b in zip(runs, others, strict=True):
+        assert (a.seed, a.objective, a.history) == (b.seed, b.objective, b.history)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -54,7 +55,9 @@ def test_left_over_threads_go_to_the_rows():
     for n_init, n_threads in [(1, 4), (2, 4), (4, 4), (8, 4)]:
         schedule = Schedule(n_init=n_init, **SCHEDULE)
         rng = np.random.default_rng(0)
-        best_of(lambda workers: seen.append(workers.n) or Hills(), schedule, rng, n_threads, lambda state: None)
+        best_of(
+            lambda workers: seen.append(workers.n) or Hills(), schedule, rng, n_threads, lambda state: None
+        )
     assert seen == [4, 2, 1, 1]
 
 

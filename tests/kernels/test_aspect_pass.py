@@ -1,18 +1,20 @@
 """The fused pass against its slow twin.
 
-How near float32 must come: W and H are rounded once (relative error u = 6e-8), d is a sum of K terms, and M, N1, N0
-are sums of c terms divided by d (c columns for M, rows for N). Nothing is ever subtracted and nothing is negative, so
-relative errors only add up: at most (K + c + 6) u. For the cases here K <= 9 and c <= 65, at most 5e-6, and we allow 1e-5.
-A logarithm turns the relative error of d, (K + 3) u, into an absolute one, for each cell.
-The absolute slack covers weights below what float32 can hold at all.
+How near float32 must come: W and H are rounded once (relative error u = 6e-8), d is a sum of K terms, and
+M, N1, N0 are sums of c terms divided by d (c columns for M, rows for N). Nothing is ever subtracted and nothing
+is negative, so relative errors only add up: at most (K + c + 6) u. For the cases here K <= 9 and c <= 65, at most
+5e-6, and we allow 1e-5. A logarithm turns the relative error of d, (K + 3) u, into an absolute one, for each
+cell. The absolute slack covers weights below what float32 can hold at all.
 """
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 
 from latentbits import BinaryData
 from latentbits.fitting.workers import Workers
+from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.models.aspect.statistics import collect
 from tests.kernels.cases import arrays_of, cases, examples, kernel_pass, make_case
 from tests.reference import aspect
@@ -39,7 +41,8 @@ def numpy_pass(case):
     r1, r0 = one / d, zero / d
     M = case.W * (r1 @ case.H1.T + r0 @ case.H0.T)
     weighted = (case.weight[:, None] * case.W).T
-    return M, case.H1 * (weighted @ r1), case.H0 * (weighted @ r0), np.log(d, where=one | zero, out=0 * d).sum(axis=1)
+    row_log = np.log(d, where=one | zero, out=np.zeros_like(d)).sum(axis=1)
+    return M, case.H1 * (weighted @ r1), case.H0 * (weighted @ r0), row_log
 
 
 @examples(700)
@@ -76,15 +79,15 @@ def test_every_observed_cell_is_shared_out_whole(case):
     np.testing.assert_allclose(N0.sum(axis=0), case.weight @ (case.cells == 0), rtol=RELATIVE)
 
 
-# (rows, columns, components): several strips of columns (K D above 12,288), several blocks of 256 rows, and both.
+# (rows, columns, components): several strips of columns (K D above 12,288), blocks of 256 rows, and both.
 LARGE = [(6, 13_000, 1), (5, 3_001, 9), (519, 40, 3), (300, 1_400, 20)]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("shape", LARGE)
 def test_several_strips_and_blocks_equal_numpy(shape, sparse):
-    # Up to 13,000 terms are summed in float32, in at least 8 interleaved sums; errors of random sign grow with the
-    # square root of that number, so the tolerance of small cases still holds with little to spare: allow twice as much.
+    # Up to 13,000 terms are summed in float32, in at least 8 interleaved sums; errors of random sign grow with
+    # the square root of that number, so the tolerance of small cases holds with little to spare: allow twice.
     case = make_case(*shape, seed=1, missing=0.1, edges=0.05)
     assert_agree(kernel_pass(case, sparse), numpy_pass(case), case, relative=2 * RELATIVE)
 
@@ -97,8 +100,6 @@ def test_numpy_equivalent_is_the_twin():
 
 def test_pass_adds_to_what_is_there():
     """Chunks of rows may share sums."""
-    from latentbits.kernels.aspect_pass import aspect_pass
-
     case = make_case(8, 33, 3, seed=2)
     W, H1, H0, weight = (np.float32(a) for a in (case.W, case.H1, case.H0, case.weight))
     M, A1, A0, row_log = np.zeros((8, 3)), np.zeros((3, 33)), np.zeros((3, 33)), np.zeros(8)
@@ -118,7 +119,8 @@ def test_an_impossible_cell_gives_no_nan():
 class TestCollect:
     """The pass over all rows, cut into chunks."""
 
-    case = make_case(4001, 400, 6, seed=3, missing=0.05, weighted=True)  # five chunks, the rows not divisible by them
+    # Four chunks, by which the rows can't be divided.
+    case = make_case(4001, 400, 6, seed=3, missing=0.05)
 
     def collect(self, n_threads, sparse=False):
         data = BinaryData.of(self.case.X)
@@ -150,8 +152,6 @@ class TestCollect:
 
 def _as_sparse(cells):
     """CSR with stored NaN for missing cells, as a user would give them."""
-    import scipy.sparse as sp
-
     csr = sp.csr_array(cells.astype(float))
     csr.data[csr.data < 0] = np.nan
     return csr

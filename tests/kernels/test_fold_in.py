@@ -94,4 +94,5 @@ def test_solve_weights_reaches_its_gap_and_ignores_threads():
     d = np.einsum("ik,ikj->ij", answers[0], one)
     observed = ~np.isnan(case.X)
     gradient = (np.where(observed[:, None], one, 0) / d[:, None]).sum(axis=2) / observed.sum(axis=1)[:, None]
-    assert (gradient.max(axis=1) - 1 <= 3 * GAP).all()  # once rounding hides the gain, a row may stop a little above
+    # Once rounding hides what is left to gain, a row may stop a little above.
+    assert (gradient.max(axis=1) - 1 <= 3 * GAP).all()

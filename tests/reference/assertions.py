@@ -4,7 +4,7 @@ import numpy as np
 
 
 def assert_nondecreasing(trace, slack=0.0):
-    """Every step of the trace rises or stays, up to `slack`; a trace of fewer than two points proves nothing."""
+    """Every step of the trace rises or stays, up to `slack`; one point alone proves nothing."""
     trace = np.asarray(trace, dtype=float)
     assert trace.ndim == 1
     assert len(trace) >= 2, "a trace needs two points"

@@ -26,7 +26,7 @@ class TestAssertNondecreasing:
 
     def test_slack_is_exact(self):
         assert_nondecreasing([1.0, 0.5], slack=0.5)
-        with pytest.raises(AssertionError, match="step 0 falls by 0.5"):
+        with pytest.raises(AssertionError, match=r"step 0 falls by 0\.5"):
             assert_nondecreasing([1.0, 0.5], slack=0.49)
 
 

@@ -23,9 +23,7 @@ def _numbers(ctx: click.Context, option: click.Parameter, value: str | None) -> 
     try:
         return None if value is None else [float(number) for number in value.split(",")]
     except ValueError:
-        raise click.BadParameter(
-            "give numbers with commas between them, such as 1,0,1", ctx, option
-        ) from None
+        raise click.BadParameter("give numbers with commas between them, such as 1,0,1", ctx, option) from None
 
 
 @click.command(
@@ -107,9 +105,7 @@ def suspects(
 )
 @model_argument
 @click.option("--row", metavar="LABEL", help="Explain all cells of this row.")
-@click.option(
-    "--cell", "cells", nargs=2, multiple=True, metavar="ROW COLUMN", help="This cell (may be repeated)."
-)
+@click.option("--cell", "cells", nargs=2, multiple=True, metavar="ROW COLUMN", help="This cell (may be repeated).")
 @table_options
 @reads_file
 def explain(
@@ -155,9 +151,7 @@ def _opened(fitted: Path, file: Path, reading: Values) -> tuple[Any, BinaryData]
 
 def _model_file(fitted: Path) -> Path:
     if not fitted.exists():
-        raise FileNotFoundError(
-            f'{fitted}: no such folder; give one made by "latentbits fit", or a model file'
-        )
+        raise FileNotFoundError(f'{fitted}: no such folder; give one made by "latentbits fit", or a model file')
     if not fitted.is_dir():
         return fitted
     if not (fitted / MODEL_FILE).is_file():
@@ -177,14 +171,10 @@ def _matched(data: BinaryData, wanted: Any, file: str) -> BinaryData:
     lacking = [name for name in wanted if name not in where]
     extra = sorted(set(where) - set(wanted), key=where.__getitem__)
     if lacking:
-        raise DataError(
-            f"{file}: there is no column {_listed(lacking)}, which the model was fitted on; add it"
-        )
+        raise DataError(f"{file}: there is no column {_listed(lacking)}, which the model was fitted on; add it")
     if extra:
         flag = f"--exclude {quoted(extra[0])}"
-        raise DataError(
-            f"{file}: the model doesn't know the column {_listed(extra)}; use {flag} to leave it out"
-        )
+        raise DataError(f"{file}: the model doesn't know the column {_listed(extra)}; use {flag} to leave it out")
     cells = np.ascontiguousarray(data.dense()[:, [where[name] for name in wanted]])
     return replace(data, cells=cells, sparse=None, column_names=list(wanted))
 

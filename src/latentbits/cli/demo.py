@@ -24,14 +24,10 @@ N_COMPONENTS, N_RESTARTS, CORROSION = 10, 8, 0.8
 _MEASURES = {"noise_removal_rate": "noise removal rate", "auc": "finding lost pixels (AUC)"}
 
 
-@click.command(
-    short_help="Noise that is known, found and removed.", epilog="Example: latentbits demo --out my-demo"
-)
+@click.command(short_help="Noise that is known, found and removed.", epilog="Example: latentbits demo --out my-demo")
 @click.option("--out", type=FILE_PATH, metavar="DIR", default=Path("latentbits-demo"), show_default=True)
 @force_option(FORCE_HELP)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same answer."
-)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same answer.")
 def demo(out: Path, force: bool, seed: int) -> None:
     """Corrode pictures of digits, then find and undo the damage; under a minute.
 

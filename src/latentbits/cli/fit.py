@@ -41,9 +41,7 @@ _INTERRUPTED = "interrupted:"
 @force_option(FORCE_HELP)
 @click.option("--quiet", is_flag=True, help="No progress bar, no answer; only files, notes and errors.")
 @reads_file
-def fit(
-    file: Path, reading: Values, model: str, learning: Values, out: Path, force: bool, quiet: bool
-) -> None:
+def fit(file: Path, reading: Values, model: str, learning: Values, out: Path, force: bool, quiet: bool) -> None:
     """Fit a model to FILE and leave model, tables, plots and summary in DIR.
 
     FILE is CSV, TSV or other delimited text (also gzipped), .npz, .npy, .mtx or .parquet, of 0, 1 and missing
@@ -60,7 +58,7 @@ def fit(
     with watch.timed("read"):
         data = read(file, reading)
     with console.notes() as heard:
-        results = fit_and_gather(model, parameters_of(learning), data, watch, quiet=quiet)
+        results = fit_and_gather(model, parameters_of(learning, model), data, watch, quiet=quiet)
         results.summary["data"]["file"] = file.name
     save(results, out, force=force, notes=heard, watch=watch)
     if not quiet:

@@ -79,9 +79,7 @@ def force_option(help_text: str) -> Callable[[Command], Command]:
 
 def table_options(command: Command) -> Command:
     """Give a command the options of where its table goes."""
-    out = click.option(
-        "--out", type=FILE_PATH, metavar="FILE.csv", help="Where to write.  [default: stdout, or -]"
-    )
+    out = click.option("--out", type=FILE_PATH, metavar="FILE.csv", help="Where to write.  [default: stdout, or -]")
     return out(force_option("Replace an existing FILE.csv.")(command))
 
 
@@ -141,12 +139,23 @@ LEARNING: dict[str, Values] = {
         "callback": finite,
         "help": "A start has converged when a cell's log likelihood rises less.  [default: the model's own]",
     },
+    "inference": {"type": click.Choice(["vb", "em"]), "help": "beta-ica: variational Bayes or variational EM."},
+    "alpha": {"type": click.FloatRange(min=0, min_open=True), "help": "beta-ica: prior weight of ones."},
+    "beta": {"type": click.FloatRange(min=0, min_open=True), "help": "beta-ica: prior weight of zeros."},
+    "gamma": {"type": click.FloatRange(min=0, min_open=True), "help": "beta-ica: prior of a row's weights."},
 }
 """The options of fitting, for `bundled`."""
 
 _PARAMETERS = {"components": "n_components", "restarts": "n_init", "seed": "random_state", "jobs": "n_jobs"}
 
 
-def parameters_of(learning: Values) -> Values:
-    """The options of fitting as an estimator's parameters; what wasn't given is left to the estimator."""
-    return {_PARAMETERS.get(key, key): value for key, value in learning.items() if value is not None}
+def parameters_of(learning: Values, model: str) -> Values:
+    """The options of fitting as a model's parameters; what wasn't given is left to the model."""
+    from latentbits.models.registry import model_class
+
+    given = {_PARAMETERS.get(key, key): (key, value) for key, value in learning.items() if value is not None}
+    known = model_class(model)().get_params()
+    for parameter, (option, _) in given.items():
+        if parameter not in known:
+            raise click.UsageError(f"--{option} is not an option of {model}; leave it out, or choose another --model")
+    return {parameter: value for parameter, (_, value) in given.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import sys
 import uuid
@@ -36,8 +37,12 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that exists, unless `force` and it is empty or holds an earlier output only."""
+    """Refuse a folder that exists, unless `force` and it is empty or holds an earlier output only.
+
+    One that could not be made is refused as well: that should not be found out after a long fit.
+    """
     if not folder.exists():
+        _check_parent(folder.absolute())
         return
     if not force:
         raise FileExistsError(f"{folder} exists already; choose another --out, or use --force to replace it")
@@ -48,6 +53,13 @@ def check_folder(folder: Path, *, force: bool) -> None:
         return
     which = f"holds {_foreign(found)[0]!r}, which" if _foreign(found) else "is not an earlier output, which"
     raise FileExistsError(f"{folder} {which} --force would delete; move it away, or choose another --out")
+
+
+def _check_parent(folder: Path) -> None:
+    """Refuse a folder whose nearest existing parent is a file, or may not be written to."""
+    parent = next(parent for parent in folder.parents if parent.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise NotADirectoryError(f"{parent} is not a folder to write into; choose another --out")
 
 
 def _foreign(names: Iterable[str]) -> list[str]:
@@ -95,9 +107,7 @@ def _beside(path: Path) -> Path:
 
 def write_json(content: dict[str, Any], file: Path) -> None:
     """Write strict JSON, indented for people."""
-    file.write_text(
-        json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
+    file.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:

@@ -216,9 +216,7 @@ def _write_plots(results: Results, folder: Path) -> None:
         "components": plots.plot_components(model, shape=results.image_shape),
         "weights": plots.plot_weights(model, ones=data.ones_per_row()),
         "objective": plots.plot_objective(model),
-        "denoising": plots.plot_denoising(
-            data, results.denoised, clean=results.clean, shape=results.image_shape
-        ),
+        "denoising": plots.plot_denoising(data, results.denoised, clean=results.clean, shape=results.image_shape),
     }
     folder.mkdir()
     for name, figure in figures.items():

@@ -85,9 +85,7 @@ value >= 1 present
 
     def __post_init__(self) -> None:
         if (self.cells is None) == (self.sparse is None):
-            raise DataError(
-                "BinaryData takes either cells or sparse; use BinaryData.of(X) to make one from X"
-            )
+            raise DataError("BinaryData takes either cells or sparse; use BinaryData.of(X) to make one from X")
 
     @classmethod
     def of(
@@ -132,10 +130,7 @@ value >= 1 present
     def __repr__(self) -> str:
         n_rows, n_columns = self.shape
         form = "sparse, " if self.is_sparse else ""
-        return (
-            f"BinaryData({form}{n_rows} rows x {n_columns} columns, "
-            f"{self.n_ones} ones, {self.n_missing} missing)"
-        )
+        return f"BinaryData({form}{n_rows} rows x {n_columns} columns, {self.n_ones} ones, {self.n_missing} missing)"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -245,8 +240,7 @@ value >= 1 present
 
         dense = self.dense()
         columns = {
-            j: pd.arrays.IntegerArray(np.maximum(column, 0), column == MISSING)
-            for j, column in enumerate(dense.T)
+            j: pd.arrays.IntegerArray(np.maximum(column, 0), column == MISSING) for j, column in enumerate(dense.T)
         }
         frame = pd.DataFrame(columns, index=self.row_names)
         if self.column_names is not None:
@@ -328,9 +322,7 @@ def check_column_names(
     texts = [str(name) for name in names]
     for position, name in enumerate(texts):
         if not name.strip() and position != unnamed:
-            raise origin.error(
-                f"column {position} (counted from 0) has an empty name; name each column", place
-            )
+            raise origin.error(f"column {position} (counted from 0) has an empty name; name each column", place)
     repeated, times = Counter(texts).most_common(1)[0] if texts else ("", 0)
     if times > 1:
         first, second = [j for j, name in enumerate(texts) if name == repeated][:2]
@@ -545,9 +537,7 @@ def _encode_dense(array: np.ndarray, threshold: float | None) -> np.ndarray:
     return cells
 
 
-def _check_codes(
-    cells: np.ndarray, source: _Source, names: _Names, value_at: Callable[[int, int], Any]
-) -> None:
+def _check_codes(cells: np.ndarray, source: _Source, names: _Names, value_at: Callable[[int, int], Any]) -> None:
     """Refuse dense cells among which there is a BAD one."""
     if cells.min() != BAD:
         return

@@ -115,7 +115,5 @@ def data_folder() -> Path | None:
         return None
     folder = Path(named).expanduser()
     if not folder.is_dir():
-        raise FileNotFoundError(
-            f"{_DATA_VARIABLE} names {named!r}, which is not a folder; correct or unset it."
-        )
+        raise FileNotFoundError(f"{_DATA_VARIABLE} names {named!r}, which is not a folder; correct or unset it.")
     return folder

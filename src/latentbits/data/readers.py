@@ -151,9 +151,7 @@ def _check_is_file(file: Path, origin: Origin) -> None:
         raise origin.error("this is a folder; give the path of a file in it")
     if not file.exists():
         try:
-            near = difflib.get_close_matches(
-                file.name, [other.name for other in file.parent.iterdir()], 1, 0.75
-            )
+            near = difflib.get_close_matches(file.name, [other.name for other in file.parent.iterdir()], 1, 0.75)
         except OSError:
             near = []
         hint = f"did you mean {quoted(near[0])}?" if near else f"check the path {quoted(str(file))}"
@@ -297,9 +295,7 @@ class _BadCells:
 
     def add(self, line: int, columns: Sequence[int], texts: Sequence[str], codes: bytes) -> None:
         """Take note of the bad cells of a row, or of some of its columns."""
-        bad = [
-            (line, j, text) for j, text, code in zip(columns, texts, codes, strict=True) if code == _BAD_BYTE
-        ]
+        bad = [(line, j, text) for j, text, code in zip(columns, texts, codes, strict=True) if code == _BAD_BYTE]
         self.counts.update(j for _, j, _ in bad)
         self.first = sorted(self.first + bad)[:SHOWN]
 
@@ -455,9 +451,7 @@ class _TextReader:
                 body.bad.add(line, columns, texts, codes)
         return body
 
-    def _whole_rows(
-        self, rows: Iterator[tuple[int, list[str]]], width: int
-    ) -> Iterator[tuple[int, list[str]]]:
+    def _whole_rows(self, rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
         """The rows, each of `width` fields; blank lines are skipped at the end and refused elsewhere."""
         blank = 0
         for line, row in rows:
@@ -559,9 +553,7 @@ def _are_labels(codes: bytes) -> bool:
 # Matrices and Parquet
 
 
-def _read_matrix(
-    file: Path, kind: str, array: str | None, threshold: float | None, origin: Origin
-) -> BinaryData:
+def _read_matrix(file: Path, kind: str, array: str | None, threshold: float | None, origin: Origin) -> BinaryData:
     """A matrix without names from an .npy, .npz or .mtx file."""
     try:
         if kind == "mtx":

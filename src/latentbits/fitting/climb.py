@@ -45,9 +45,11 @@ def climb(learner: Learner[State], state: State, monitor: Monitor, *, accelerate
 
     With `accelerate`, SQUAREM (Varadhan and Roland 2008, scheme S3): two steps, then one from a point
     extrapolated through them. That point counts only if its objective is no lower than the one before it, so the
-    recorded objective never falls; otherwise the climb goes on from the second plain step.
+    recorded objective never falls; otherwise the climb goes on from the second plain step, and the next
+    extrapolations are shorter.
     """
     best = Climbed(state, -np.inf)
+    longest = np.inf
     while not monitor.finished:
         points = [state]
         for _ in range(2 if accelerate else 1):
@@ -57,10 +59,13 @@ def climb(learner: Learner[State], state: State, monitor: Monitor, *, accelerate
             points.append(new)
         state = points[-1]
         if accelerate:
-            trial = learner.project(_extrapolate(points, learner.scales()))
+            length = min(_step_length(points, learner.scales()), longest)
+            trial = learner.project(_extrapolate(points, length))
             after, objective = learner.step(trial)
-            if objective >= best.objective:
+            accepted = objective >= best.objective
+            if accepted:
                 best, state = Climbed(trial, objective), after
+            longest = 4 * longest if accepted else max(1.0, length / 4)
             monitor.record(best.objective)
         monitor.check()
     if best.objective == -np.inf:  # stopped before the first pass
@@ -69,16 +74,16 @@ def climb(learner: Learner[State], state: State, monitor: Monitor, *, accelerate
     return best
 
 
-def _extrapolate(points: list[State], scales: tuple[np.ndarray | float, ...]) -> State:
-    """The state at SQUAREM's step length beyond three successive ones."""
-    first = [b - a for a, b in zip(points[0], points[1], strict=True)]
-    second = [c - b - r for b, c, r in zip(points[1], points[2], first, strict=True)]
-    length = _squares(first, scales)
-    curvature = _squares(second, scales)
-    step = max(1.0, float(np.sqrt(length / curvature))) if curvature > 0 else 1.0
-    moved = [a + 2 * step * r + step**2 * v for a, r, v in zip(points[0], first, second, strict=True)]
+def _step_length(points: list[State], scales: tuple[np.ndarray | float, ...]) -> float:
+    """SQUAREM's steplength |r| / |v| of three successive states, at least 1 (which is the third of them)."""
+    length = curvature = 0.0
+    for a, b, c, scale in zip(*points, scales, strict=True):
+        length += float(np.sum(scale * (b - a) ** 2))
+        curvature += float(np.sum(scale * (c - 2 * b + a) ** 2))
+    return max(1.0, float(np.sqrt(length / curvature))) if curvature > 0 else 1.0
+
+
+def _extrapolate(points: list[State], length: float) -> State:
+    """The state a + 2 s r + s^2 v on the parabola through a, b, c, where r = b - a and v = c - 2 b + a."""
+    moved = (a + 2 * length * (b - a) + length**2 * (c - 2 * b + a) for a, b, c in zip(*points, strict=True))
     return type(points[0])(*moved)
-
-
-def _squares(arrays: list[np.ndarray], scales: tuple[np.ndarray | float, ...]) -> float:
-    return sum(float(np.sum(s * a * a)) for a, s in zip(arrays, scales, strict=True))

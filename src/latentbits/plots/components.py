@@ -39,8 +39,9 @@ def plot_components(
 ) -> Figure:
     """Draw each component: as a picture if the columns form a grid, else as bars of its strongest columns.
 
-    A bar is the probability of a 1 in the component, the black tick the mean over all rows of the data: what
-    the component is about sticks out beyond the tick. Components are numbered as in ``model.components_``.
+    A bar is the probability of a 1 in the component, the black tick its mean over all rows by the model:
+    what the component is about sticks out beyond the tick. Numbers of components are
+    those of ``model.components_``, from 0.
 
     Parameters
     ----------
@@ -82,9 +83,7 @@ def _n_wide(n_panels: int) -> int:
     return n_panels if n_panels <= 3 else ceil(sqrt(n_panels))
 
 
-def _panels(
-    model: Any, n_panels: int, size: tuple[float, float], separator: str
-) -> tuple[Figure, list[Axes]]:
+def _panels(model: Any, n_panels: int, size: tuple[float, float], separator: str) -> tuple[Figure, list[Axes]]:
     """A figure with a titled panel of `size` inches for each component, phantoms in their colour."""
     n_wide = _n_wide(n_panels)
     n_high = ceil(n_panels / n_wide)
@@ -101,9 +100,7 @@ def _panels(
 def _pictures(model: Any, components: Floats, shape: tuple[int, int]) -> Figure:
     n_components, n_columns = components.shape
     if shape[0] * shape[1] != n_columns:
-        raise ValueError(
-            f"shape is {shape}, {shape[0] * shape[1]} cells, but a component has {n_columns} columns."
-        )
+        raise ValueError(f"shape is {shape}, {shape[0] * shape[1]} cells, but a component has {n_columns} columns.")
     height = float(np.clip(1.4 * shape[0] / shape[1], 0.3, 4.0))
     figure, panels = _panels(model, n_components, (1.5, height + 0.5), "\n")
     for ax, component, kind in zip(panels, components, kinds_of(model, n_components), strict=True):
@@ -120,7 +117,7 @@ def _bars(model: Any, components: Floats, names: list[str], top: int) -> Figure:
     n_components, n_columns = components.shape
     n_bars = min(top, n_columns)
     labels = [shortened(name) for name in names]
-    width = max(2.8, 2.3 + 0.065 * max(map(len, labels)))
+    width = max(2.8, 2.4 + 0.07 * max(map(len, labels)))
     figure, panels = _panels(model, n_components, (width, 0.2 * n_bars + 0.7), ", ")
     kinds = kinds_of(model, n_components)
     shares = shares_of(model)
@@ -152,4 +149,4 @@ def _key(kinds: list[str], has_mean: bool) -> list[Patch | Line2D]:
         for kind, style in KINDS.items()
         if kind in kinds
     ]
-    return [*key, Line2D([], [], label="mean over all rows", **TICK)] if has_mean else key
+    return [*key, Line2D([], [], label="model's mean over all rows", **TICK)] if has_mean else key

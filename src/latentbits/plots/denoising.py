@@ -32,6 +32,7 @@ COLOURS = ListedColormap(list(CELLS.values()))
 
 N_PICTURES, N_LINES = 8, 60
 MOST_COLUMNS = 150
+TITLE_WIDTH = 6.0
 MOST_ROW_NAMES, MOST_COLUMN_NAMES = 80, 50
 
 Stages = dict[str, BinaryData]
@@ -89,10 +90,8 @@ def plot_denoising(
     changes = turned != 0
     most = n or (N_LINES if shape is None else N_PICTURES)
     chosen = _most_changed(changes, most) if rows is None else _checked_rows(rows, len(changes))
-    title = [
-        _summary(turned),
-        *_note(len(chosen), len(changes), "rows", "the most changed first" if rows is None else "as chosen"),
-    ]
+    which = "spread over the more changed half, the most changed first" if rows is None else "as chosen"
+    title = [_summary(turned), *_note(len(chosen), len(changes), "rows", which)]
     if shape is not None:
         figure = _pictures(stages, chosen, shape)
     else:
@@ -154,9 +153,7 @@ def _codes(stages: Stages, rows: Positions, columns: Positions | None = None) ->
     """What each chosen cell is at each stage, as positions in `CELLS`."""
     where = np.s_[rows] if columns is None else np.ix_(rows, columns)
     values = {stage: data.dense()[where] for stage, data in stages.items()}
-    codes = {
-        stage: np.where(cells == MISSING, UNKNOWN, cells).astype(np.intp) for stage, cells in values.items()
-    }
+    codes = {stage: np.where(cells == MISSING, UNKNOWN, cells).astype(np.intp) for stage, cells in values.items()}
     was, now = values["before"], values["after"]
     codes["after"][(was == 0) & (now == 1)] = FILLED
     codes["after"][(was == 1) & (now == 0)] = REMOVED
@@ -174,15 +171,11 @@ def _add_key(figure: Figure, codes: dict[str, NDArray[np.intp]]) -> None:
     present = np.unique(np.concatenate([part.ravel() for part in codes.values()]))
     cells = list(CELLS.items())
     key = [Patch(facecolor=cells[c][1], edgecolor="#8c8c8c", label=cells[c][0]) for c in present]
-    figure.legend(
-        handles=key, loc="outside lower center", ncols=min(len(key), int(figure.get_figwidth() / 1.25))
-    )
+    figure.legend(handles=key, loc="outside lower center", ncols=min(len(key), int(figure.get_figwidth() / 1.25)))
 
 
 def _row_names(data: BinaryData, rows: Positions, width: int) -> list[str]:
-    names = (
-        [f"row {row}" for row in rows] if data.row_names is None else [data.row_names[row] for row in rows]
-    )
+    names = [f"row {row}" for row in rows] if data.row_names is None else [data.row_names[row] for row in rows]
     return [shortened(name, width) for name in names]
 
 
@@ -193,7 +186,7 @@ def _pictures(stages: Stages, rows: Positions, shape: tuple[int, int]) -> Figure
         raise ValueError(f"shape is {shape}, {shape[0] * shape[1]} cells, but a row has {n_columns}.")
     codes = _codes(stages, rows)
     height = float(np.clip(shape[0] / shape[1], 0.3, 3.0))
-    figure = new_figure(max(1.1 * len(rows) + 0.6, 4.0), (height + 0.15) * len(stages) + 1.2)
+    figure = new_figure(max(1.1 * len(rows) + 0.6, TITLE_WIDTH), (height + 0.15) * len(stages) + 1.2)
     panels = figure.subplots(len(stages), len(rows), squeeze=False)
     for line, (stage, cells) in zip(panels, codes.items(), strict=True):
         for ax, row in zip(line, cells, strict=True):
@@ -210,7 +203,7 @@ def _tables(stages: Stages, rows: Positions, columns: Positions) -> Figure:
     codes = _codes(stages, rows, columns)
     width = float(np.clip(0.14 * len(columns), 2.0, 6.0))
     height = float(np.clip(0.14 * len(rows), 1.0, 12.0))
-    figure = new_figure(width * len(stages) + 1.4, height + 1.6)
+    figure = new_figure(max(width * len(stages) + 1.4, TITLE_WIDTH), height + 1.6)
     panels = figure.subplots(1, len(stages), squeeze=False)[0]
     for ax, (stage, cells) in zip(panels, codes.items(), strict=True):
         _draw_cells(ax, cells, "auto")

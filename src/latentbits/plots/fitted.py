@@ -41,9 +41,7 @@ def components_of(model: Any) -> Floats:
     """
     components = np.asarray(attribute(model, "components_"), dtype=float)
     if not np.all((components >= 0) & (components <= 1)):
-        raise ValueError(
-            "components_ holds values outside 0 .. 1; only components of probabilities can be drawn."
-        )
+        raise ValueError("components_ holds values outside 0 .. 1; only components of probabilities can be drawn.")
     return components
 
 
@@ -88,15 +86,14 @@ def titles_of(model: Any, n_components: int, separator: str = ", ") -> list[str]
     titles = [f"component {k}" for k in range(n_components)]
     if shares is not None:
         titles = [
-            f"{title}{separator}{_percent(share)} of the data"
-            for title, share in zip(titles, shares, strict=True)
+            f"{title}{separator}{_percent(share)} of the data" for title, share in zip(titles, shares, strict=True)
         ]
     kinds = kinds_of(model, n_components)
     return [f"{title}\n{KINDS[kind].words}".rstrip() for title, kind in zip(titles, kinds, strict=True)]
 
 
 def _percent(share: float) -> str:
-    return "under 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+    return "< 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
 def names_of(model: Any, names: Sequence[object] | None, n_columns: int) -> list[str]:

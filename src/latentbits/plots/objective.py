@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from latentbits.plots.fitted import Floats, attribute
-from latentbits.plots.style import BEST, QUIET, house_style, new_figure
+from latentbits.plots.style import BEST, QUIET, house_style, new_figure, whole_numbers
 
 __all__ = ["plot_objective"]
 
@@ -66,12 +65,10 @@ def _draw_climbs(ax: Axes, histories: list[Floats], finals: Floats) -> None:
     bottom, top = _end_of(histories[best], finals)
     margin = 0.06 * (top - bottom) or 1.0
     ax.set_ylim(bottom - margin, top + margin)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(whole_numbers())
     ax.set(xlabel="pass over the data", ylabel="log likelihood")
     if others:
-        ax.legend(
-            [ax.lines[-1], ax.lines[0]], [f"best of {len(finals)} restarts", "others"], loc="lower right"
-        )
+        ax.legend([ax.lines[-1], ax.lines[0]], [f"best of {len(finals)} restarts", "others"], loc="lower right")
 
 
 def _draw_climb(ax: Axes, history: Floats, **style: Any) -> None:
@@ -92,9 +89,7 @@ def _draw_ends(ax: Axes, finals: Floats, converged: np.ndarray) -> None:
     behind = finals[order] - finals.max()
     colours = [BEST] + [QUIET] * (len(finals) - 1)
     faces = [colour if done else "white" for colour, done in zip(colours, converged[order], strict=True)]
-    ax.scatter(
-        behind, np.arange(len(finals)), s=36, c=faces, edgecolors=colours, linewidths=1.5, clip_on=False
-    )
+    ax.scatter(behind, np.arange(len(finals)), s=36, c=faces, edgecolors=colours, linewidths=1.5, clip_on=False)
     ax.set(
         xlabel="end of each restart: log likelihood minus that of the best",
         yticks=[],

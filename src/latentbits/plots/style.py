@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 __all__ = [
     "BEST",
@@ -25,6 +26,7 @@ __all__ = [
     "remove_frame",
     "shortened",
     "spread",
+    "whole_numbers",
 ]
 
 INK = "#262626"
@@ -34,7 +36,7 @@ BEST = "#0072b2"
 # The font family is the reader's own choice: names may need the glyphs of another script.
 HOUSE: Any = {
     "figure.facecolor": "white",
-    "figure.titlesize": 11,
+    "figure.titlesize": 10,
     "figure.labelsize": 10,
     "axes.facecolor": "white",
     "axes.edgecolor": "#8c8c8c",
@@ -169,3 +171,14 @@ def spread(n_all: int, n_wanted: int) -> np.ndarray:
     array([0, 1])
     """
     return np.linspace(0, n_all - 1, min(n_all, n_wanted)).round().astype(np.intp)
+
+
+def whole_numbers() -> MaxNLocator:
+    """Return a locator of round ticks for an axis that counts.
+
+    Examples
+    --------
+    >>> whole_numbers().tick_values(0, 3).tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
+    return MaxNLocator(integer=True, steps=[1, 2, 5, 10])

@@ -8,11 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from latentbits.plots.fitted import Floats, attribute, kinds_of
-from latentbits.plots.style import INK, KINDS, house_style, new_figure, spread
+from latentbits.plots.style import INK, KINDS, house_style, new_figure, spread, whole_numbers
 
 __all__ = ["plot_weights"]
 
@@ -49,19 +48,19 @@ def plot_weights(model: Any, *, ones: ArrayLike | None = None) -> Figure:
     >>> model = AspectBernoulli(3, n_init=5, random_state=0).fit(X)
     >>> figure = plots.plot_weights(model, ones=X.sum(axis=1))
     >>> figure.axes[-1].get_title(loc="left")
-    'component 1, white phantom'
+    'component 0, white phantom'
     """
     weights = np.asarray(attribute(model, "weights_"), dtype=float)
     kinds = kinds_of(model, weights.shape[1])
     width = float(np.clip(0.45 * len(kinds) + 1.6, 3.6, 16.0))
     phantoms = [k for k, kind in enumerate(kinds) if kind != "content"]
-    if ones is None or not phantoms:
+    counts = None if ones is None else _checked_ones(ones, len(weights))
+    if counts is None or not phantoms:
         figure = new_figure(width, 5.0)
         _draw_map(figure.subplots(), weights, kinds)
-        if ones is not None:
+        if counts is not None:
             figure.suptitle("no phantom among the components")
         return figure
-    counts = _checked_ones(ones, len(weights))
     figure = new_figure(width + 4.2, max(5.0, 2.2 * len(phantoms)))
     grid = figure.add_gridspec(len(phantoms), 2, width_ratios=[width, 4.2])
     _draw_map(figure.add_subplot(grid[:, 0]), weights, kinds)
@@ -70,14 +69,12 @@ def plot_weights(model: Any, *, ones: ArrayLike | None = None) -> Figure:
         style = KINDS[kinds[k]]
         _draw_phantom(ax, counts, weights[:, k], kinds[k])
         ax.set_title(f"component {k}, {style.words}", color=style.text, fontweight="bold")
-    first = kinds[phantoms[0]]
-    empty_corner = "upper right" if first == "white" else "upper left"
-    panels[0].legend(handles=_dots_key(first, len(weights)), loc=empty_corner)
+    _add_key(panels[0], kinds[phantoms[0]], len(weights))
     panels[-1].set_xlabel("ones in the row")
     return figure
 
 
-def _checked_ones(ones: ArrayLike | None, n_rows: int) -> Floats:
+def _checked_ones(ones: ArrayLike, n_rows: int) -> Floats:
     counts = np.asarray(ones, dtype=float).ravel()
     if len(counts) != n_rows:
         raise ValueError(f"ones has {len(counts)} entries; give one for each of the model's {n_rows} rows.")
@@ -90,13 +87,11 @@ def _draw_map(ax: Axes, weights: Floats, kinds: list[str]) -> None:
     order = np.lexsort((-weights.max(axis=1), weights.argmax(axis=1)))
     lines = _block_means(weights[order], MOST_LINES)
     extent = (-0.5, n_components - 0.5, n_rows, 0)
-    picture = ax.imshow(
-        lines, cmap="Blues", vmin=0, vmax=1, aspect="auto", extent=extent, interpolation="nearest"
-    )
+    picture = ax.imshow(lines, cmap="Blues", vmin=0, vmax=1, aspect="auto", extent=extent, interpolation="nearest")
     scale = ax.figure.colorbar(picture, ax=ax, label="weight", aspect=25, shrink=0.6)
     scale.outline.set_visible(False)
     note = "" if len(lines) == n_rows else f"\n(each of the {len(lines)} lines is a mean of rows)"
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.yaxis.set_major_locator(whole_numbers())
     ax.set_ylabel(f"rows, grouped by their strongest component{note}")
     ax.set_xlabel("component" if set(kinds) == {"content"} else "component (bold: phantoms)")
     ax.set_xticks(range(n_components), [_short_label(k, kind) for k, kind in enumerate(kinds)], fontsize=8)
@@ -119,18 +114,18 @@ def _draw_phantom(ax: Axes, ones: Floats, weight: Floats, kind: str) -> None:
     """A dot for each row, and the mean weight along the number of ones."""
     drawn = np.argsort(ones, kind="stable")[spread(len(ones), MOST_DOTS)]
     opacity = float(np.clip(150 / len(drawn), 0.15, 0.8))
-    ax.scatter(
-        ones[drawn], weight[drawn], s=14, color=KINDS[kind].mark, alpha=opacity, linewidths=0, clip_on=False
-    )
+    ax.scatter(ones[drawn], weight[drawn], s=14, color=KINDS[kind].mark, alpha=opacity, linewidths=0, clip_on=False)
     ax.plot(*_running_mean(ones, weight), color=INK, linewidth=1.8)
     ax.set(ylim=(0, 1), yticks=[0, 0.5, 1], xlim=(0, max(ones.max(), 1)), ylabel="weight")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(whole_numbers())
 
 
-def _dots_key(kind: str, n_rows: int) -> list[Line2D]:
+def _add_key(ax: Axes, kind: str, n_rows: int) -> None:
+    """A legend in the corner where that kind of phantom has no rows."""
     label = "a row" if n_rows <= MOST_DOTS else f"a row ({MOST_DOTS:,} of {n_rows:,} drawn)"
     dot = Line2D([], [], marker="o", linestyle="none", color=KINDS[kind].mark, label=label)
-    return [dot, Line2D([], [], color=INK, label="mean")]
+    mean = Line2D([], [], color=INK, label="mean")
+    ax.legend(handles=[dot, mean], loc="upper right" if kind == "white" else "upper left")
 
 
 def _running_mean(ones: Floats, weight: Floats, n_groups: int = 12) -> tuple[Floats, Floats]:

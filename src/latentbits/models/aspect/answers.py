@@ -32,9 +32,7 @@ def reweight(W: np.ndarray, ratings: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return kept / kept.sum(axis=1, keepdims=True), lost
 
 
-def cause_probabilities(
-    values: np.ndarray, w: np.ndarray, h1: np.ndarray, h0: np.ndarray
-) -> np.ndarray:
+def cause_probabilities(values: np.ndarray, w: np.ndarray, h1: np.ndarray, h0: np.ndarray) -> np.ndarray:
     """q, the probability that each component caused each of n cells: w is n x K, h1 and h0 are n x K, values 0 or 1."""
     joint = w * np.where(values[:, None] == 1, h1, h0)
     return joint / joint.sum(axis=1, keepdims=True)

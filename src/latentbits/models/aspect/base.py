@@ -46,7 +46,8 @@ class Components(NamedTuple):
 
     def take(self, which: np.ndarray) -> Components:
         """These components, in this order."""
-        return Components(*(None if part is None else part[which] for part in self))
+        alpha, beta = (None if part is None else part[which] for part in (self.alpha, self.beta))
+        return Components(self.mean[which], self.H1[which], self.H0[which], alpha, beta)
 
 
 class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -62,7 +63,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     n_jobs: int | None
     verbose: int
 
-    # ---- what a subclass brings -------------------------------------------------------------------------------------
+    # ---- what a subclass brings ----------------------------------------------------------------------------------
 
     @abstractmethod
     def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> Learner[Any]:
@@ -76,7 +77,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _weights_of(self, data: BinaryData, components: Components, workers: Workers) -> np.ndarray:
         """Weights of rows, the components fixed; each row on its own."""
 
-    # ---- fitting ----------------------------------------------------------------------------------------------------
+    # ---- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components, and the weights of the rows.
@@ -119,9 +120,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if not 0 <= self.phantom_threshold < 0.5:
             raise ValueError(f"phantom_threshold={self.phantom_threshold!r} must be from 0 to below 0.5")
 
-    def _adopt(
-        self, best: Restart[Any], runs: list[Restart[Any]], data: BinaryData, row_weight: np.ndarray
-    ) -> None:
+    def _adopt(self, best: Restart[Any], runs: list[Restart[Any]], data: BinaryData, row_weight: np.ndarray) -> None:
         """Take over the best run, components in the order of their share of the data."""
         order = np.argsort(-(row_weight @ best.state.W), kind="stable")
         self._components = best.kept.take(order)
@@ -141,8 +140,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.restart_histories_ = [np.array(run.history) for run in runs]
         if not best.converged:
             warnings.warn(
-                f"the best restart made all max_iter={self.max_iter} passes without converging; "
-                "raise max_iter, or tol",
+                f"the best restart made all max_iter={self.max_iter} passes without converging; raise max_iter, or tol",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -157,7 +155,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags.input_tags.sparse = True
         return tags
 
-    # ---- data in ------------------------------------------------------------------------------------------------
+    # ---- data in -------------------------------------------------------------------------------------------------
 
     def _data(self, X: Any, *, reset: bool = False) -> BinaryData:
         """X through the door, its columns checked against those of fit."""
@@ -189,7 +187,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 "put the columns into the order of the fit"
             )
 
-    # ---- weights and reconstruction --------------------------------------------------------------------------------
+    # ---- weights and reconstruction ------------------------------------------------------------------------------
 
     @property
     def _n_features_out(self) -> int:
@@ -249,21 +247,45 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         return r
 
-    def denoise(self, X: Any, *, threshold: float = 0.5, ratings: ArrayLike | None = None) -> Any:
+    def denoise(
+        self,
+        X: Any,
+        *,
+        threshold: float = 0.5,
+        ratings: ArrayLike | None = None,
+        change: Literal["both", "absence", "presence"] = "both",
+    ) -> Any:
         """0-1 data with the phantoms removed: `reconstruct` without them, cut at `threshold`. Missing cells are filled.
 
-        `ratings` replaces the default, which is 0 for every phantom of `phantoms_` and 1 for the rest. A pandas frame
-        comes back as a frame with its names, anything else as an int8 array.
+        Parameters
+        ----------
+        X : 0-1 data
+        threshold : float, default=0.5
+            Reconstructed probabilities of at least this become 1.
+        ratings : array-like, optional
+            As in `reconstruct`; by default 0 for every phantom of `phantoms_` and 1 for the rest.
+        change : "both", "absence" or "presence", default="both"
+            Which observed cells may change. "absence" only fills zeros in (every observed 1 stays), "presence" only
+            takes ones away.
+
+        Returns
+        -------
+        A pandas frame with its names if X is one, else an int8 array.
         """
         check_is_fitted(self)
+        if change not in ("both", "absence", "presence"):
+            raise DataError(f'change={change!r} is unknown; use "both", "absence" or "presence"')
         if ratings is None:
             ratings = (self.phantoms_ == CONTENT).astype(float)
         cells = (self.reconstruct(X, ratings) >= threshold).astype(np.int8)
+        if change != "both":
+            trusted = 1 if change == "absence" else 0
+            cells[self._data(X).dense() == trusted] = trusted
         if isinstance(X, pd.DataFrame):
             return pd.DataFrame(cells, index=X.index, columns=X.columns)
         return cells
 
-    # ---- likelihood ---------------------------------------------------------------------------------------------------
+    # ---- likelihood ----------------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Log likelihood of each row with the held-out meaning: log mean_n p(x | W_n H) over the training rows n.
@@ -280,7 +302,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return float(np.mean(self.score_samples(X)))
 
     def log_likelihood(self, X: Any) -> float:
-        """Log likelihood of all observed cells, each row with its own best weights (of the training data: the fit's)."""
+        """Log likelihood of all observed cells, each row with its own best weights (for training rows `weights_`)."""
         check_is_fitted(self)
         data = self._data(X)
         W = self._solve(data, self._components)
@@ -310,7 +332,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         W = self.weights_[rng.choice(len(self.weights_), size=n_samples, p=prior)]
         return (rng.random((n_samples, self.n_features_in_)) < W @ self.components_).astype(np.int8)
 
-    # ---- causes ---------------------------------------------------------------------------------------------------------
+    # ---- causes --------------------------------------------------------------------------------------------------
 
     def explain(
         self,
@@ -382,7 +404,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
 
-    # ---- suspects -----------------------------------------------------------------------------------------------------
+    # ---- suspects ------------------------------------------------------------------------------------------------
 
     def suspicion(self, X: Any, *, kind: Kind = "absence") -> np.ndarray:
         """For each observed 0 the probability that it hides a 1 (or, kind="presence", for each 1 that it is false).

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
 from latentbits.models.aspect import answers
+from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
 from latentbits.models.aspect.base import AspectModel, Components
 from latentbits.models.aspect.beta_ica import (
     BayesState,
@@ -163,7 +163,8 @@ class BetaICA(AspectModel):
     objective_ : float
         The bound on the log evidence ("vb"), or on the log likelihood of the weights ("em").
     extinct_ : ndarray of int
-        Components that died: they cause less than a hundredth of an equal share of the cells.
+        Components that died, their posterior back at the prior: they cause less than half a cell per attribute and
+        less than a tenth of an equal share of the cells.
     n_effective_components_ : int
         The others.
     phantoms_, objective_history_, restarts_, n_iter_, converged_, n_features_in_, feature_names_in_ :
@@ -255,9 +256,9 @@ class BetaICA(AspectModel):
 
     @property
     def extinct_(self) -> np.ndarray:
-        """Components whose posterior is back at the prior: they cause (nearly) no cell."""
+        """Components whose posterior is back at the prior: half a cell per attribute, a tenth of an equal share."""
         caused = (self.alpha_ - self.alpha + self.beta_ - self.beta).sum(axis=1)
-        return np.flatnonzero(caused < 0.01 * caused.sum() / len(caused))
+        return np.flatnonzero(caused < min(0.5 * self.n_features_in_, 0.1 * caused.sum() / len(caused)))
 
     @property
     def n_effective_components_(self) -> int:
@@ -295,7 +296,7 @@ class BetaICA(AspectModel):
         return pruned
 
 
-LEARNERS = {"vb": VariationalBayes, "em": VariationalEM}
+LEARNERS: dict[str, type[VariationalEM] | type[VariationalBayes]] = {"vb": VariationalBayes, "em": VariationalEM}
 
 
 def _beta_interval(alpha: np.ndarray, beta: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,8 +56,8 @@ def collect(
     """One pass over the data. W, H1, H0 are W~, H1~, H0~: expectations, not necessarily normalised.
 
     `precise` does all of it in float64; by default small problems do, as it costs them nothing that anyone would
-    notice. The rows are cut into chunks by the shape of the problem alone and the chunks' sums are added in order, so the
-    answer doesn't depend on the number of threads.
+    notice. The rows are cut into chunks by the shape of the problem alone and the chunks' sums are added in order,
+    so the answer doesn't depend on the number of threads.
     """
     N, K = W.shape
     D = H1.shape[1]
@@ -109,7 +110,7 @@ def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: 
 def _chunks(N: int, D: int, K: int) -> list[slice]:
     n = int(np.clip(N * D * K // CHUNK_WORK, 1, min(MAX_CHUNKS, N)))
     edges = [N * c // n for c in range(n + 1)]
-    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _row_arrays(data: BinaryData, rows: slice) -> tuple[Any, ...]:

@@ -1,0 +1,79 @@
+"""A small table, a folder fitted to it once, and a way to run commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from latentbits import simulate
+from latentbits.cli import results
+from latentbits.cli.main import program
+
+Run = Callable[..., Result]
+
+N_ROWS, N_COLUMNS = 60, 12
+LOST_ROWS = "note: 5 rows have no weight on any kept component; they get the average kept weights\n"
+FAST = ["--components", 3, "--restarts", 2, "--jobs", 1]
+
+
+def write_table(path: Path, X: np.ndarray, columns: list[str], rows: list[str] | None = None) -> Path:
+    """A CSV file, with a label column if there are row names."""
+    head = columns if rows is None else ["site", *columns]
+    lines = [",".join(head)]
+    for i, values in enumerate(X):
+        lines.append(",".join([*([] if rows is None else [rows[i]]), *map(str, values)]))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def invoke(*args: object) -> Result:
+    """Run `latentbits` in this process."""
+    return CliRunner().invoke(program, [str(arg) for arg in args], prog_name="latentbits")
+
+
+@pytest.fixture
+def run() -> Run:
+    return invoke
+
+
+@pytest.fixture
+def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the plots' folder empty: drawing takes longer than all the rest."""
+    monkeypatch.setattr(results, "_write_plots", lambda _, folder: folder.mkdir())
+
+
+@pytest.fixture(scope="session")
+def X() -> np.ndarray:
+    """Data with a white phantom; the few rows that are all 0 belong to it alone, which is worth a note."""
+    truth = simulate.aspect_bernoulli(N_ROWS, N_COLUMNS, 3, white_phantom=True, sharpness=0.2, random_state=0)
+    return truth.X
+
+
+@pytest.fixture(scope="session")
+def columns() -> list[str]:
+    return [f"species{j}" for j in range(N_COLUMNS)]
+
+
+@pytest.fixture(scope="session")
+def rows() -> list[str]:
+    return [f"site{i}" for i in range(N_ROWS)]
+
+
+@pytest.fixture(scope="session")
+def table(
+    tmp_path_factory: pytest.TempPathFactory, X: np.ndarray, columns: list[str], rows: list[str]
+) -> Path:
+    return write_table(tmp_path_factory.mktemp("data") / "sites.csv", X, columns, rows)
+
+
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory: pytest.TempPathFactory, table: Path) -> Path:
+    """The folder of a fit; tests only read it."""
+    out = tmp_path_factory.mktemp("fitted") / "run"
+    result = invoke("fit", table, *FAST, "--out", out)
+    assert result.exit_code == 0, result.output
+    return out

@@ -1,0 +1,242 @@
+"""`latentbits denoise`, `suspects` and `explain` on a fitted folder and a file."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import Result
+from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
+
+from latentbits import read_table
+from latentbits.persistence import load_model
+
+from .conftest import FAST, Run, write_table
+
+pytestmark = pytest.mark.usefixtures("without_plots")
+
+COMMANDS = [["denoise"], ["suspects"], ["explain", "--row", "site3"]]
+
+
+def frame(result: Result) -> pd.DataFrame:
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    return pd.read_csv(io.StringIO(result.stdout))
+
+
+def assert_refused(result: Result, *parts: str) -> None:
+    assert result.exit_code == 1, result.output + repr(result.exception)
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    for part in parts:
+        assert part in result.stderr
+
+
+# ---- answers ----
+
+
+@pytest.mark.filterwarnings("ignore:5 rows have no weight")
+def test_denoise_is_the_models(
+    run: Run, fitted: Path, table: Path, columns: list[str], rows: list[str]
+) -> None:
+    answer = frame(run("denoise", fitted, table))
+    assert list(answer) == ["row", *columns]
+    assert list(answer["row"]) == rows
+    assert_array_equal(answer[columns], load_model(fitted / "model.npz").denoise(read_table(table)))
+
+
+@pytest.mark.filterwarnings("ignore:5 rows have no weight")
+def test_denoise_with_threshold_and_ratings(run: Run, fitted: Path, table: Path, columns: list[str]) -> None:
+    asked = ["--threshold-probability", 0.3, "--ratings", "1,0.5,1"]
+    answer = frame(run("denoise", fitted, table, *asked))[columns]
+    model = load_model(fitted / "model.npz")
+    assert_array_equal(answer, model.denoise(read_table(table), threshold=0.3, ratings=[1, 0.5, 1]))
+    assert not np.array_equal(answer, model.denoise(read_table(table)))
+
+
+@pytest.mark.parametrize("kind", ["absence", "presence"])
+def test_suspects_are_the_models(run: Run, fitted: Path, table: Path, kind: str) -> None:
+    answer = frame(run("suspects", fitted, table, "--kind", kind, "--top", 7))
+    expected = load_model(fitted / "model.npz").suspects(read_table(table), kind=kind, top=7)
+    assert_frame_equal(answer, expected, check_dtype=False, rtol=1e-8)
+
+
+def test_explain_a_row(run: Run, fitted: Path, table: Path, columns: list[str]) -> None:
+    answer = frame(run("explain", fitted, table, "--row", "site3"))
+    assert set(answer["row"]) == {"site3"}
+    assert list(answer["column"]) == [name for name in columns for _ in range(3)]
+    assert_frame_equal(answer, frame(run("explain", fitted, table, "--row", "3")))
+
+
+def test_explain_cells(run: Run, fitted: Path, table: Path) -> None:
+    answer = frame(run("explain", fitted, table, "--cell", "site0", "species4", "--cell", "5", "1"))
+    places = list(zip(answer["row"], answer["column"], strict=True))
+    assert places == [("site0", "species4")] * 3 + [("site5", "species1")] * 3
+    assert answer.groupby("row")["probability"].sum().tolist() == pytest.approx([1, 1])
+
+
+def test_a_missing_cell_has_no_value(run: Run, fitted: Path, tmp_path: Path, columns: list[str]) -> None:
+    file = write_table(tmp_path / "t.csv", np.array([["NA"] + ["1"] * 11]), columns, ["a"])
+    result = run("explain", fitted, file, "--cell", "a", "species0")
+    assert result.stdout.splitlines()[1].startswith("a,species0,,0,")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_columns_are_matched_by_name(
+    run: Run,
+    fitted: Path,
+    table: Path,
+    tmp_path: Path,
+    command: list[str],
+    X: np.ndarray,
+    columns: list[str],
+    rows: list[str],
+) -> None:
+    other = write_table(tmp_path / "t.csv", X[:, ::-1], columns[::-1], rows)
+    first, *asked = command
+    assert run(first, fitted, other, *asked).stdout == run(first, fitted, table, *asked).stdout
+
+
+def test_the_model_file_will_do(run: Run, fitted: Path, table: Path) -> None:
+    assert run("suspects", fitted / "model.npz", table).stdout == run("suspects", fitted, table).stdout
+
+
+def test_rows_of_phantoms_only_are_a_note(run: Run, fitted: Path, tmp_path: Path, columns: list[str]) -> None:
+    file = write_table(tmp_path / "t.csv", np.zeros((2, 12), int), columns, ["a", "b"])
+    result = run("denoise", fitted, file)
+    assert result.exit_code == 0
+    assert (
+        result.stderr
+        == "note: 2 rows have no weight on any kept component; they get the average kept weights\n"
+    )
+
+
+# ---- where the table goes ----
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_out_is_what_stdout_would_be(
+    run: Run, fitted: Path, table: Path, tmp_path: Path, command: list[str]
+) -> None:
+    first, *asked = command
+    shown = run(first, fitted, table, *asked, "--out", "-").stdout
+    result = run(first, fitted, table, *asked, "--out", tmp_path / "answer.csv")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert (tmp_path / "answer.csv").read_text() == shown
+    assert [entry.name for entry in tmp_path.iterdir()] == ["answer.csv"]
+
+
+def test_an_existing_file_is_replaced_only_by_force(
+    run: Run, fitted: Path, table: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "answer.csv"
+    out.write_text("mine")
+    assert_refused(run("suspects", fitted, table, "--out", out), "answer.csv exists already", "--force")
+    assert out.read_text() == "mine"
+    assert run("suspects", fitted, table, "--out", out, "--force").exit_code == 0
+    assert out.read_text().startswith("row,column,score")
+
+
+def test_out_that_cannot_be_written(run: Run, fitted: Path, table: Path, tmp_path: Path) -> None:
+    assert_refused(run("suspects", fitted, table, "--out", tmp_path), "is a folder")
+    assert_refused(run("suspects", fitted, table, "--out", tmp_path / "no" / "a.csv"), "no such folder")
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_missing_or_extra_column_is_named(
+    run: Run,
+    fitted: Path,
+    tmp_path: Path,
+    command: list[str],
+    X: np.ndarray,
+    columns: list[str],
+    rows: list[str],
+) -> None:
+    first, *asked = command
+    fewer = write_table(tmp_path / "fewer.csv", X[:, 2:], columns[2:], rows)
+    assert_refused(
+        run(first, fitted, fewer, *asked),
+        'fewer.csv: there is no column "species0" (and 1 more), which the model',
+    )
+    more = write_table(tmp_path / "more.csv", np.hstack([X, X[:, :1]]), [*columns, "Sus"], rows)
+    assert_refused(run(first, fitted, more, *asked), 'doesn\'t know the column "Sus"', '--exclude "Sus"')
+    assert run(first, fitted, more, *asked, "--exclude", "Sus").exit_code == 0
+
+
+def test_a_matrix_of_another_width_is_refused(run: Run, fitted: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "m.npy", np.eye(5, dtype=int))
+    assert_refused(run("denoise", fitted, tmp_path / "m.npy"), "5 features", "12 features")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_folders_without_a_model(run: Run, table: Path, tmp_path: Path, command: list[str]) -> None:
+    first, *asked = command
+    assert_refused(run(first, tmp_path / "absent", table, *asked), "absent: no such folder")
+    assert_refused(run(first, tmp_path, table, *asked), "holds no model.npz")
+    assert_refused(run(first, table, table, *asked), "sites.csv: this is no latentbits model")
+
+
+def test_a_damaged_model_is_refused(run: Run, fitted: Path, table: Path, tmp_path: Path) -> None:
+    shutil.copytree(fitted, tmp_path / "run")
+    content = (fitted / "model.npz").read_bytes()
+    (tmp_path / "run" / "model.npz").write_bytes(content[: len(content) // 2])
+    assert_refused(run("suspects", tmp_path / "run", table), "model.npz: the file is damaged")
+
+
+def test_broken_data_are_refused(run: Run, fitted: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1\n")
+    assert_refused(run("denoise", fitted, tmp_path / "t.csv"), "t.csv, line 2: 1 fields, but 2 are expected")
+
+
+def test_unknown_rows_and_cells(run: Run, fitted: Path, table: Path) -> None:
+    assert_refused(run("explain", fitted, table, "--row", "nowhere"), 'no row is named "nowhere"')
+    assert_refused(run("explain", fitted, table, "--row", "60"), "row 60 is outside 0 .. 59")
+    assert_refused(run("explain", fitted, table, "--cell", "0", "Sus"), 'no column is named "Sus"')
+
+
+def test_a_row_label_that_is_not_unique(
+    run: Run, fitted: Path, tmp_path: Path, X: np.ndarray, columns: list[str]
+) -> None:
+    file = write_table(tmp_path / "t.csv", X[:3], columns, ["a", "b", "a"])
+    assert_refused(run("explain", fitted, file, "--row", "a"), '2 rows are named "a"; give the position')
+    assert set(frame(run("explain", fitted, file, "--row", "2"))["row"]) == {"a"}
+
+
+def test_ratings_of_the_wrong_number(run: Run, fitted: Path, table: Path) -> None:
+    assert_refused(run("denoise", fitted, table, "--ratings", "1,0"), "ratings must be 3 numbers from 0 to 1")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (["explain"], "give either --row LABEL or --cell ROW COLUMN"),
+        (["explain", "--row", "a", "--cell", "a", "b"], "give either"),
+        (["explain", "--cell", "a"], "requires 2 arguments"),
+        (["denoise", "--ratings", "one"], "give numbers with commas"),
+        (["denoise", "--threshold-probability", 2], "not in the range"),
+        (["suspects", "--kind", "both"], "'both' is not one of"),
+        (["suspects", "--top", 0], "not in the range"),
+    ],
+)
+def test_wrong_usage(run: Run, fitted: Path, table: Path, asked: list[object], message: str) -> None:
+    first, *others = asked
+    result = run(first, fitted, table, *others)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_model_without_names_takes_columns_by_position(
+    run: Run, table: Path, tmp_path: Path, X: np.ndarray
+) -> None:
+    np.save(tmp_path / "m.npy", X)
+    assert run("fit", tmp_path / "m.npy", *FAST, "--out", tmp_path / "run").exit_code == 0
+    named, bare = (frame(run("denoise", tmp_path / "run", file)) for file in (table, tmp_path / "m.npy"))
+    assert_array_equal(named.iloc[:, 1:], bare.iloc[:, 1:])

@@ -1,0 +1,122 @@
+"""Which components are phantoms: on matrices, and on fits of data with and without planted ones."""
+
+import numpy as np
+import pytest
+
+from latentbits import AspectBernoulli, simulate
+from latentbits.models.aspect.phantoms import find_phantoms, phantom_levels
+
+
+def content(K, D, density):
+    """Components with clear profiles: about `density` of the attributes near 1, the others near 0."""
+    rng = np.random.default_rng(K + D)
+    return np.where(rng.random((K, D)) < density, rng.uniform(0.6, 1, (K, D)), rng.uniform(0, 0.05, (K, D)))
+
+
+def blank(*shape):
+    return np.random.default_rng(0).uniform(0, 0.03, shape)
+
+
+def kinds(H, **options):
+    return find_phantoms(np.asarray(H, dtype=float), **options).tolist()
+
+
+@pytest.mark.parametrize("density", [0.08, 0.3, 0.7, 0.92])
+class TestMatrices:
+    def test_none_planted_none_found(self, density):
+        assert kinds(content(5, 200, density)) == ["content"] * 5
+
+    def test_white(self, density):
+        assert kinds([*content(4, 200, density), blank(200)]) == ["content"] * 4 + ["white"]
+
+    def test_black(self, density):
+        assert kinds([*content(4, 200, density), 1 - blank(200)]) == ["content"] * 4 + ["black"]
+
+    def test_both(self, density):
+        H = [blank(200), *content(3, 200, density), 1 - blank(200)]
+        assert kinds(H) == ["white", "content", "content", "content", "black"]
+
+    def test_swapping_0_and_1_swaps_white_and_black(self, density):
+        H = np.array([blank(200), *content(3, 200, density), 1 - blank(200)])
+        mirror = {"white": "black", "black": "white", "content": "content"}
+        assert kinds(1 - H) == [mirror[kind] for kind in kinds(H)]
+
+    def test_ubiquitous_attributes_do_not_hide_a_white_phantom(self, density):
+        H = np.array([*content(4, 200, density), blank(200)])
+        everywhere = 1 - blank(5, 40)
+        assert kinds(np.hstack([H, everywhere]))[-1] == "white"
+
+    def test_attributes_that_nobody_has_make_no_phantom(self, density):
+        never = blank(4, 500)
+        assert kinds(np.hstack([content(4, 200, density), never])) == ["content"] * 4
+
+
+class TestRule:
+    def test_one_component_is_content(self):
+        assert kinds(np.zeros((1, 5))) == kinds(np.ones((1, 5))) == ["content"]
+
+    def test_equal_components_are_content(self):
+        assert kinds(np.full((3, 6), 0.01)) == ["content"] * 3
+
+    def test_at_least_one_component_stays_content(self):
+        assert kinds([[0.0] * 6, [1.0] * 6]) == ["content"] * 2
+
+    def test_threshold_is_the_largest_probability_allowed(self):
+        H = [[0.9, 0.1, 0.9], [0.1, 0.9, 0.1], [0.2, 0.2, 0.2]]
+        assert kinds(H, threshold=0.19)[2] == "content"
+        assert kinds(H, threshold=0.2)[2] == "white"
+
+    def test_one_attribute_in_twenty_may_stick_out_but_no_more(self):
+        H = np.full((2, 100), 0.9)
+        H[1] = 0.01
+        H[0, :5], H[1, :5] = 0.1, 0.9
+        assert kinds(H)[1] == "white"
+        H[1, 5:7], H[0, 5:7] = 0.9, 0.1
+        assert kinds(H) == ["content", "content"]
+
+    def test_levels_are_0_for_perfect_phantoms_and_1_where_nothing_tells(self):
+        white, black = phantom_levels(np.array([[0.0] * 4, [1.0] * 4, [1.0, 0.0, 1.0, 0.0]]))
+        np.testing.assert_array_equal(white, [0, 1, 1])
+        np.testing.assert_array_equal(black, [1, 0, 1])
+        np.testing.assert_array_equal(phantom_levels(np.full((2, 3), 0.5)), 1)
+
+
+@pytest.mark.parametrize("density", [0.15, 0.5])
+class TestFits:
+    """Planted with the simulator, found by a fit."""
+
+    def found(self, density, K, transform=lambda X: X, **planted):
+        truth = simulate.aspect_bernoulli(
+            2000, 80, K, density=density, sharpness=0.2, concentration=0.5, random_state=1, **planted
+        )
+        model = AspectBernoulli(K, n_init=4, random_state=0, n_jobs=2).fit(transform(truth.X))
+        return sorted(model.phantoms_)
+
+    def test_none(self, density):
+        assert self.found(density, 3) == ["content"] * 3
+
+    def test_white(self, density):
+        assert self.found(density, 4, white_phantom=True) == ["content"] * 3 + ["white"]
+
+    def test_black(self, density):
+        assert self.found(density, 4, black_phantom=True) == ["black"] + ["content"] * 3
+
+    def test_both(self, density):
+        kinds = self.found(density, 5, white_phantom=True, black_phantom=True)
+        assert kinds == ["black"] + ["content"] * 3 + ["white"]
+
+    def test_white_turns_black_when_0_and_1_are_swapped(self, density):
+        assert self.found(density, 4, lambda X: 1 - X, white_phantom=True) == ["black"] + ["content"] * 3
+
+
+def test_threshold_of_the_model_is_used():
+    X = simulate.aspect_bernoulli(300, 40, 3, white_phantom=True, sharpness=0.2, random_state=0).X
+    model = AspectBernoulli(3, n_init=3, random_state=0).fit(X)
+    assert (model.phantoms_ == "white").sum() == 1
+    strict = AspectBernoulli(3, n_init=3, random_state=0, phantom_threshold=0.0).fit(X)
+    assert (strict.phantoms_ == "content").all()
+
+
+def test_blank_data_have_no_phantom():
+    model = AspectBernoulli(3, n_init=2, random_state=0).fit(np.zeros((20, 8)))
+    assert model.phantoms_.tolist() == ["content"] * 3

@@ -1,0 +1,426 @@
+"""The figures: what is in them, that drawing changes nothing, and that nothing is too odd to draw."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from io import BytesIO
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from latentbits import AspectBernoulli, BinaryData, simulate
+from latentbits.plots import plot_components, plot_denoising, plot_objective, plot_weights
+from latentbits.plots.denoising import CELLS, FILLED, GUESSED, REMOVED, UNKNOWN
+from latentbits.plots.style import KINDS
+
+HOSTILE = ["$x_1$", "$", "\\frac{", "<b>&amp;", "a_b^c", "new\nline", "{", "%{}", "x" * 500, "$\\alpha"]
+
+
+def fake_model(
+    n_rows: int = 40,
+    n_components: int = 3,
+    n_columns: int = 12,
+    kinds: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+) -> SimpleNamespace:
+    rng = np.random.default_rng(0)
+    model = SimpleNamespace(
+        components_=rng.random((n_components, n_columns)),
+        weights_=rng.dirichlet(np.ones(n_components), n_rows),
+        phantoms_=np.array(kinds or ["content"] * n_components),
+    )
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    return model
+
+
+def fake_fit(*histories: Sequence[float], converged: bool = True) -> SimpleNamespace:
+    finals = [history[-1] for history in histories]
+    return SimpleNamespace(
+        restart_histories_=[np.array(history) for history in histories],
+        restarts_=pd.DataFrame({"objective": finals, "converged": converged}),
+    )
+
+
+def render(figure: Figure) -> bytes:
+    """Draw for real: layout and missing glyphs warn only then, and warnings are errors here."""
+    picture = BytesIO()
+    figure.savefig(picture, format="png", dpi=40)
+    return picture.getvalue()
+
+
+def title(ax: Axes) -> str:
+    return ax.get_title(loc="left")
+
+
+def labels(ax: Axes) -> list[str]:
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def bars(ax: Axes) -> list[float]:
+    return [bar.get_width() for bar in ax.patches]
+
+
+def key(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+class TestComponents:
+    def test_bars_are_the_highest_probabilities_in_falling_order(self):
+        model = fake_model(n_columns=30)
+        figure = plot_components(model, top=7)
+        assert len(figure.axes) == 3
+        for ax, component in zip(figure.axes, model.components_, strict=True):
+            assert len(bars(ax)) == 7
+            np.testing.assert_allclose(bars(ax), np.sort(component)[::-1][:7], atol=1e-3)
+            assert labels(ax) == [f"column {np.flatnonzero(component == width)[0]}" for width in bars(ax)]
+
+    def test_ticks_are_the_mean_over_all_rows(self):
+        model = fake_model()
+        model.row_weight_ = np.arange(40.0)
+        ax = plot_components(model, top=12).axes[0]
+        shares = model.row_weight_ @ model.weights_ / model.row_weight_.sum()
+        columns = [int(label.split()[1]) for label in labels(ax)]
+        np.testing.assert_allclose(ax.lines[0].get_xdata(), (shares @ model.components_)[columns])
+
+    def test_of_equal_columns_the_rarest_in_the_data_comes_first(self):
+        model = fake_model(n_components=2, n_columns=3)
+        model.components_ = np.array([[1.0, 1 - 1e-9, 1 - 1e-6], [0.9, 0.5, 0.1]])
+        assert labels(plot_components(model).axes[0]) == ["column 2", "column 1", "column 0"]
+
+    def test_titles_state_share_and_phantom(self):
+        model = fake_model(n_components=4, kinds=["white", "content", "black", "content"])
+        model.weights_ = np.array([[0.5, 0.3, 0.198, 0.002]])
+        titles = [title(ax) for ax in plot_components(model).axes]
+        assert titles == [
+            "component 0, 50 % of the data\nwhite phantom",
+            "component 1, 30 % of the data",
+            "component 2, 20 % of the data\nblack phantom",
+            "component 3, < 1 % of the data",
+        ]
+
+    def test_phantoms_have_a_style_and_a_place_in_the_key(self):
+        figure = plot_components(fake_model(kinds=["white", "content", "black"]))
+        colours = [to_hex(ax.patches[0].get_facecolor()) for ax in figure.axes]
+        assert colours == [KINDS[kind].mark for kind in ("white", "content", "black")]
+        assert [ax._left_title.get_fontweight() for ax in figure.axes] == ["bold", "normal", "bold"]
+        assert key(figure) == [
+            "in the component",
+            "in the white phantom",
+            "in the black phantom",
+            "model's mean over all rows",
+        ]
+
+    def test_names_come_from_the_model_unless_given(self):
+        model = fake_model(n_columns=2, names=["Equus", "Sus"])
+        assert sorted(labels(plot_components(model).axes[0])) == ["Equus", "Sus"]
+        assert sorted(labels(plot_components(model, names=["a", "b"]).axes[0])) == ["a", "b"]
+
+    def test_pictures_show_the_components(self):
+        model = fake_model(kinds=["content", "white", "content"])
+        figure = plot_components(model, shape=(3, 4))
+        panels = figure.axes[:3]
+        for ax, component in zip(panels, model.components_, strict=True):
+            np.testing.assert_array_equal(ax.images[0].get_array(), component.reshape(3, 4))
+            assert ax.images[0].get_clim() == (0, 1)
+        assert to_hex(panels[1].spines["top"].get_edgecolor()) == KINDS["white"].mark
+        assert title(panels[1]).endswith("\nwhite phantom")
+
+    @pytest.mark.parametrize(("n_components", "n_columns"), [(1, 1), (1, 12), (2, 5000)])
+    def test_any_size(self, n_components: int, n_columns: int):
+        model = fake_model(n_rows=2, n_components=n_components, n_columns=n_columns)
+        figure = plot_components(model)
+        assert len(figure.axes) == n_components
+        assert render(figure)
+        assert render(plot_components(model, shape=(1, n_columns)))
+
+    def test_many_components(self):
+        model = fake_model(n_components=30, n_columns=1)
+        assert len(plot_components(model).axes) == 30
+        assert render(plot_components(model, shape=(1, 1)))
+
+    def test_titles_and_key_stay_inside_the_figure(self):
+        kinds = ["white"] + ["content"] * 10 + ["black"]
+        model = fake_model(n_components=12, kinds=kinds, names=["n" * 60] * 12)
+        figure = plot_components(model, top=1)
+        figure.draw_without_rendering()
+        width = figure.bbox.width
+        for artist in [*(ax._left_title for ax in figure.axes), figure.legends[0]]:
+            box = artist.get_window_extent()
+            assert box.x0 >= -1
+            assert box.x1 <= width + 1
+
+    def test_components_of_nothing_but_zeros(self):
+        model = fake_model()
+        model.components_ = np.zeros((3, 12))
+        assert render(plot_components(model))
+
+    def test_a_model_without_weights_and_phantoms(self):
+        figure = plot_components(SimpleNamespace(components_=[[0.1, 0.9]]))
+        assert title(figure.axes[0]) == "component 0"
+        assert not figure.axes[0].lines
+        assert render(figure)
+
+    def test_what_cannot_be_drawn_is_said(self):
+        with pytest.raises(ValueError, match=r"shape is \(3, 3\), 9 cells, but a component has 12"):
+            plot_components(fake_model(), shape=(3, 3))
+        with pytest.raises(ValueError, match="names has 2 entries; give one for each of 12"):
+            plot_components(fake_model(), names=["a", "b"])
+        with pytest.raises(ValueError, match="top is 0"):
+            plot_components(fake_model(), top=0)
+        with pytest.raises(ValueError, match=r"outside 0 \.\. 1"):
+            plot_components(SimpleNamespace(components_=[[-1.0, 2.0]]))
+        with pytest.raises(AttributeError, match="has no components_; give a fitted model"):
+            plot_components(SimpleNamespace())
+
+
+class TestWeights:
+    def test_rows_are_grouped_by_their_strongest_component(self):
+        model = fake_model()
+        drawn = plot_weights(model).axes[0].images[0].get_array()
+        strongest = drawn.argmax(axis=1)
+        assert np.all(np.diff(strongest) >= 0)
+        assert len(np.unique(strongest)) == 3
+        for k in range(3):
+            assert np.all(np.diff(drawn[strongest == k].max(axis=1)) <= 0)
+        np.testing.assert_array_equal(np.sort(drawn, axis=0), np.sort(model.weights_, axis=0))
+
+    def test_a_panel_for_each_phantom(self):
+        model = fake_model(kinds=["white", "content", "black"])
+        figure = plot_weights(model, ones=np.arange(40))
+        assert [title(ax) for ax in figure.axes[2:]] == [
+            "component 0, white phantom",
+            "component 2, black phantom",
+        ]
+        dots = figure.axes[2].collections[0].get_offsets()
+        np.testing.assert_allclose(dots, np.column_stack([np.arange(40), model.weights_[:, 0]]))
+        assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == [
+            "0\nwhite",
+            "1",
+            "2\nblack",
+        ]
+        assert render(figure)
+
+    def test_the_line_is_the_mean_of_rows_with_like_ones(self):
+        model = fake_model(n_rows=4, n_components=2, kinds=["white", "content"])
+        model.weights_ = np.array([[0.8, 0.2], [0.6, 0.4], [0.1, 0.9], [0.3, 0.7]])
+        line = plot_weights(model, ones=[2, 2, 9, 9]).axes[2].lines[0]
+        np.testing.assert_allclose(line.get_xydata(), [[2, 0.7], [9, 0.2]])
+
+    def test_without_phantoms_it_says_so(self):
+        assert (
+            plot_weights(fake_model(), ones=np.arange(40)).get_suptitle() == "no phantom among the components"
+        )
+        assert plot_weights(fake_model()).get_suptitle() == ""
+
+    def test_big_data_are_drawn_as_means_and_it_says_so(self):
+        model = fake_model(n_rows=10_001, kinds=["white", "content", "content"])
+        figure = plot_weights(model, ones=np.arange(10_001))
+        lines = figure.axes[0].images[0].get_array()
+        assert lines.shape == (400, 3)
+        np.testing.assert_allclose(lines.mean(axis=0), model.weights_.mean(axis=0), atol=1e-3)
+        assert "each of the 400 lines is a mean of rows" in figure.axes[0].get_ylabel()
+        assert len(figure.axes[2].collections[0].get_offsets()) == 2000
+        assert figure.axes[2].get_legend().get_texts()[0].get_text() == "a row (2,000 of 10,001 drawn)"
+
+    @pytest.mark.parametrize("kinds", [["content"], ["white"], ["white", "black"]])
+    def test_one_empty_row(self, kinds: list[str]):
+        model = fake_model(n_rows=1, n_components=len(kinds), kinds=kinds)
+        assert render(plot_weights(model, ones=[0]))
+
+    def test_what_cannot_be_drawn_is_said(self):
+        with pytest.raises(ValueError, match="ones has 3 entries; give one for each of the model's 40 rows"):
+            plot_weights(fake_model(), ones=[1, 2, 3])
+        with pytest.raises(AttributeError, match="has no weights_"):
+            plot_weights(SimpleNamespace())
+
+
+class TestObjective:
+    climb = -1000 * np.exp(-np.arange(50.0))
+
+    def test_a_line_for_each_restart_the_best_last_and_strongest(self):
+        figure = plot_objective(fake_fit(self.climb - 5, self.climb, self.climb - 2))
+        upper, lower = figure.axes
+        assert len(upper.lines) == 3
+        np.testing.assert_array_equal(upper.lines[-1].get_ydata(), self.climb)
+        assert upper.lines[-1].get_linewidth() > upper.lines[0].get_linewidth()
+        np.testing.assert_allclose(lower.collections[0].get_offsets()[:, 0], [0, -2, -5], atol=1e-9)
+        assert [text.get_text() for text in upper.get_legend().get_texts()] == [
+            "best of 3 restarts",
+            "others",
+        ]
+        assert render(figure)
+
+    def test_the_steep_start_is_below_the_axis_and_all_ends_are_above(self):
+        bottom, top = plot_objective(fake_fit(self.climb - 5, self.climb)).axes[0].get_ylim()
+        assert -10 < bottom < -5
+        assert 0 < top < 5
+
+    def test_restarts_that_ran_out_of_passes_are_hollow(self):
+        fit = fake_fit(self.climb - 5, self.climb)
+        fit.restarts_["converged"] = [False, True]
+        lower = plot_objective(fit).axes[1]
+        assert [to_hex(face) for face in lower.collections[0].get_facecolors()][1] == "#ffffff"
+        assert title(lower) == "hollow: ran out of passes"
+
+    @pytest.mark.parametrize(
+        "histories",
+        [[[-3.0, -2.0]], [[-3.0]], [[-3.0], [-3.0]], [[-np.inf, -2.0], [-np.inf, -2.0]], [[0.0, 0.0]]],
+        ids=["one restart", "one pass", "equal ends", "from minus infinity", "flat"],
+    )
+    def test_odd_histories(self, histories: list[list[float]]):
+        figure = plot_objective(fake_fit(*histories))
+        assert len(figure.axes) == min(len(histories), 2)
+        assert render(figure)
+
+
+class TestDenoising:
+    before = np.array([[1, 0, 1, np.nan], [0, 1, 1, 1], [0, 1, 0, 0]])
+    after = np.array([[1, 1, 1, 1], [0, 1, 1, 0], [0, 1, 0, 0]])
+
+    def test_tables_side_by_side_with_changed_cells_in_colour(self):
+        figure = plot_denoising(self.before, self.after, clean=self.after)
+        assert [title(ax) for ax in figure.axes] == ["before", "after", "clean"]
+        before, after, clean = (ax.images[0].get_array() for ax in figure.axes)
+        np.testing.assert_array_equal(before, np.where(np.isnan(self.before), UNKNOWN, self.before))
+        np.testing.assert_array_equal(after, [[1, FILLED, 1, GUESSED], [0, 1, 1, REMOVED], [0, 1, 0, 0]])
+        np.testing.assert_array_equal(clean, self.after)
+        assert key(figure) == list(CELLS)
+        assert figure.get_suptitle() == "1 zero became 1, 1 one became 0"
+        assert render(figure)
+
+    def test_pictures_before_and_after(self):
+        figure = plot_denoising(self.before, self.after, shape=(2, 2), rows=[2, -2])
+        assert [ax.get_title() for ax in figure.axes] == ["row 2", "row 1", "", ""]
+        assert [ax.get_ylabel() for ax in figure.axes] == ["before", "", "after", ""]
+        np.testing.assert_array_equal(figure.axes[3].images[0].get_array(), [[0, 1], [1, REMOVED]])
+        assert figure.get_suptitle().endswith("\n2 of 3 rows drawn, as chosen")
+        assert render(figure)
+
+    def test_rows_by_default_are_the_more_changed_the_most_changed_first(self):
+        after = np.tril(np.ones((20, 20)))
+        figure = plot_denoising(np.zeros((20, 20)), after, shape=(4, 5), n=4)
+        assert [ax.get_title() for ax in figure.axes[:4]] == ["row 19", "row 16", "row 13", "row 10"]
+        assert figure.get_suptitle() == (
+            "210 zeros became 1, 0 ones became 0\n"
+            "4 of 20 rows drawn, spread over the more changed half, the most changed first"
+        )
+
+    def test_names_of_rows_and_columns(self):
+        frame = pd.DataFrame([[0, 1], [1, 1]], index=["Pikermi", "Samos"], columns=["Equus", "Sus"])
+        table = plot_denoising(frame, 1 - frame).axes
+        assert labels(table[0]) == ["Pikermi", "Samos"]
+        assert [label.get_text() for label in table[1].get_xticklabels()] == ["Equus", "Sus"]
+        pictures = plot_denoising(BinaryData.of(frame), frame, shape=(2, 1)).axes
+        assert [ax.get_title() for ax in pictures[:2]] == ["Pikermi", "Samos"]
+
+    def test_big_tables_are_sampled_down_and_it_says_so(self):
+        before = np.zeros((500, 400), dtype=np.int8)
+        after = before.copy()
+        after[:, 100:250] = 1
+        figure = plot_denoising(before, after)
+        assert figure.get_suptitle().splitlines()[1:] == [
+            "60 of 500 rows drawn, spread over the more changed half, the most changed first",
+            "150 of 400 columns drawn, those with most changes",
+        ]
+        codes = figure.axes[1].images[0].get_array()
+        assert codes.shape == (60, 150)
+        assert np.all(codes == FILLED)
+        assert render(figure)
+
+    @pytest.mark.parametrize("cells", [[[0]], [[np.nan]], [[1, 0, 1]], [[np.nan, np.nan], [0, 1]]])
+    def test_tiny_and_missing(self, cells: list[list[float]]):
+        filled = np.nan_to_num(cells)
+        assert render(plot_denoising(cells, filled))
+        assert render(plot_denoising(cells, cells, shape=(1, len(cells[0]))))
+
+    def test_a_filled_missing_cell_is_no_change(self):
+        figure = plot_denoising([[np.nan, 0]], [[1, 0]])
+        assert figure.get_suptitle() == "0 zeros became 1, 0 ones became 0"
+
+    def test_title_and_key_stay_inside_a_narrow_figure(self):
+        before, after = np.tile(self.before, (500, 1)), np.tile(self.after, (500, 1))
+        for figure in (plot_denoising(before, after, shape=(2, 2), n=2), plot_denoising(before, after, n=2)):
+            figure.draw_without_rendering()
+            for artist in (figure.legends[0], figure._suptitle):
+                box = artist.get_window_extent()
+                assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+    def test_what_cannot_be_drawn_is_said(self):
+        with pytest.raises(ValueError, match=r"after has the shape \(2, 4\), but before has \(3, 4\)"):
+            plot_denoising(self.before, self.after[:2])
+        with pytest.raises(ValueError, match=r"shape is \(3, 3\), 9 cells, but a row has 4"):
+            plot_denoising(self.before, self.after, shape=(3, 3))
+        with pytest.raises(ValueError, match="positions from 0 to 2"):
+            plot_denoising(self.before, self.after, rows=[3])
+        with pytest.raises(ValueError, match="positions from 0 to 2"):
+            plot_denoising(self.before, self.after, rows=[])
+        with pytest.raises(ValueError, match="n is 0"):
+            plot_denoising(self.before, self.after, n=0)
+
+
+class TestAllFigures:
+    def test_hostile_names_are_drawn_as_they_are(self):
+        model = fake_model(n_columns=len(HOSTILE), names=HOSTILE)
+        figure = plot_components(model)
+        assert {"$x_1$", "\\frac{", "<b>&amp;", "a_b^c", "new line"} <= set(labels(figure.axes[0]))
+        assert max(map(len, labels(figure.axes[0]))) == 24
+        frame = pd.DataFrame(np.eye(10, dtype=int), columns=HOSTILE, index=HOSTILE)
+        for drawn in (figure, plot_denoising(frame, 1 - frame), plot_denoising(frame, frame, shape=(2, 5))):
+            assert render(drawn)
+
+    def test_the_users_settings_neither_matter_nor_change(self):
+        model = fake_model(kinds=["white", "content", "content"])
+        figure = plot_weights(model, ones=np.arange(40))
+        with matplotlib.rc_context(
+            {"figure.facecolor": "black", "text.color": "white", "axes.facecolor": "navy"}
+        ):
+            settings = dict(matplotlib.rcParams)
+            same = plot_weights(model, ones=np.arange(40))
+            assert dict(matplotlib.rcParams) == settings
+        assert same.get_facecolor() == figure.get_facecolor() == (1, 1, 1, 1)
+        assert render(same) == render(figure)
+
+    def test_input_is_unchanged(self):
+        model = fake_model(kinds=["white", "content", "black"])
+        before = TestDenoising.before.copy()
+        kept = {name: value.copy() for name, value in vars(model).items()}
+        plot_components(model)
+        plot_components(model, shape=(3, 4))
+        plot_weights(model, ones=np.arange(40))
+        plot_denoising(before, TestDenoising.after)
+        plot_denoising(before, TestDenoising.after, shape=(2, 2))
+        for name, value in kept.items():
+            np.testing.assert_array_equal(getattr(model, name), value)
+        np.testing.assert_array_equal(before, TestDenoising.before)
+
+    def test_a_fitted_model_and_every_file_format(self, tmp_path):
+        X = simulate.aspect_bernoulli(60, 12, 3, white_phantom=True, random_state=0).X
+        model = AspectBernoulli(3, n_init=2, random_state=0).fit(X)
+        figures = {
+            "components.png": plot_components(model),
+            "weights.svg": plot_weights(model, ones=X.sum(axis=1)),
+            "objective.pdf": plot_objective(model),
+            "denoising.png": plot_denoising(X, model.denoise(X)),
+        }
+        for name, figure in figures.items():
+            figure.savefig(tmp_path / name)
+            assert (tmp_path / name).stat().st_size > 1000
+
+    def test_notebooks_get_a_picture(self):
+        assert plot_objective(fake_fit([-2.0, -1.0]))._repr_png_().startswith(b"\x89PNG")
+
+    def test_neither_pyplot_nor_a_model_is_imported(self):
+        code = (
+            "import sys, latentbits.plots as p; p.plot_denoising([[0]], [[1]])._repr_png_(); "
+            "assert 'matplotlib.pyplot' not in sys.modules and 'latentbits.models' not in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
