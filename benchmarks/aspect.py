@@ -213,9 +213,7 @@ def one_update(quick: bool) -> pd.DataFrame:
                 "ours 2": Rival(partial(learners[1].step, state), 1),
             }
             ms = {name: 1e3 * seconds for name, seconds in in_turns(rivals, 3 if quick else 11).items()}
-        literal, lean = (
-            min(ms[name] for name in ms if name.startswith(form)) for form in ("literal", "lean")
-        )
+        literal, lean = (min(ms[name] for name in ms if name.startswith(form)) for form in ("literal", "lean"))
         for n_threads in (1, 2):
             ours = ms[f"ours {n_threads}"]
             rows.append(

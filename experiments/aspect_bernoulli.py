@@ -126,9 +126,7 @@ def digits() -> list[Claim]:
                 "plain": model.reconstruct(X) >= 0.5,
                 "nmf": nmf(X, k) >= 0.5,
             }
-            rates = {
-                name: noise_removal_rate(images.X, X, cells, kind=kind) for name, cells in answers.items()
-            }
+            rates = {name: noise_removal_rate(images.X, X, cells, kind=kind) for name, cells in answers.items()}
             phantoms = {colour: count(model, colour) for colour in ("white", "black")}
             rows.append({"kind": kind, "K": k, "seed": seed, **phantoms, **rates})
             if seed == SEEDS[0]:
@@ -144,13 +142,9 @@ def digits() -> list[Claim]:
             listed(zeros["white"]),
             (zeros["white"] > 0).all(),
         ),
-        better(
-            "digits", "noise removal, zeros added: denoised > plain + 0.05", zeros, "denoised", "plain", 0.05
-        ),
+        better("digits", "noise removal, zeros added: denoised > plain + 0.05", zeros, "denoised", "plain", 0.05),
         better("digits", "noise removal, zeros added: denoised > NMF", zeros, "denoised", "nmf"),
-        Claim(
-            "digits", "black phantom, ones added, K=15", "1", listed(ones["black"]), (ones["black"] > 0).all()
-        ),
+        Claim("digits", "black phantom, ones added, K=15", "1", listed(ones["black"]), (ones["black"] > 0).all()),
         better("digits", "noise removal, ones added: denoised > plain", ones, "denoised", "plain"),
     ]
 
@@ -182,9 +176,7 @@ def missed_birds() -> list[Claim]:
         case = f"sites of {sites}, K={k}"
         ours = f"{auc:.3f} / {precision:.3f}"
         goal = "0.84 / 0.37"
-        claims.append(
-            Claim("birds", f"suspicion, {case}: AUC / AP", goal, ours, auc >= 0.84 and precision >= 0.37)
-        )
+        claims.append(Claim("birds", f"suspicion, {case}: AUC / AP", goal, ours, auc >= 0.84 and precision >= 0.37))
         wide = by_score(group, "auc")
         for rival in ("plain", "nmf", "column means", "product"):
             claims.append(better("birds", f"AUC, {case}: suspicion > {rival}", wide, "suspicion", rival))
@@ -223,9 +215,7 @@ def corroded() -> list[Claim]:
         for rival in ("plain", "product"):
             claim = f"AUC, u={u}: suspicion > {rival}"
             claims.append(better("corroded", claim, by_score(group, "auc"), "suspicion", rival))
-        claims.append(
-            better("corroded", f"noise removal, u={u}: denoised > plain", removed, "denoised", "plain")
-        )
+        claims.append(better("corroded", f"noise removal, u={u}: denoised > plain", removed, "denoised", "plain"))
         claims.append(calibration_claim("corroded", f"u={u}", group))
     return claims
 
@@ -254,9 +244,7 @@ def simulated() -> list[Claim]:
         claims.append(one_white("simulated", f"u={u}", group))
         claims.append(better("simulated", f"AUC, u={u}: suspicion > product", wide, "suspicion", "product"))
         claims.append(better("simulated", f"AUC, u={u}: suspicion > plain", wide, "suspicion", "plain"))
-        near = better(
-            "simulated", f"AUC, u={u}: suspicion > oracle - 0.03", wide, "suspicion", "oracle", -0.03
-        )
+        near = better("simulated", f"AUC, u={u}: suspicion > oracle - 0.03", wide, "suspicion", "oracle", -0.03)
         claims.append(near)
         claims.append(calibration_claim("simulated", f"u={u}", group))
     return claims
@@ -325,9 +313,7 @@ def calibrated(score: np.ndarray, clean: np.ndarray, X: np.ndarray, about: dict[
 # ---- claims --------------------------------------------------------------------------------------
 
 
-def better(
-    experiment: str, claim: str, wide: pd.DataFrame, ours: str, rival: str, margin: float = 0.0
-) -> Claim:
+def better(experiment: str, claim: str, wide: pd.DataFrame, ours: str, rival: str, margin: float = 0.0) -> Claim:
     """Holds when ours beats the rival by the margin for every seed."""
     holds = bool((wide[ours] > wide[rival] + margin).all())
     return Claim(experiment, claim, "better", f"{wide[ours].mean():.3f} vs {wide[rival].mean():.3f}", holds)

@@ -1,4 +1,4 @@
-"""Seeds, 0-1 cells and the matching of components."""
+"""Seeds, 0-1 cells, the matching of components, and expectations under Beta and Dirichlet distributions."""
 
 from itertools import permutations
 
@@ -7,8 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
+from scipy.integrate import quad
+from scipy.special import betaln, log_expit
 
-from latentbits.numerics import as_cells, as_generator, match_components
+from latentbits.numerics import (
+    as_cells,
+    as_generator,
+    expected_log_beta,
+    expected_log_dirichlet,
+    kl_beta,
+    kl_dirichlet,
+    match_components,
+)
 
 METRICS = ["l1", "correlation", "cosine"]
 
@@ -104,9 +115,7 @@ class TestMatchComponents:
     def test_values_by_hand(self):
         a, b = [[0.0, 0.5, 1.0]], [[0.2, 0.2, 0.8]]
         assert match_components(a, b).similarity[0] == pytest.approx(1 - 0.7 / 3)
-        assert match_components(a, b, metric="cosine").similarity[0] == pytest.approx(
-            0.9 / np.sqrt(1.25 * 0.72)
-        )
+        assert match_components(a, b, metric="cosine").similarity[0] == pytest.approx(0.9 / np.sqrt(1.25 * 0.72))
         correlation = np.corrcoef(a[0], b[0])[0, 1]
         assert match_components(a, b, metric="correlation").similarity[0] == pytest.approx(correlation)
         assert match_components(a, [[1.0, 0.5, 0.0]], metric="correlation").similarity[0] == pytest.approx(-1)
@@ -119,9 +128,7 @@ class TestMatchComponents:
         similarity = match_components(A, A[::-1], metric=metric).similarity
         assert np.isfinite(similarity).all()
         expected = 1.0 if metric == "cosine" and constant else 0.0
-        assert match_components(A[:1], A[:1], metric=metric).similarity[0] == pytest.approx(
-            expected, abs=1e-12
-        )
+        assert match_components(A[:1], A[:1], metric=metric).similarity[0] == pytest.approx(expected, abs=1e-12)
 
     @pytest.mark.parametrize(
         ("A", "B", "message"),
@@ -139,3 +146,91 @@ class TestMatchComponents:
     def test_unknown_metric(self):
         with pytest.raises(ValueError, match="metric is 'l2'; choose one of l1, correlation, cosine"):
             match_components([[0, 1]], [[0, 1]], metric="l2")
+
+
+BETAS = [(0.5, 0.5), (0.1, 3.0), (1.0, 1.0), (7.0, 0.3), (40.0, 60.0), (0.05, 0.05)]
+parameters = st.floats(0.05, 200)
+
+
+def mean_under_beta(alpha, beta, function):
+    """The mean of function(log b, log(1 - b)) by integration over the log odds, where no density is infinite."""
+
+    def integrand(t):
+        log_b, log_not_b = log_expit(t), log_expit(-t)
+        return np.exp(alpha * log_b + beta * log_not_b - betaln(alpha, beta)) * function(log_b, log_not_b)
+
+    centre = np.log(alpha / beta)
+    return sum(
+        quad(integrand, low, high, epsabs=1e-12, epsrel=1e-10, limit=400)[0]
+        for low, high in ((-np.inf, centre), (centre, np.inf))
+    )
+
+
+class TestBetaExpectations:
+    @pytest.mark.parametrize(("alpha", "beta"), BETAS)
+    def test_logs_equal_integrals(self, alpha, beta):
+        assert mean_under_beta(alpha, beta, lambda log_b, _: 1.0) == pytest.approx(1, rel=1e-8)
+        log_b, log_not_b = expected_log_beta(np.array(alpha), np.array(beta))
+        assert log_b == pytest.approx(mean_under_beta(alpha, beta, lambda log_b, _: log_b), rel=1e-8)
+        assert log_not_b == pytest.approx(mean_under_beta(alpha, beta, lambda _, log_not_b: log_not_b), rel=1e-8)
+
+    @pytest.mark.parametrize(("alpha0", "beta0"), [(0.5, 0.5), (2.0, 0.3)])
+    @pytest.mark.parametrize(("alpha", "beta"), BETAS)
+    def test_divergence_equals_an_integral(self, alpha, beta, alpha0, beta0):
+        def log_ratio(log_b, log_not_b):
+            norms = betaln(alpha0, beta0) - betaln(alpha, beta)
+            return (alpha - alpha0) * log_b + (beta - beta0) * log_not_b + norms
+
+        divergence = kl_beta(np.array(alpha), np.array(beta), alpha0, beta0)
+        assert divergence == pytest.approx(mean_under_beta(alpha, beta, log_ratio), rel=1e-7, abs=1e-9)
+
+    @settings(max_examples=100, deadline=None)
+    @given(alpha=parameters, beta=parameters, alpha0=parameters, beta0=parameters)
+    def test_divergence_is_0_at_equality_and_positive_elsewhere(self, alpha, beta, alpha0, beta0):
+        a, b = np.array([alpha, alpha0]), np.array([beta, beta0])
+        divergence, at_equality = kl_beta(a, b, alpha0, beta0)
+        assert at_equality == 0
+        assert divergence >= -1e-11
+        if abs(alpha / alpha0 - 1) > 0.01 or abs(beta / beta0 - 1) > 0.01:
+            assert divergence > 0
+
+
+class TestDirichletExpectations:
+    GAMMA = np.array([[0.5, 0.5, 0.5], [0.1, 2.0, 7.0], [30.0, 0.3, 12.0], [1.0, 1.0, 4.0]])
+
+    def test_logs_equal_integrals_over_the_margins(self):
+        found = expected_log_dirichlet(self.GAMMA)
+        for row, logs in zip(self.GAMMA, found, strict=True):
+            expected = [mean_under_beta(g, row.sum() - g, lambda log_b, _: log_b) for g in row]
+            np.testing.assert_allclose(logs, expected, rtol=1e-8)
+
+    @pytest.mark.parametrize("gamma0", [0.3, 1.0, 4.0])
+    def test_divergence_equals_a_mean_over_draws(self, gamma0):
+        rng = np.random.default_rng(0)
+        for row, divergence in zip(self.GAMMA, kl_dirichlet(self.GAMMA, gamma0), strict=True):
+            log_draws = np.log(np.maximum(rng.dirichlet(row, 20_000), 1e-300))
+            prior = np.full(3, gamma0)
+            ratio = log_draws @ (row - prior) + _log_norm(row) - _log_norm(prior)
+            error = ratio.std() / np.sqrt(len(ratio))
+            assert divergence == pytest.approx(ratio.mean(), abs=5 * error + 1e-9)
+            assert divergence > 10 * error or np.allclose(row, gamma0), "the draws can tell"
+
+    @settings(max_examples=100, deadline=None)
+    @given(alpha=parameters, beta=parameters, gamma0=parameters)
+    def test_of_two_components_it_is_the_divergence_of_betas(self, alpha, beta, gamma0):
+        dirichlet = kl_dirichlet(np.array([[alpha, beta], [gamma0, gamma0]]), gamma0)
+        expected = kl_beta(np.array(alpha), np.array(beta), gamma0, gamma0)
+        assert dirichlet[0] == pytest.approx(expected, rel=1e-9, abs=1e-10)
+        assert dirichlet[1] == pytest.approx(0, abs=1e-11)
+
+    def test_rows_are_independent_and_one_component_costs_nothing(self):
+        together = kl_dirichlet(self.GAMMA, 1.0)
+        np.testing.assert_allclose(together, [kl_dirichlet(row[None], 1.0)[0] for row in self.GAMMA])
+        np.testing.assert_allclose(kl_dirichlet(np.array([[7.0]]), 0.3), 0, atol=1e-12)
+        np.testing.assert_allclose(expected_log_dirichlet(np.array([[7.0]])), 0, atol=1e-12)
+
+
+def _log_norm(gamma):
+    """log of a Dirichlet density's constant, from SciPy's density at the centre."""
+    centre = np.full(len(gamma), 1 / len(gamma))
+    return stats.dirichlet.logpdf(centre, gamma) - np.log(centre) @ (gamma - 1)

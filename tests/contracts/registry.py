@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import betaln, xlogy
 
-from latentbits import AspectBernoulli, simulate
+from latentbits import AspectBernoulli, BetaICA, simulate
 from tests.reference import aspect
 
 STRICT = "feeds values other than 0 and 1, which a strict model refuses"
@@ -20,16 +21,20 @@ class Contract:
     simulate : (n_rows, seed) -> truth with X, weights, components; well separated, so that the optimum is
         found
     score_samples : (fitted model, X) -> log likelihoods by enumeration or plain loops
+    one_component : (ones, zeros of each column) -> the only component and the objective, in closed form
     not_binary : scikit-learn's checks that feed other values than 0 and 1
+    variant : parameters that tell this entry from others of its class
     """
 
     make: Callable[..., Any]
     simulate: Callable[[int, int], Any]
     score_samples: Callable[[Any, np.ndarray], np.ndarray]
+    one_component: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float]]
     not_binary: frozenset[str] = field(default_factory=frozenset)
+    variant: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return type(self.make()).__name__
+        return "-".join([type(self.make()).__name__, *map(str, self.variant.values())])
 
 
 CONTINUOUS = frozenset(
@@ -74,21 +79,39 @@ CONTINUOUS = frozenset(
 )
 
 
-def _aspect_bernoulli(**parameters: Any) -> AspectBernoulli:
-    return AspectBernoulli(**{"n_components": 3, "n_init": 3, "random_state": 0, **parameters})
-
-
 def _separated(n_rows: int, seed: int) -> simulate.AspectTruth:
     return simulate.aspect_bernoulli(n_rows, 40, 3, concentration=0.3, sharpness=0.1, random_state=seed)
 
 
+def _empirical_bayes(model: Any, X: np.ndarray) -> np.ndarray:
+    return aspect.empirical_bayes(X, model.weights_, model.components_, model.row_weight_)
+
+
+def _aspect_bernoulli(**parameters: Any) -> AspectBernoulli:
+    return AspectBernoulli(**{"n_components": 3, "n_init": 3, "random_state": 0, **parameters})
+
+
+def _likeliest(ones: np.ndarray, zeros: np.ndarray) -> tuple[np.ndarray, float]:
+    """One component by maximum likelihood: the shares of ones."""
+    share = ones / (ones + zeros)
+    return share, float(np.sum(xlogy(ones, share) + xlogy(zeros, 1 - share)))
+
+
+def _beta_posterior(ones: np.ndarray, zeros: np.ndarray) -> tuple[np.ndarray, float]:
+    """One component under the prior Beta(1/2, 1/2): the posterior means, and the exact log evidence."""
+    mean = (ones + 0.5) / (ones + zeros + 1)
+    return mean, float(np.sum(betaln(ones + 0.5, zeros + 0.5) - betaln(0.5, 0.5)))
+
+
+def _beta_ica(inference: str) -> Contract:
+    def make(**parameters: Any) -> BetaICA:
+        return BetaICA(**{"n_components": 3, "inference": inference, "n_init": 3, "random_state": 0, **parameters})
+
+    return Contract(make, _separated, _empirical_bayes, _beta_posterior, CONTINUOUS, {"inference": inference})
+
+
 CONTRACTS = [
-    Contract(
-        make=_aspect_bernoulli,
-        simulate=_separated,
-        score_samples=lambda model, X: aspect.empirical_bayes(
-            X, model.weights_, model.components_, model.row_weight_
-        ),
-        not_binary=CONTINUOUS,
-    )
+    Contract(_aspect_bernoulli, _separated, _empirical_bayes, _likeliest, CONTINUOUS),
+    _beta_ica("vb"),
+    _beta_ica("em"),
 ]

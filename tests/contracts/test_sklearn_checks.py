@@ -12,7 +12,7 @@ QUICK = {"n_init": 1, "max_iter": 60, "n_components": 2}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@parametrize_with_checks([type(contract.make())(binarize=0.5) for contract in CONTRACTS])
+@parametrize_with_checks([type(contract.make())(binarize=0.5, **contract.variant) for contract in CONTRACTS])
 def test_all_checks_pass_with_default_parameters_when_values_are_binarised(estimator, check):
     check(estimator)
 

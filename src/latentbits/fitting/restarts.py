@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -76,20 +76,32 @@ def best_of(
             progress.finished_one()
             return restart
 
-        with ThreadPoolExecutor(at_once, thread_name_prefix="latentbits-restart") as pool:
-            futures = [pool.submit(run, index) for index in range(schedule.n_init)]
-            try:
-                for future in futures:
-                    future.result()
-            except KeyboardInterrupt:
-                cancel.set()
-        done = [restart for future in futures if (restart := future.result()) is not None]
+        done = _run_all(run, schedule.n_init, at_once, cancel)
     if cancel.is_set():
         warnings.warn(
             f"interrupted: this is the best of {len(done)} restarts so far; fit again for a finished answer",
             stacklevel=4,
         )
     return max(done, key=lambda restart: restart.objective), done
+
+
+def _run_all(
+    run: Callable[[int], Restart[State] | None], n: int, at_once: int, cancel: threading.Event
+) -> list[Restart[State]]:
+    """run(0), run(1), ... on threads; after Ctrl-C those that were under way."""
+    futures: list[Future[Restart[State] | None]] = []
+    with ThreadPoolExecutor(at_once, thread_name_prefix="latentbits-restart") as pool:
+        try:
+            futures.extend(pool.submit(run, index) for index in range(n))
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except KeyboardInterrupt:
+            cancel.set()
+        if any(future.done() and future.exception() is not None for future in futures):
+            cancel.set()  # an error: the other runs needn't go on
+    done = [restart for future in futures if (restart := future.result()) is not None]
+    if not done:
+        raise KeyboardInterrupt
+    return done
 
 
 def _note(progress: Progress, index: int, schedule: Schedule) -> Callable[[int, float], None]:

@@ -10,6 +10,7 @@ __all__ = ["fold_in"]
 EM_STEPS = 8
 SWEEPS = 100
 RIDGE = 1e-10
+ROUNDING = 1e-14
 
 _LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
 
@@ -113,7 +114,7 @@ def _solve_row(h, n, tol, max_iter, w, u, g, B, y, trial):
         while length > 1e-8 and not improved:
             trial[:] = w + length * (y - w)
             trial /= trial.sum()
-            improved = _gradient(h, n, trial, u, g) > value
+            improved = _gradient(h, n, trial, u, g) >= value - ROUNDING
             length *= 0.25
         if not improved:
             break

@@ -117,8 +117,8 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
         if not self.tol >= 0:
             raise ValueError(f"tol={self.tol!r} must be a number of at least 0")
-        if not 0 <= self.phantom_threshold < 0.5:
-            raise ValueError(f"phantom_threshold={self.phantom_threshold!r} must be from 0 to below 0.5")
+        if not 0 <= self.phantom_threshold < 1:
+            raise ValueError(f"phantom_threshold={self.phantom_threshold!r} must be from 0 to below 1")
 
     def _adopt(self, best: Restart[Any], runs: list[Restart[Any]], data: BinaryData, row_weight: np.ndarray) -> None:
         """Take over the best run, components in the order of their share of the data."""
@@ -226,14 +226,16 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             How much of each component to keep, from 0 (remove it) to 1 (the default for all). The weights are
             multiplied by the ratings and normalised again.
         """
-        W = self.transform(X)
+        return self._reconstruct(self.transform(X), ratings)
+
+    def _reconstruct(self, W: np.ndarray, ratings: ArrayLike | None) -> np.ndarray:
         if ratings is None:
             return self.inverse_transform(W)
         kept, lost = answers.reweight(W, self._checked_ratings(ratings, len(W)))
         if lost.any():
             warnings.warn(
                 f"{lost.sum()} rows have no weight on any kept component; they get the average kept weights",
-                stacklevel=2,
+                stacklevel=3,
             )
         return self.inverse_transform(kept)
 
@@ -277,10 +279,11 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             raise DataError(f'change={change!r} is unknown; use "both", "absence" or "presence"')
         if ratings is None:
             ratings = (self.phantoms_ == CONTENT).astype(float)
-        cells = (self.reconstruct(X, ratings) >= threshold).astype(np.int8)
+        data = self._data(X)
+        cells = (self._reconstruct(self._solve(data, self._components), ratings) >= threshold).astype(np.int8)
         if change != "both":
             trusted = 1 if change == "absence" else 0
-            cells[self._data(X).dense() == trusted] = trusted
+            cells[data.dense() == trusted] = trusted
         if isinstance(X, pd.DataFrame):
             return pd.DataFrame(cells, index=X.index, columns=X.columns)
         return cells
@@ -407,11 +410,13 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     # ---- suspects ------------------------------------------------------------------------------------------------
 
     def suspicion(self, X: Any, *, kind: Kind = "absence") -> np.ndarray:
-        """For each observed 0 the probability that it hides a 1 (or, kind="presence", for each 1 that it is false).
+        """How likely each observed 0 hides a 1 (or, kind="presence", each 1 is false): an N x D array.
 
-        It is the probability that the content of the row would put a 1 there: the reconstruction without the white
-        phantoms (black ones for "presence"), averaged over the restarts of the fit, whose disagreements cancel. Cells
-        of the other value, and missing ones, have 0. Returns an N x D array.
+        The score is the probability that the content of the row would put a 1 there: the reconstruction without the
+        white phantoms (black ones for "presence"), averaged over the restarts of the fit, whose disagreements cancel.
+        Read it as the probability that the 0 hides a 1 when the 0 itself is no evidence. Where few ones are hidden it
+        is too high, where many are it may be too low; experiments/ has it against the truth. Cells of the other value,
+        and missing ones, have 0.
         """
         check_is_fitted(self)
         if kind not in ("absence", "presence"):

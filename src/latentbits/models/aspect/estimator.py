@@ -48,9 +48,9 @@ class AspectBernoulli(AspectModel):
         A start has converged when three passes raise the log likelihood by less than this per observed cell.
     binarize : float, optional
         Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
-    phantom_threshold : float, default=0.1
-        A component is a phantom when its probability of a 1 is at most this (or at least 1 minus this) on 95 % of the
-        attributes on which components differ.
+    phantom_threshold : float, default=0.2
+        A component that switches nothing on is a white phantom when it makes at most this share of the ones that the
+        fullest component makes (mirrored for black ones); only attributes that tell components apart count.
     random_state : None, int, Generator or RandomState
         The same seed gives the same answer on any number of jobs.
     n_jobs : int, optional
@@ -101,7 +101,7 @@ class AspectBernoulli(AspectModel):
         max_iter: int = 3000,
         tol: float = 1e-6,
         binarize: float | None = None,
-        phantom_threshold: float = 0.1,
+        phantom_threshold: float = 0.2,
         random_state: RandomSource = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -198,7 +198,7 @@ class BetaICA(AspectModel):
         max_iter: int = 3000,
         tol: float = 1e-6,
         binarize: float | None = None,
-        phantom_threshold: float = 0.1,
+        phantom_threshold: float = 0.2,
         random_state: RandomSource = None,
         n_jobs: int | None = None,
         verbose: int = 0,

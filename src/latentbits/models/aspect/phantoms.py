@@ -8,34 +8,40 @@ __all__ = ["BLACK", "CONTENT", "WHITE", "find_phantoms", "phantom_levels"]
 
 CONTENT, WHITE, BLACK = "content", "white", "black"
 
-CONTRAST = 0.2
-SHARE = 0.95
+TELLING = 0.2  # components differ by at least this on an attribute that tells them apart
+ON = 0.5  # an attribute that a component makes more likely than not
+EXCEPTIONS = 0.01  # share of the telling attributes that a phantom may switch on all the same
 
 
 def phantom_levels(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How blank and how full each component is: (white, black) levels, 0 for a perfect phantom.
+    """How much content each component has, as a (white, black) candidate: 0 for a perfect phantom, at most 1.
 
     Only *telling* attributes count, those on which some two components differ by at least 0.2. (A ubiquitous species
     is near 1 in every component, also in one that is blank otherwise; a species that nobody has says nothing either.)
-    The white level is the probability of a 1 that a component stays below on 95 % of the telling attributes; the
-    black level is the same of a 0. Where no attribute is telling, all levels are 1.
+    The white level is a component's mean on the telling attributes, relative to the fullest component's, so that the
+    density of the data doesn't matter; but it is 1 for a component that switches an attribute on (above 1/2, on more
+    than 1 % of the telling ones): few attributes may be content too. The black level is the same of the zeros.
     """
-    telling = H[:, H.max(axis=0) - H.min(axis=0) >= CONTRAST]
-    if telling.shape[1] == 0:
-        return np.ones(len(H)), np.ones(len(H))
-    # method="higher": with few attributes all of them must be blank.
-    white = np.quantile(telling, SHARE, axis=1, method="higher")
-    black = np.quantile(1 - telling, SHARE, axis=1, method="higher")
-    return white, black
+    telling = H[:, H.max(axis=0) - H.min(axis=0) >= TELLING]
+    return _levels(telling), _levels(1 - telling)
 
 
-def find_phantoms(H: np.ndarray, threshold: float = 0.1) -> np.ndarray:
+def _levels(telling: np.ndarray) -> np.ndarray:
+    K, n = telling.shape
+    if n == 0:
+        return np.ones(K)
+    mean = telling.mean(axis=1)
+    switched_on = (telling > ON).sum(axis=1) > int(EXCEPTIONS * n)
+    return np.where(switched_on, 1.0, mean / mean.max())
+
+
+def find_phantoms(H: np.ndarray, threshold: float = 0.2) -> np.ndarray:
     """Label each component "white", "black" or "content".
 
-    A component is a white phantom when it hardly ever makes a 1 where others do: its level (see `phantom_levels`) is
-    at most `threshold`. A rule on the mean alone would call every component of sparse data a phantom; this one asks
-    that *nearly all* attributes be blank, and content components have some that are not. Black phantoms mirror it.
-    At least one component stays content: if all qualify, none is a phantom.
+    A component is a white phantom when its level (see `phantom_levels`) is at most `threshold`: it switches nothing on,
+    and makes at most that share of the ones that the fullest component makes. A rule on the mean alone would call every
+    component of sparse data a phantom. Black phantoms mirror it. At least one component stays content: if all qualify,
+    none is a phantom.
 
     Examples
     --------

@@ -17,10 +17,10 @@ __all__ = ["Statistics", "collect", "random_components", "solve_weights"]
 
 CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
 SMALL_WORK = 200_000  # cells x components of problems that can afford float64
-MAX_CHUNKS = 64  # each chunk has its own K x D sums
+MAX_CHUNKS = 16  # each chunk has its own K x D sums
 
-GAP = 1e-8  # weights are solved for until at most this much log likelihood per cell is left to gain
-MAX_STEPS = 200
+GAP = 1e-12  # weights are solved for until at most this much log likelihood per cell is left to gain
+MAX_STEPS = 100
 
 _NO_CELLS = np.zeros((0, 0), np.int8)
 _NO_POINTERS = np.zeros(1, np.int64)
@@ -73,10 +73,11 @@ def collect(
         aspect_pass(*_row_arrays(data, rows), w[rows], h1, h0, weight[rows], M[rows], A1, A0, row_log[rows])
         return A1, A0
 
-    parts = workers.map(one, _chunks(N, D, K))
-    N1 = H1 * np.sum([A1 for A1, _ in parts], axis=0)
-    N0 = H0 * np.sum([A0 for _, A0 in parts], axis=0)
-    return Statistics(M, N1, N0, row_log)
+    A1, A0 = np.zeros((K, D)), np.zeros((K, D))
+    for part1, part0 in workers.map(one, _chunks(N, D, K)):
+        A1 += part1
+        A0 += part0
+    return Statistics(M, H1 * A1, H0 * A0, row_log)
 
 
 def random_components(

@@ -1,0 +1,158 @@
+"""What one update of BetaICA costs beside one of AspectBernoulli.
+
+    python benchmarks/beta_ica.py [--quick]
+
+Prints plain tables and writes them to benchmarks/results/beta_ica.json and beta_ica.md. Rivals take turns, so that
+whatever disturbs the machine disturbs all of them; times are medians over the turns, everything compiled before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from latentbits import BinaryData
+from latentbits.fitting.workers import Workers
+from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
+from latentbits.models.aspect.beta_ica import (
+    BayesState,
+    EMState,
+    Prior,
+    VariationalBayes,
+    VariationalEM,
+    pass_components,
+)
+from latentbits.models.aspect.statistics import collect
+from latentbits.numerics import expected_log_dirichlet, kl_beta, kl_dirichlet
+
+RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
+PRIOR = Prior(0.5, 0.5, 1.0)
+SHAPE = (5000, 500, 20)
+GOAL = 1.5
+TURNS = 15
+
+Rivals = dict[str, Callable[[], Any]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="smaller data, three turns: does it run?")
+    quick = parser.parse_args().quick
+    shape, turns = ((500, 100, 5), 3) if quick else (SHAPE, TURNS)
+    tables = {
+        "One update": pd.concat([one_update(shape, n_threads, turns) for n_threads in (1, 2)]),
+        "Parts of an update of variational Bayes": pd.concat([parts(shape, n, turns) for n in (1, 2)]),
+    }
+    for title, table in tables.items():
+        print(f"\n{title}\n{table.to_string(index=False)}", flush=True)
+    write(tables, quick)
+
+
+def one_update(shape: tuple[int, int, int], n_threads: int, turns: int) -> pd.DataFrame:
+    """A step (statistics, bound, all new parameters) of the three learners; ratio: to AspectBernoulli in that turn."""
+    data, aspect, em, bayes = problem(*shape)
+    weight = np.ones(shape[0])
+    with Workers(n_threads) as workers:
+        rivals: Rivals = {
+            "AspectBernoulli": partial(MaximumLikelihood(data, weight, shape[2], workers).step, aspect),
+            "BetaICA em": partial(VariationalEM(data, weight, shape[2], PRIOR, workers).step, em),
+            "BetaICA vb": partial(VariationalBayes(data, weight, shape[2], PRIOR, workers).step, bayes),
+        }
+        seconds = in_turns(rivals, turns)
+    ratio = (seconds.div(seconds["AspectBernoulli"], axis=0)).median()
+    return pd.DataFrame(
+        {
+            "N x D x K": " x ".join(map(str, shape)),
+            "threads": n_threads,
+            "learner": seconds.columns,
+            "median_ms": (1e3 * seconds.median()).round(2).to_numpy(),
+            "least_ms": (1e3 * seconds.min()).round(2).to_numpy(),
+            "ratio": ratio.round(2).to_numpy(),
+            "ratio_of_least": (seconds.min() / seconds["AspectBernoulli"].min()).round(2).to_numpy(),
+            f"at most {GOAL}": np.where(ratio <= GOAL, "yes", "no"),
+        }
+    )
+
+
+def parts(shape: tuple[int, int, int], n_threads: int, turns: int) -> pd.DataFrame:
+    """What an update of variational Bayes is made of, each part on its own."""
+    data, _, _, bayes = problem(*shape)
+    H1, H0 = pass_components(bayes.alpha, bayes.beta)
+    W = np.exp(expected_log_dirichlet(bayes.gamma))
+    with Workers(n_threads) as workers:
+        rivals: Rivals = {
+            "pass": lambda: collect(data, W, H1, H0, np.ones(len(W)), workers),
+            "E[log a] (digamma, N x K)": lambda: expected_log_dirichlet(bayes.gamma),
+            "exp of it": lambda: np.exp(W),
+            "KL of the weights (gammaln and digamma, N x K)": lambda: kl_dirichlet(bayes.gamma, PRIOR.gamma),
+            "E[log b] and exp (K x D)": lambda: pass_components(bayes.alpha, bayes.beta),
+            "KL of the sources (K x D)": lambda: kl_beta(bayes.alpha, bayes.beta, PRIOR.alpha, PRIOR.beta),
+            "whole step": partial(VariationalBayes(data, np.ones(len(W)), shape[2], PRIOR, workers).step, bayes),
+        }
+        ms = 1e3 * in_turns(rivals, turns)
+    share = ms.median() / ms["whole step"].median()
+    return pd.DataFrame(
+        {
+            "threads": n_threads,
+            "part": ms.columns,
+            "median_ms": ms.median().round(2).to_numpy(),
+            "share of the step": share.round(3).to_numpy(),
+        }
+    )
+
+
+def problem(N: int, D: int, K: int) -> tuple[BinaryData, State, EMState, BayesState]:
+    """Coin tosses and random states: the time of an update doesn't depend on what the data say."""
+    rng = np.random.default_rng(0)
+    data = BinaryData.of(rng.integers(0, 2, size=(N, D), dtype=np.int8))
+    W, H = rng.dirichlet(np.ones(K), size=N), rng.uniform(0.1, 0.9, size=(K, D))
+    alpha, beta = PRIOR.alpha + N / K * H, PRIOR.beta + N / K * (1 - H)
+    return data, State(W, H), EMState(W, alpha, beta), BayesState(PRIOR.gamma + D * W, alpha, beta)
+
+
+def in_turns(rivals: Rivals, turns: int) -> pd.DataFrame:
+    """Seconds of every rival in every turn, each the median of three calls after one to warm up."""
+    return pd.DataFrame([{name: median_seconds(call) for name, call in rivals.items()} for _ in range(turns)])
+
+
+def median_seconds(call: Callable[[], Any], repeats: int = 3) -> float:
+    call()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return float(np.median(times))
+
+
+def write(tables: dict[str, pd.DataFrame], quick: bool) -> None:
+    """The tables as JSON and as Markdown; what a quick run measures is kept apart."""
+    RESULTS.mkdir(exist_ok=True)
+    busy = f"load {os.getloadavg()[0]:.1f} at the end of the run"
+    software = f"Python {platform.python_version()}, NumPy {np.__version__}"
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, {busy}, {software}"
+    stem = RESULTS / ("beta_ica_quick" if quick else "beta_ica")
+    records = {title: table.to_dict("records") for title, table in tables.items()}
+    stem.with_suffix(".json").write_text(json.dumps({"machine": machine, **records}, indent=2) + "\n")
+    sections = [f"# An update of BetaICA beside AspectBernoulli\n\n{machine}\n"]
+    sections += [f"## {title}\n\n{markdown(table)}\n" for title, table in tables.items()]
+    stem.with_suffix(".md").write_text("\n".join(sections))
+
+
+def markdown(table: pd.DataFrame) -> str:
+    lines = [table.columns, ["---"] * table.shape[1], *table.to_numpy(dtype=object)]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()
