@@ -10,6 +10,4 @@ FOLDER = Path(os.environ.get("LATENTBITS_DATA") or Path(__file__).parents[2] / "
 
 def needs_data(name):
     """Skip a test, with the reason, where this file isn't at hand."""
-    return pytest.mark.skipif(
-        not (FOLDER / name).is_file(), reason=f"{name} is not in {FOLDER}; set LATENTBITS_DATA"
-    )
+    return pytest.mark.skipif(not (FOLDER / name).is_file(), reason=f"{name} is not in {FOLDER}; set LATENTBITS_DATA")

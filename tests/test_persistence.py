@@ -58,9 +58,7 @@ def tamper(file: Path, change: Callable[[Header, Arrays], None]) -> None:
 # ---- round trip ----
 
 
-def test_a_loaded_model_answers_the_same_to_the_last_bit(
-    model: AspectBernoulli, data: BinaryData, file: Path
-) -> None:
+def test_a_loaded_model_answers_the_same_to_the_last_bit(model: AspectBernoulli, data: BinaryData, file: Path) -> None:
     loaded = load_model(file)
     assert type(loaded) is AspectBernoulli
     assert loaded.get_params() == model.get_params()
@@ -86,9 +84,7 @@ def test_every_attribute_comes_back_with_its_type(model: AspectBernoulli, file: 
 def test_set_output_is_kept(data: BinaryData, tmp_path: Path) -> None:
     model = AspectBernoulli(2, n_init=1, random_state=0).set_output(transform="pandas").fit(data.to_frame())
     save_model(model, tmp_path / "m")
-    assert_frame_equal(
-        load_model(tmp_path / "m").transform(data.to_frame()), model.transform(data.to_frame())
-    )
+    assert_frame_equal(load_model(tmp_path / "m").transform(data.to_frame()), model.transform(data.to_frame()))
 
 
 @pytest.mark.parametrize(
@@ -331,9 +327,7 @@ def with_fitted(name: str, node: Any) -> Callable[[Header, Arrays], None]:
         (lambda _, arrays: arrays.update(array0=np.array([b"a"])), r"array of \|S1"),
     ],
 )
-def test_tampered_headers_are_refused(
-    file: Path, change: Callable[[Header, Arrays], None], message: str
-) -> None:
+def test_tampered_headers_are_refused(file: Path, change: Callable[[Header, Arrays], None], message: str) -> None:
     tamper(file, change)
     with pytest.raises(ModelFileError, match=f"^model.npz: .*{message}") as caught:
         load_model(file)

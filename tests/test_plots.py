@@ -216,9 +216,7 @@ class TestWeights:
         np.testing.assert_allclose(line.get_xydata(), [[2, 0.7], [9, 0.2]])
 
     def test_without_phantoms_it_says_so(self):
-        assert (
-            plot_weights(fake_model(), ones=np.arange(40)).get_suptitle() == "no phantom among the components"
-        )
+        assert plot_weights(fake_model(), ones=np.arange(40)).get_suptitle() == "no phantom among the components"
         assert plot_weights(fake_model()).get_suptitle() == ""
 
     def test_big_data_are_drawn_as_means_and_it_says_so(self):
@@ -380,9 +378,7 @@ class TestAllFigures:
     def test_the_users_settings_neither_matter_nor_change(self):
         model = fake_model(kinds=["white", "content", "content"])
         figure = plot_weights(model, ones=np.arange(40))
-        with matplotlib.rc_context(
-            {"figure.facecolor": "black", "text.color": "white", "axes.facecolor": "navy"}
-        ):
+        with matplotlib.rc_context({"figure.facecolor": "black", "text.color": "white", "axes.facecolor": "navy"}):
             settings = dict(matplotlib.rcParams)
             same = plot_weights(model, ones=np.arange(40))
             assert dict(matplotlib.rcParams) == settings

@@ -6,7 +6,7 @@ isn't wrapped here.
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "Similarity",
     "as_cells",
     "as_generator",
+    "check_number",
     "expected_log_beta",
     "expected_log_dirichlet",
     "kl_beta",
@@ -190,6 +191,27 @@ def _unit_rows(rows: NDArray[np.float64], centred: bool) -> NDArray[np.float64]:
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
     flat = lengths <= _ROUNDING * np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(flat, 0.0, directions / np.where(flat, 1.0, lengths))
+
+
+def check_number(
+    name: str, value: object, *, least: float, below: float = np.inf, above: bool = False, integer: bool = False
+) -> None:
+    """Refuse a parameter that is no number (or whole number) in [least, below), or (least, below) if `above`.
+
+    Examples
+    --------
+    >>> check_number("n_init", 0, least=1, integer=True)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_init=0 must be a whole number of at least 1
+    """
+    is_number = isinstance(value, Integral if integer else Real) and not isinstance(value, bool)
+    if is_number and least <= value < below and not (above and value == least):  # type: ignore[operator]
+        return
+    what = "a whole number" if integer else "a number"
+    limits = f"above {least}" if above else f"of at least {least}"
+    upper = "" if below == np.inf else f" and below {below}"
+    raise ValueError(f"{name}={value!r} must be {what} {limits}{upper}")
 
 
 def expected_log_beta(alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> tuple[NDArray, NDArray]:

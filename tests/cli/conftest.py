@@ -64,9 +64,7 @@ def rows() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def table(
-    tmp_path_factory: pytest.TempPathFactory, X: np.ndarray, columns: list[str], rows: list[str]
-) -> Path:
+def table(tmp_path_factory: pytest.TempPathFactory, X: np.ndarray, columns: list[str], rows: list[str]) -> Path:
     return write_table(tmp_path_factory.mktemp("data") / "sites.csv", X, columns, rows)
 
 

@@ -41,9 +41,7 @@ def assert_refused(result: Result, *parts: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:5 rows have no weight")
-def test_denoise_is_the_models(
-    run: Run, fitted: Path, table: Path, columns: list[str], rows: list[str]
-) -> None:
+def test_denoise_is_the_models(run: Run, fitted: Path, table: Path, columns: list[str], rows: list[str]) -> None:
     answer = frame(run("denoise", fitted, table))
     assert list(answer) == ["row", *columns]
     assert list(answer["row"]) == rows
@@ -110,19 +108,14 @@ def test_rows_of_phantoms_only_are_a_note(run: Run, fitted: Path, tmp_path: Path
     file = write_table(tmp_path / "t.csv", np.zeros((2, 12), int), columns, ["a", "b"])
     result = run("denoise", fitted, file)
     assert result.exit_code == 0
-    assert (
-        result.stderr
-        == "note: 2 rows have no weight on any kept component; they get the average kept weights\n"
-    )
+    assert result.stderr == "note: 2 rows have no weight on any kept component; they get the average kept weights\n"
 
 
 # ---- where the table goes ----
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_out_is_what_stdout_would_be(
-    run: Run, fitted: Path, table: Path, tmp_path: Path, command: list[str]
-) -> None:
+def test_out_is_what_stdout_would_be(run: Run, fitted: Path, table: Path, tmp_path: Path, command: list[str]) -> None:
     first, *asked = command
     shown = run(first, fitted, table, *asked, "--out", "-").stdout
     result = run(first, fitted, table, *asked, "--out", tmp_path / "answer.csv")
@@ -131,9 +124,7 @@ def test_out_is_what_stdout_would_be(
     assert [entry.name for entry in tmp_path.iterdir()] == ["answer.csv"]
 
 
-def test_an_existing_file_is_replaced_only_by_force(
-    run: Run, fitted: Path, table: Path, tmp_path: Path
-) -> None:
+def test_an_existing_file_is_replaced_only_by_force(run: Run, fitted: Path, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "answer.csv"
     out.write_text("mine")
     assert_refused(run("suspects", fitted, table, "--out", out), "answer.csv exists already", "--force")
@@ -233,9 +224,7 @@ def test_wrong_usage(run: Run, fitted: Path, table: Path, asked: list[object], m
     assert message in result.stderr
 
 
-def test_a_model_without_names_takes_columns_by_position(
-    run: Run, table: Path, tmp_path: Path, X: np.ndarray
-) -> None:
+def test_a_model_without_names_takes_columns_by_position(run: Run, table: Path, tmp_path: Path, X: np.ndarray) -> None:
     np.save(tmp_path / "m.npy", X)
     assert run("fit", tmp_path / "m.npy", *FAST, "--out", tmp_path / "run").exit_code == 0
     named, bare = (frame(run("denoise", tmp_path / "run", file)) for file in (table, tmp_path / "m.npy"))

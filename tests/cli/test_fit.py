@@ -70,9 +70,7 @@ def test_the_model_is_the_one_that_python_fits(fitted: Path, table: Path) -> Non
 
 
 @pytest.mark.filterwarnings("ignore:5 rows have no weight")
-def test_tables_say_what_the_model_says(
-    fitted: Path, table: Path, columns: list[str], rows: list[str]
-) -> None:
+def test_tables_say_what_the_model_says(fitted: Path, table: Path, columns: list[str], rows: list[str]) -> None:
     model, data = load_model(fitted / "model.npz"), read_table(table)
     components = pd.read_csv(fitted / "components.csv")
     assert list(components) == ["component", "kind", "share", *columns]
@@ -86,9 +84,7 @@ def test_tables_say_what_the_model_says(
     denoised = pd.read_csv(fitted / "denoised.csv", index_col="row")
     assert list(denoised.index) == rows
     assert_array_equal(denoised, model.denoise(data))
-    assert_allclose(
-        pd.read_csv(fitted / "restarts.csv")["objective"], model.restarts_["objective"], rtol=1e-9
-    )
+    assert_allclose(pd.read_csv(fitted / "restarts.csv")["objective"], model.restarts_["objective"], rtol=1e-9)
 
 
 def test_suspects_are_zeros_by_name_the_best_first(
@@ -141,9 +137,7 @@ def test_more_suspects_than_are_listed_are_all_counted(
     assert summary_of(fitted)["suspected"]["absence"] > 3
 
 
-def test_a_black_phantom_makes_presences_suspect(
-    run: Run, tmp_path: Path, X: np.ndarray, columns: list[str]
-) -> None:
+def test_a_black_phantom_makes_presences_suspect(run: Run, tmp_path: Path, X: np.ndarray, columns: list[str]) -> None:
     file = write_table(tmp_path / "t.csv", 1 - X, columns)
     result = run("fit", file, *FAST, "--out", tmp_path / "run")
     assert "is a black phantom" in result.stdout
@@ -286,9 +280,7 @@ def test_reading_options_are_those_of_the_reader(run: Run, tmp_path: Path, X: np
         ("a,b\nJa,Nein\nNein,Ja\n", ["--true", "ja", "--false", "nein", "--no-row-labels"], ["a", "b"]),
     ],
 )
-def test_each_reading_option(
-    run: Run, tmp_path: Path, text: str, asked: list[str], columns: list[str]
-) -> None:
+def test_each_reading_option(run: Run, tmp_path: Path, text: str, asked: list[str], columns: list[str]) -> None:
     (tmp_path / "t.csv").write_text(text)
     result = run("fit", tmp_path / "t.csv", "--components", 1, *asked, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
@@ -340,9 +332,7 @@ def test_a_missing_file_is_refused(run: Run, tmp_path: Path) -> None:
         ([], "Missing option '--components'"),
     ],
 )
-def test_wrong_usage_is_exit_code_2(
-    run: Run, table: Path, tmp_path: Path, asked: list[Any], message: str
-) -> None:
+def test_wrong_usage_is_exit_code_2(run: Run, table: Path, tmp_path: Path, asked: list[Any], message: str) -> None:
     result = run("fit", table, *asked, "--out", tmp_path / "run")
     assert_refused(result, message, code=2)
     assert not (tmp_path / "run").exists()
@@ -381,9 +371,7 @@ def test_force_fills_an_empty_folder(run: Run, table: Path, tmp_path: Path) -> N
         (["model.npz"], "is not an earlier output"),
     ],
 )
-def test_force_spares_what_is_not_ours(
-    run: Run, table: Path, tmp_path: Path, present: list[str], message: str
-) -> None:
+def test_force_spares_what_is_not_ours(run: Run, table: Path, tmp_path: Path, present: list[str], message: str) -> None:
     out = tmp_path / "run"
     out.mkdir()
     for name in present:

@@ -289,9 +289,7 @@ class TestWeightsOfRows:
     def test_all_ones_is_no_weight(self, contract, truth):
         assert_same_fit(contract.make().fit(truth.X), contract.make().fit(truth.X, sample_weight=np.ones(60)))
 
-    @pytest.mark.parametrize(
-        "bad", [np.zeros(60), -np.ones(60), np.full(60, np.nan), np.ones(7), np.ones((60, 2))]
-    )
+    @pytest.mark.parametrize("bad", [np.zeros(60), -np.ones(60), np.full(60, np.nan), np.ones(7), np.ones((60, 2))])
     def test_impossible_weights_are_refused(self, contract, truth, bad):
         with pytest.raises(ValueError, match=r"sample.weight"):
             contract.make().fit(truth.X, sample_weight=bad)

@@ -28,9 +28,7 @@ def test_a_strict_model_fails_only_the_checks_that_feed_other_values(contract):
     assert not (passed - failed) & contract.not_binary, f"passed, but is listed as one that {STRICT}"
     for r in results:
         if r["status"] == "failed":
-            assert _is_refusal(r["exception"]), (
-                f"{r['check_name']} fails for another reason: {r['exception']!r}"
-            )
+            assert _is_refusal(r["exception"]), f"{r['check_name']} fails for another reason: {r['exception']!r}"
 
 
 def _is_refusal(error):

@@ -347,8 +347,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "duplicate names": (
         pd.DataFrame([[0, 1, 0]], columns=["a", "b", "a"]),
         {},
-        'the column name "a" appears 2 times, '
-        "first as columns 0 and 2 (counted from 0); give each column its own name",
+        'the column name "a" appears 2 times, first as columns 0 and 2 (counted from 0); give each column its own name',
     ),
     "duplicate names given": ([[0, 1]], {"column_names": ["a", "a"]}, 'the column name "a" appears 2 times'),
     "empty name": (
@@ -398,15 +397,11 @@ def test_refusals_name_place_and_way_out(X: Any, options: dict[str, Any], messag
         BinaryData.of(X, **options)
 
 
-@pytest.mark.parametrize(
-    "cell", [{"foo": "bar"}, pd.Timestamp("2020-01-01"), 1j], ids=["dict", "date", "complex"]
-)
+@pytest.mark.parametrize("cell", [{"foo": "bar"}, pd.Timestamp("2020-01-01"), 1j], ids=["dict", "date", "complex"])
 def test_objects_are_type_errors_too(cell: object) -> None:
     X = np.array([[0, 1], [0, 1]], dtype=object)
     X[1, 0] = cell
-    with pytest.raises(
-        DataTypeError, match=r"row 1, column 0: .*argument must be .* string.* number"
-    ) as caught:
+    with pytest.raises(DataTypeError, match=r"row 1, column 0: .*argument must be .* string.* number") as caught:
         BinaryData.of(X)
     assert isinstance(caught.value, TypeError)
 

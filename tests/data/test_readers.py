@@ -200,9 +200,7 @@ headers = st.lists(names.filter(bool), max_size=4, unique=True).map(lambda drawn
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.data(), headers, st.sampled_from([",", "\t", ";", "|"]), st.sampled_from(["\n", "\r\n"]))
-def test_csv_round_trip(
-    read: Reader, draw: st.DataObject, columns: list[str], delimiter: str, end: str
-) -> None:
+def test_csv_round_trip(read: Reader, draw: st.DataObject, columns: list[str], delimiter: str, end: str) -> None:
     row = st.lists(st.sampled_from(["0", "1", ""]), min_size=len(columns), max_size=len(columns))
     table = draw.draw(st.lists(row, min_size=1, max_size=6))
     labels = draw.draw(st.lists(names, min_size=len(table), max_size=len(table)))
@@ -277,8 +275,7 @@ BAD_TEXT: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "word": (
         "a,b\n0,maybe\n0,1\n",
         {},
-        'line 2, column "b": value "maybe" is neither 0 nor 1; '
-        "use true, false or missing to say what such words mean",
+        'line 2, column "b": value "maybe" is neither 0 nor 1; use true, false or missing to say what such words mean',
     ),
     "other column": (
         "site,age,a\nP,17,1\nQ,21,0\n",
@@ -405,9 +402,7 @@ def test_cut_off_and_damaged_gzip(read: Reader) -> None:
         content[:-30],
         content[: len(content) // 2] + b"\xff" * 40 + content[len(content) // 2 + 40 :],
     ):
-        with pytest.raises(
-            DataError, match=r"data.csv.gz: the gzip data are cut off or damaged; copy the file again"
-        ):
+        with pytest.raises(DataError, match=r"data.csv.gz: the gzip data are cut off or damaged; copy the file again"):
             read(damaged, "data.csv.gz")
 
 
@@ -448,13 +443,9 @@ def test_arrays_of_npz_are_chosen(tmp_path: Path) -> None:
     assert read_table(path, array="test").shape == (1, 3)
     np.testing.assert_array_equal(read_table(path, array="counts", threshold=3).dense(), BITS)
     for array in (None, "valid"):
-        with pytest.raises(
-            DataError, match='the arrays are "train", "test", "counts"; choose one with array=NAME'
-        ):
+        with pytest.raises(DataError, match='the arrays are "train", "test", "counts"; choose one with array=NAME'):
             read_table(path, array=array)
-    with pytest.raises(
-        DataError, match=r"several.npz, row 0, column 1: value 3 .* use threshold=1 \(--threshold 1\)"
-    ):
+    with pytest.raises(DataError, match=r"several.npz, row 0, column 1: value 3 .* use threshold=1 \(--threshold 1\)"):
         read_table(path, array="counts")
 
 
@@ -474,9 +465,7 @@ def test_pickles_are_not_opened(tmp_path: Path) -> None:
 def test_matrix_files_refuse_options_of_text(tmp_path: Path) -> None:
     path = tmp_path / "bits.npy"
     np.save(path, BITS)
-    with pytest.raises(
-        DataError, match=r"option exclude applies only to files with column names, not to \.npy"
-    ):
+    with pytest.raises(DataError, match=r"option exclude applies only to files with column names, not to \.npy"):
         read_table(path, exclude=["a"])
     with pytest.raises(DataError, match=r"option presence applies only to delimited text, not to \.npy"):
         read_table(path, presence="x")

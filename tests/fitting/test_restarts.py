@@ -55,9 +55,7 @@ def test_left_over_threads_go_to_the_rows():
     for n_init, n_threads in [(1, 4), (2, 4), (4, 4), (8, 4)]:
         schedule = Schedule(n_init=n_init, **SCHEDULE)
         rng = np.random.default_rng(0)
-        best_of(
-            lambda workers: seen.append(workers.n) or Hills(), schedule, rng, n_threads, lambda state: None
-        )
+        best_of(lambda workers: seen.append(workers.n) or Hills(), schedule, rng, n_threads, lambda state: None)
     assert seen == [4, 2, 1, 1]
 
 

@@ -151,9 +151,7 @@ class TestReconstruct:
             P = model.reconstruct(X, ratings=ratings)
         assert np.isfinite(P).all()
 
-    @pytest.mark.parametrize(
-        "bad", [[1, 1], [0, 0, 0], [1, 2, 1], [1, -0.1, 1], [1, NAN, 1], np.ones((3, 3))]
-    )
+    @pytest.mark.parametrize("bad", [[1, 1], [0, 0, 0], [1, 2, 1], [1, -0.1, 1], [1, NAN, 1], np.ones((3, 3))])
     def test_impossible_ratings_are_refused(self, model, bad):
         with pytest.raises(DataError, match="ratings must be 3 numbers from 0 to 1"):
             model.reconstruct(X, ratings=bad)
@@ -346,8 +344,8 @@ class TestParameters:
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
-            ({"n_components": 0}, "n_components=0 must be an integer of at least 1"),
-            ({"n_components": 2.0}, "n_components=2.0 must be an integer of at least 1"),
+            ({"n_components": 0}, "n_components=0 must be a whole number of at least 1"),
+            ({"n_components": 2.0}, "n_components=2.0 must be a whole number of at least 1"),
             ({"n_components": None}, "n_components=None must be"),
             ({"n_components": True}, "n_components=True must be"),
             ({"n_init": 0}, "n_init=0 must be"),
@@ -356,7 +354,7 @@ class TestParameters:
             ({"tol": NAN}, "tol=nan must be"),
             ({"tol": None}, "tol=None must be"),
             ({"tol": "small"}, "tol='small' must be"),
-            ({"phantom_threshold": 0.5}, "phantom_threshold=0.5 must be"),
+            ({"phantom_threshold": 1.0}, "phantom_threshold=1.0 must be"),
             ({"phantom_threshold": -0.1}, "phantom_threshold=-0.1 must be"),
             ({"phantom_threshold": None}, "phantom_threshold=None must be"),
             ({"binarize": "half"}, "binarize='half' is not a finite number"),

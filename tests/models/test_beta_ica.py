@@ -568,6 +568,12 @@ class TestExtinct:
         if pruned.inference == "vb":
             assert [end.shape for end in pruned.weights_interval(cells)] == [(30, K)] * 2
 
+    def test_components_that_share_few_cells_equally_live(self):
+        """Two rows for six components: each causes less than half a cell per attribute, and none of them is dead."""
+        model = BetaICA(6, alpha=5, beta=5, gamma=100, n_init=1, random_state=0).fit(some(2, 10))
+        assert (model.alpha_ + model.beta_ - 10).sum(axis=1).max() < 0.5 * 10
+        assert model.extinct_.size == 0
+
     def test_of_nothing_observed_nothing_is_said_to_be_dead(self):
         model = BetaICA(3, n_init=1, random_state=0).fit(np.full((4, 5), NAN))
         assert len(model.prune().components_) == model.n_effective_components_ >= 1
@@ -770,6 +776,18 @@ def test_a_faint_prior_gives_no_nan(inference, prior):
     np.testing.assert_allclose(q.sum(axis=1), 1)
     assert np.isfinite(model.suspects(new, kind="presence")["phantom"]).all()
     assert np.isfinite(model.score_samples(new)).all()
+
+
+@pytest.mark.parametrize("prior", [0.1, 0.01])
+def test_with_a_faint_prior_every_cell_still_counts(prior):
+    """exp<log b> is about exp(-1/alpha) for a 1 that training never saw: 4e-44 must be shared out like any other."""
+    cells = some(10, 5)
+    cells[:, 0] = 0
+    model = BetaICA(2, alpha=prior, beta=prior, n_init=2, random_state=0).fit(cells)
+    new = np.array([[1, 1, 0, 1, 0]])
+    gamma = posterior_of_rows(model, new)
+    Q = twin.responsibilities(new, twin.log_dirichlet_means(gamma), model.alpha_, model.beta_)
+    np.testing.assert_allclose(gamma, 1 + twin.caused(new, Q, 2, [1])[0], atol=1e-5)
 
 
 @each_inference

@@ -61,17 +61,25 @@ class TestRule:
     def test_at_least_one_component_stays_content(self):
         assert kinds([[0.0] * 6, [1.0] * 6]) == ["content"] * 2
 
-    def test_threshold_is_the_largest_probability_allowed(self):
-        H = [[0.9, 0.1, 0.9], [0.1, 0.9, 0.1], [0.2, 0.2, 0.2]]
-        assert kinds(H, threshold=0.19)[2] == "content"
-        assert kinds(H, threshold=0.2)[2] == "white"
+    def test_threshold_is_the_share_of_the_fullest_components_ones(self):
+        H = [[0.9, 0.1, 0.9], [0.1, 0.9, 0.1], [0.19, 0.19, 0.19]]  # means 1.9 / 3, 1.1 / 3, 0.19: level 0.3
+        assert kinds(H, threshold=0.29)[2] == "content"
+        assert kinds(H, threshold=0.31)[2] == "white"
 
-    def test_one_attribute_in_twenty_may_stick_out_but_no_more(self):
-        H = np.full((2, 100), 0.9)
+    def test_few_attributes_are_content_too(self):
+        H = np.full((2, 64), 0.9)
+        H[1] = 0.0
+        assert kinds(H) == ["content", "white"]
+        H[1, :2] = 1.0
+        H[0, :2] = 0.0
+        assert kinds(H) == ["content", "content"]
+
+    def test_one_attribute_in_a_hundred_may_stick_out_but_no_more(self):
+        H = np.full((2, 200), 0.9)
         H[1] = 0.01
-        H[0, :5], H[1, :5] = 0.1, 0.9
+        H[0, :2], H[1, :2] = 0.1, 0.9
         assert kinds(H)[1] == "white"
-        H[1, 5:7], H[0, 5:7] = 0.9, 0.1
+        H[0, 2], H[1, 2] = 0.1, 0.9
         assert kinds(H) == ["content", "content"]
 
     def test_levels_are_0_for_perfect_phantoms_and_1_where_nothing_tells(self):

@@ -88,8 +88,7 @@ def empirical_bayes(X, W, H, row_weight):
     scores = []
     for x in X:
         terms = [
-            weight / total * exp(row_log_likelihood(x, w, H, 1 - H))
-            for w, weight in zip(W, row_weight, strict=True)
+            weight / total * exp(row_log_likelihood(x, w, H, 1 - H)) for w, weight in zip(W, row_weight, strict=True)
         ]
         scores.append(log(sum(terms)))
     return np.array(scores)

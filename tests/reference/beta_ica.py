@@ -28,7 +28,8 @@ def responsibilities(X, log_w, alpha, beta):
     Q = {}
     for i, j in _observed(X):
         side = log_b if X[i][j] == 1 else log_not_b
-        joint = [exp(log_w[i][k] + side[k][j]) for k in range(len(alpha))]
+        logs = [log_w[i][k] + side[k][j] for k in range(len(alpha))]
+        joint = [exp(value - max(logs)) for value in logs]
         Q[i, j] = [part / sum(joint) for part in joint]
     return Q
 

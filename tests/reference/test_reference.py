@@ -17,9 +17,7 @@ class TestAssertNondecreasing:
     def test_accepts_a_trace_that_rises(self, trace):
         assert_nondecreasing(trace, slack=1e-6)
 
-    @pytest.mark.parametrize(
-        "trace", [[3, 2, 1], [1, 2, 1.9, 3], [1, 2, 3, 2.99], [0], [], [1, NAN, 2], [-np.inf, 1]]
-    )
+    @pytest.mark.parametrize("trace", [[3, 2, 1], [1, 2, 1.9, 3], [1, 2, 3, 2.99], [0], [], [1, NAN, 2], [-np.inf, 1]])
     def test_fails_on_a_trace_that_falls_anywhere_or_proves_nothing(self, trace):
         with pytest.raises(AssertionError):
             assert_nondecreasing(trace, slack=1e-6)

@@ -140,9 +140,9 @@ LEARNING: dict[str, Values] = {
         "help": "A start has converged when a cell's log likelihood rises less.  [default: the model's own]",
     },
     "inference": {"type": click.Choice(["vb", "em"]), "help": "beta-ica: variational Bayes or variational EM."},
-    "alpha": {"type": click.FloatRange(min=0, min_open=True), "help": "beta-ica: prior weight of ones."},
-    "beta": {"type": click.FloatRange(min=0, min_open=True), "help": "beta-ica: prior weight of zeros."},
-    "gamma": {"type": click.FloatRange(min=0, min_open=True), "help": "beta-ica: prior of a row's weights."},
+    "alpha": {"type": click.FloatRange(min=0.05), "callback": finite, "help": "beta-ica: prior weight of ones."},
+    "beta": {"type": click.FloatRange(min=0.05), "callback": finite, "help": "beta-ica: prior weight of zeros."},
+    "gamma": {"type": click.FloatRange(min=0.001), "callback": finite, "help": "beta-ica: prior of a row's weights."},
 }
 """The options of fitting, for `bundled`."""
 

@@ -22,9 +22,9 @@ def reweight(W: np.ndarray, ratings: np.ndarray) -> tuple[np.ndarray, np.ndarray
     (Eq. 13 of the Beta-source paper, where r is P(u|k).) Rows of which nothing is left get the average kept
     weights; the second value says which rows those are.
     """
+    ratings = ratings / np.max(ratings, axis=-1, keepdims=True)  # only their proportion counts
     kept = W * ratings
-    total = kept.sum(axis=1, keepdims=True)
-    lost = total[:, 0] <= 1e-12
+    lost = kept.sum(axis=1) <= 1e-12
     average = kept.sum(axis=0)
     if average.sum() <= 0:  # no row has any: every rated component alike
         average = np.broadcast_to(ratings, W.shape).mean(axis=0)

@@ -24,7 +24,7 @@ from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.aspect import answers
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE, find_phantoms
 from latentbits.models.aspect.statistics import collect
-from latentbits.numerics import RandomSource, as_generator
+from latentbits.numerics import RandomSource, as_generator, check_number
 
 __all__ = ["AspectModel"]
 
@@ -111,14 +111,10 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def _check_parameters(self) -> None:
-        for name, least in (("n_components", 1), ("n_init", 1), ("max_iter", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or value < least:
-                raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
-        if not self.tol >= 0:
-            raise ValueError(f"tol={self.tol!r} must be a number of at least 0")
-        if not 0 <= self.phantom_threshold < 1:
-            raise ValueError(f"phantom_threshold={self.phantom_threshold!r} must be from 0 to below 1")
+        for name in ("n_components", "n_init", "max_iter"):
+            check_number(name, getattr(self, name), least=1, integer=True)
+        check_number("tol", self.tol, least=0)
+        check_number("phantom_threshold", self.phantom_threshold, least=0, below=1)
 
     def _adopt(self, best: Restart[Any], runs: list[Restart[Any]], data: BinaryData, row_weight: np.ndarray) -> None:
         """Take over the best run, components in the order of their share of the data."""
@@ -138,12 +134,16 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             columns=["seed", "objective", "n_iter", "converged"],
         )
         self.restart_histories_ = [np.array(run.history) for run in runs]
-        if not best.converged:
+        if best.n_iter >= self.max_iter and not best.converged:  # not when it was interrupted
             warnings.warn(
                 f"the best restart made all max_iter={self.max_iter} passes without converging; raise max_iter, or tol",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def _cause_weights(self, data: BinaryData) -> np.ndarray:
+        """The weights by which components share the responsibility for a cell."""
+        return self._solve(data, self._components)
 
     def _solve(self, data: BinaryData, components: Components) -> np.ndarray:
         with Workers(n_workers(self.n_jobs)) as workers:
@@ -214,6 +214,8 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             raise DataError(
                 f"weights have the shape {W.shape}; give n_rows x {len(self.components_)}, as transform returns them"
             )
+        if not np.isfinite(W).all():
+            raise DataError("weights must be finite, without NaN; give them as transform returns them")
         return np.clip(W @ self.components_, 0.0, 1.0)
 
     def reconstruct(self, X: Any, ratings: ArrayLike | None = None) -> np.ndarray:
@@ -226,7 +228,8 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             How much of each component to keep, from 0 (remove it) to 1 (the default for all). The weights are
             multiplied by the ratings and normalised again.
         """
-        return self._reconstruct(self.transform(X), ratings)
+        check_is_fitted(self)
+        return self._reconstruct(self._solve(self._data(X), self._components), ratings)
 
     def _reconstruct(self, W: np.ndarray, ratings: ArrayLike | None) -> np.ndarray:
         if ratings is None:
@@ -242,7 +245,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _checked_ratings(self, ratings: ArrayLike, n_rows: int) -> np.ndarray:
         r = np.asarray(ratings, dtype=float)
         K = len(self.components_)
-        if r.shape not in ((K,), (n_rows, K)) or not np.all((r >= 0) & (r <= 1)) or not r.any():
+        if r.shape not in ((K,), (n_rows, K)) or not np.all((r >= 0) & (r <= 1)) or not r.any(axis=-1).all():
             raise DataError(
                 f"ratings must be {K} numbers from 0 to 1 (one for each component, or for each row and component), "
                 "not all of them 0"
@@ -319,10 +322,12 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def bic(self, X: Any) -> float:
         """Schwarz' criterion, lower is better. An observation is a cell: the parameters grow with the rows."""
+        n_parameters = self._n_parameters(X)
         n_cells = self._data(X).n_observed
-        return float(np.log(max(n_cells, 1)) * self._n_parameters(X) - 2 * self.log_likelihood(X))
+        return float(np.log(max(n_cells, 1)) * n_parameters - 2 * self.log_likelihood(X))
 
     def _n_parameters(self, X: Any) -> int:
+        check_is_fitted(self)
         N = self._data(X).shape[0]
         K, D = self.components_.shape
         return D * K + (K - 1) * N
@@ -369,9 +374,12 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             where = [(i, j) for j in range(data.shape[1])]
         else:
             names = self._column_names()
+            pairs = [cell if isinstance(cell, tuple | list) else (cell,) for cell in cells]
+            if any(len(pair) != 2 for pair in pairs):
+                raise DataError("cells must be a list of (row, column); for example cells=[(0, 3), (2, 5)]")
             where = [
                 (_position(i, data.row_names, data.shape[0], "row"), _position(j, names, data.shape[1], "column"))
-                for i, j in cells
+                for i, j in pairs
             ]
         if not where:
             raise DataError("cells is empty; name at least one (row, column)")
@@ -381,12 +389,12 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _explanation(self, data: BinaryData, rows: np.ndarray, columns: np.ndarray) -> pd.DataFrame:
         distinct, place = np.unique(rows, return_inverse=True)
         chosen = data.rows(distinct)
-        w = self._solve(chosen, self._components)[place]
+        w = self._cause_weights(chosen)[place]
         values = chosen.dense()[place, columns]
         H1, H0 = self._components.H1, self._components.H0
         q = np.where(
             (values == MISSING)[:, None],
-            w,
+            w / w.sum(axis=1, keepdims=True),
             answers.cause_probabilities(values, w, H1[:, columns].T, H0[:, columns].T),
         )
         K = len(self.components_)
@@ -448,13 +456,16 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         DataFrame with the columns row, column, score (see `suspicion`) and phantom: the posterior, in the best run,
         that a phantom of that kind caused the cell.
         """
+        check_is_fitted(self)
+        if top is not None and (not isinstance(top, Integral) or top < 0):
+            raise DataError(f"top={top!r} must be a whole number of cells, or None for all")
         data = self._data(X)
         score = self.suspicion(data, kind=kind)
         value = 0 if kind == "absence" else 1
         flat = np.flatnonzero(data.dense() == value)
         best = flat[np.argsort(-score.ravel()[flat], kind="stable")[:top]]
         rows, columns = np.divmod(best, data.shape[1])
-        W = self._solve(data, self._components)[rows]
+        W = self._cause_weights(data)[rows]
         H1, H0 = self._components.H1[:, columns].T, self._components.H0[:, columns].T
         q = answers.cause_probabilities(np.full(len(best), value), W, H1, H0)
         return pd.DataFrame(
@@ -473,7 +484,7 @@ def _position(key: int | str | None, names: list[str] | None, n: int, what: str)
         if names is not None and key in names:
             return names.index(key)
         raise DataError(f'no {what} is named "{key}"; give one of the data\'s {what} names, or a position from 0')
-    if key is None or not -n <= key < n:
+    if not isinstance(key, Integral) or not -n <= key < n:
         raise DataError(f"{what} {key} is outside 0 .. {n - 1}; positions count from 0")
     return int(key) % n
 

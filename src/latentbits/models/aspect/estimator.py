@@ -24,7 +24,7 @@ from latentbits.models.aspect.beta_ica import (
     solve_gamma,
 )
 from latentbits.models.aspect.statistics import solve_weights
-from latentbits.numerics import RandomSource
+from latentbits.numerics import RandomSource, check_number, expected_log_dirichlet
 
 __all__ = ["AspectBernoulli", "BetaICA"]
 
@@ -140,7 +140,7 @@ class BetaICA(AspectModel):
     inference : "vb" or "em", default="vb"
         Variational Bayes (posterior weights, evidence bound) or variational EM (point weights).
     alpha, beta : float, default=0.5
-        Of the Beta prior: alpha weighs the ones, beta the zeros. 0.5 each is uninformative.
+        Of the Beta prior: alpha weighs the ones, beta the zeros. 0.5 each is uninformative; at least 0.05.
     gamma : float, default=1.0
         Of the Dirichlet prior of a row's weights ("vb" only); below 1 rows prefer few components, and surplus
         components die more readily.
@@ -221,13 +221,12 @@ class BetaICA(AspectModel):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.inference not in LEARNERS:
+        if self.inference not in tuple(LEARNERS):
             raise ValueError(f'inference={self.inference!r} is unknown; use "vb" or "em"')
-        for name in ("alpha", "beta", "gamma"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be a number above 0")
-        if self.inner_max_iter < 1 or self.inner_tol < 0:
-            raise ValueError("inner_max_iter must be at least 1 and inner_tol at least 0")
+        for name, least in LEAST_PRIOR.items():
+            check_number(name, getattr(self, name), least=least)
+        check_number("inner_max_iter", self.inner_max_iter, least=1, integer=True)
+        check_number("inner_tol", self.inner_tol, least=0)
 
     def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> VariationalEM | VariationalBayes:
         prior = Prior(self.alpha, self.beta, self.gamma)
@@ -243,6 +242,17 @@ class BetaICA(AspectModel):
             return solve_weights(data, components.H1, components.H0, workers=workers)
         gamma = solve_gamma(data, components.H1, components.H0, self.gamma, workers=workers)
         return gamma / gamma.sum(axis=1, keepdims=True)
+
+    def _cause_weights(self, data: BinaryData) -> np.ndarray:
+        """Responsibilities go by exp E[log a] under variational Bayes (eq. 9)."""
+        if self.inference == "em":
+            return super()._cause_weights(data)
+        return np.exp(expected_log_dirichlet(self._gamma_of(data)))
+
+    def _gamma_of(self, data: BinaryData) -> np.ndarray:
+        """The Dirichlet posterior of rows: its mean is known, and its sum is the prior's plus the observed cells."""
+        mean = self._solve(data, self._components)
+        return mean * (data.observed_per_row() + mean.shape[1] * self.gamma)[:, None]
 
     @property
     def alpha_(self) -> np.ndarray:
@@ -278,13 +288,15 @@ class BetaICA(AspectModel):
         check_is_fitted(self)
         if self.inference == "em":
             raise ValueError('variational EM estimates weights without a posterior; fit with inference="vb"')
-        data = self._data(X)
-        gamma = self._solve(data, self._components)
-        gamma = gamma * (data.observed_per_row() + gamma.shape[1] * self.gamma)[:, None]
+        gamma = self._gamma_of(self._data(X))
         return _beta_interval(gamma, gamma.sum(axis=1, keepdims=True) - gamma, level)
 
     def prune(self) -> Self:
-        """This model without its extinct components, as a new fitted model; the others stay as they are."""
+        """This model without its extinct components, as a new fitted model; the others stay as they are.
+
+        The training rows' weights are normalised again; `transform` solves anew with the prior of fewer components,
+        which may differ from them in the third digit.
+        """
         check_is_fitted(self)
         kept = np.setdiff1d(np.arange(len(self.components_)), self.extinct_)
         pruned = copy.deepcopy(self)
@@ -296,12 +308,14 @@ class BetaICA(AspectModel):
         return pruned
 
 
+LEAST_PRIOR = {"alpha": 0.05, "beta": 0.05, "gamma": 0.001}
+"""Below these the exponentiated expected logarithms of the prior underflow, and unseen values become impossible."""
+
 LEARNERS: dict[str, type[VariationalEM] | type[VariationalBayes]] = {"vb": VariationalBayes, "em": VariationalEM}
 
 
 def _beta_interval(alpha: np.ndarray, beta: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    if not 0 < level < 1:
-        raise ValueError(f"level={level!r} must be between 0 and 1")
+    check_number("level", level, least=0, below=1, above=True)
     tail = (1 - level) / 2
     # A single component has all the weight, for sure.
     sure = beta <= 0
