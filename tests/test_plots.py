@@ -398,6 +398,7 @@ class TestAllFigures:
             np.testing.assert_array_equal(getattr(model, name), value)
         np.testing.assert_array_equal(before, TestDenoising.before)
 
+    @pytest.mark.filterwarnings("ignore:.*rows have no weight")
     def test_a_fitted_model_and_every_file_format(self, tmp_path):
         X = simulate.aspect_bernoulli(60, 12, 3, white_phantom=True, random_state=0).X
         model = AspectBernoulli(3, n_init=2, random_state=0).fit(X)

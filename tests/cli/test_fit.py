@@ -47,8 +47,9 @@ def assert_refused(result: Result, message: str, code: int = 1) -> None:
     assert result.stdout == ""
     assert message in result.stderr
     if code == 1:
-        assert result.stderr.startswith("error: ")
-        assert result.stderr.count("\n") == 1
+        *notes, error = result.stderr.splitlines()
+        assert error.startswith("error: ")
+        assert all(note.startswith("note: ") for note in notes)
 
 
 # ---- the folder ----

@@ -202,6 +202,7 @@ class TestOutput:
             assert table.index.tolist() == frame.index.tolist()
             np.testing.assert_array_equal(table, model.weights_)
 
+    @pytest.mark.filterwarnings("ignore:.*rows have no weight")
     def test_every_answer_works_with_pandas_out(self, contract, truth):
         plain, model = contract.make().fit(truth.X), contract.make().fit(truth.X)
         model.set_output(transform="pandas")

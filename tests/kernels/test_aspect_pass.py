@@ -1,10 +1,10 @@
 """The fused pass against its slow twin.
 
 How near float32 must come: W and H are rounded once (relative error u = 6e-8), d is a sum of K terms, and
-M, N1, N0 are sums of c terms divided by d (c columns for M, rows for N). Nothing is ever subtracted and nothing
-is negative, so relative errors only add up: at most (K + c + 6) u. For the cases here K <= 9 and c <= 65, at most
-5e-6, and we allow 1e-5. A logarithm turns the relative error of d, (K + 3) u, into an absolute one, for each
-cell. The absolute slack covers weights below what float32 can hold at all.
+M, N1, N0 are sums of c terms divided by d (c columns for M, rows for N). Nothing is ever subtracted and
+nothing is negative, so relative errors only add up: at most (K + c + 6) u. For the cases here K <= 9 and
+c <= 65, at most 5e-6, and we allow 1e-5. A logarithm turns the relative error of d, (K + 3) u, into an absolute
+one, for each cell. The absolute slack covers weights below what float32 can hold at all.
 """
 
 import numpy as np
@@ -87,7 +87,7 @@ LARGE = [(6, 13_000, 1), (5, 3_001, 9), (519, 40, 3), (300, 1_400, 20)]
 @pytest.mark.parametrize("shape", LARGE)
 def test_several_strips_and_blocks_equal_numpy(shape, sparse):
     # Up to 13,000 terms are summed in float32, in at least 8 interleaved sums; errors of random sign grow with
-    # the square root of that number, so the tolerance of small cases holds with little to spare: allow twice.
+    # the square root of that number, so the tolerance of small cases nearly holds: allow twice.
     case = make_case(*shape, seed=1, missing=0.1, edges=0.05)
     assert_agree(kernel_pass(case, sparse), numpy_pass(case), case, relative=2 * RELATIVE)
 

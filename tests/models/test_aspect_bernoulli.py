@@ -392,7 +392,7 @@ class TestParameters:
 
 
 def test_ctrl_c_leaves_a_fitted_model_and_true_warnings():
-    model = AspectBernoulli(10, n_init=50, max_iter=10**7, tol=0, random_state=0)
+    model = AspectBernoulli(10, n_init=4, max_iter=10_000, tol=0, random_state=0)
     data = np.random.default_rng(0).integers(0, 2, (500, 100), dtype=np.int8)
     timer = threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     timer.start()

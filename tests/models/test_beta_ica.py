@@ -483,7 +483,7 @@ class TestPosterior:
     @pytest.mark.parametrize("level", [0, 1, -0.5, 95, NAN])
     def test_an_impossible_level_is_refused(self, bayes, level):
         for interval in (bayes.components_interval, lambda level: bayes.weights_interval(X, level)):
-            with pytest.raises(ValueError, match=f"level={level} must be between 0 and 1"):
+            with pytest.raises(ValueError, match=f"level={level} must be a number above 0 and below 1"):
                 interval(level)
 
     def test_em_has_no_posterior_of_weights(self):
@@ -681,21 +681,21 @@ def test_with_much_data_em_finds_the_components_of_aspect_bernoulli():
         ({"inference": "bayes"}, 'inference=\'bayes\' is unknown; use "vb" or "em"'),
         ({"inference": None}, "inference=None is unknown"),
         ({"inference": ["vb"]}, "inference=.* is unknown"),
-        ({"alpha": 0}, "alpha=0 must be a number above 0"),
-        ({"alpha": None}, "alpha=None must be a number above 0"),
+        ({"alpha": 0}, "alpha=0 must be a number of at least 0.05"),
+        ({"alpha": None}, "alpha=None must be a number"),
         ({"alpha": np.inf}, "alpha=inf must be a"),
-        ({"beta": -0.5}, "beta=-0.5 must be a number above 0"),
-        ({"beta": "half"}, "beta='half' must be a number above 0"),
-        ({"gamma": NAN}, "gamma=nan must be a number above 0"),
+        ({"beta": -0.5}, "beta=-0.5 must be a number of at least 0.05"),
+        ({"beta": "half"}, "beta='half' must be a number"),
+        ({"gamma": NAN}, "gamma=nan must be a number of at least 0.001"),
         ({"gamma": np.inf}, "gamma=inf must be a"),
-        ({"gamma": [1, 1]}, "gamma=.* must be a number above 0"),
+        ({"gamma": [1, 1]}, "gamma=.* must be a number"),
         ({"inner_max_iter": 0}, "inner_max_iter"),
         ({"inner_max_iter": 1.5}, "inner_max_iter"),
         ({"inner_max_iter": None}, "inner_max_iter"),
         ({"inner_tol": -1}, "inner_tol"),
         ({"inner_tol": NAN}, "inner_tol"),
         ({"inner_tol": None}, "inner_tol"),
-        ({"n_components": 0}, "n_components=0 must be an integer of at least 1"),
+        ({"n_components": 0}, "n_components=0 must be a whole number of at least 1"),
     ],
     ids=str,
 )
@@ -762,9 +762,9 @@ def test_strange_data_give_finite_answers_without_a_warning(name, inference):
 
 
 @each_inference
-@pytest.mark.parametrize("prior", [0.1, 0.01, 0.001, 1e-5])
+@pytest.mark.parametrize("prior", [0.5, 0.1, 0.05])
 def test_a_faint_prior_gives_no_nan(inference, prior):
-    """A 1 in a column where training had none: exp<log b> is exp(-1/alpha), which is 0 in floating point."""
+    """A 1 in a column where training had none: exp<log b> is about exp(-1/alpha), 1e-9 at the least alpha."""
     cells = some(10, 5)
     cells[:, 0] = 0
     new = np.array([[1, 1, 0, 1, 0], [1, NAN, NAN, NAN, NAN]], dtype=float)
@@ -778,9 +778,9 @@ def test_a_faint_prior_gives_no_nan(inference, prior):
     assert np.isfinite(model.score_samples(new)).all()
 
 
-@pytest.mark.parametrize("prior", [0.1, 0.01])
+@pytest.mark.parametrize("prior", [0.5, 0.1, 0.05])
 def test_with_a_faint_prior_every_cell_still_counts(prior):
-    """exp<log b> is about exp(-1/alpha) for a 1 that training never saw: 4e-44 must be shared out like any other."""
+    """exp<log b> is about exp(-1/alpha) for a 1 that training never saw: 1e-10 is shared out like any other."""
     cells = some(10, 5)
     cells[:, 0] = 0
     model = BetaICA(2, alpha=prior, beta=prior, n_init=2, random_state=0).fit(cells)

@@ -199,7 +199,8 @@ value >= 1 present
         if self.sparse is not None:
             chosen = self.sparse.data == code
             of_cell = np.repeat(weight, np.diff(self.sparse.indptr))[chosen]
-            return np.bincount(self.sparse.indices[chosen], weights=of_cell, minlength=n_columns)
+            counts = np.bincount(self.sparse.indices[chosen], weights=of_cell, minlength=n_columns)
+            return counts.astype(np.float64)  # without any cell NumPy counts in integers
         total = np.zeros(n_columns)
         for rows in row_blocks(n_rows, n_columns):
             total += weight[rows] @ (self.dense()[rows] == code)

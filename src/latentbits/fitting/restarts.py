@@ -93,15 +93,21 @@ def _run_all(
     with ThreadPoolExecutor(at_once, thread_name_prefix="latentbits-restart") as pool:
         try:
             futures.extend(pool.submit(run, index) for index in range(n))
-            wait(futures, return_when=FIRST_EXCEPTION)
+            # Not one endless wait: other libraries' handlers of Ctrl-C need not wake it up.
+            while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done and not _failed(futures):
+                pass
         except KeyboardInterrupt:
             cancel.set()
-        if any(future.done() and future.exception() is not None for future in futures):
-            cancel.set()  # an error: the other runs needn't go on
+        if _failed(futures):
+            cancel.set()  # the other runs needn't go on
     done = [restart for future in futures if (restart := future.result()) is not None]
     if not done:
         raise KeyboardInterrupt
     return done
+
+
+def _failed(futures: list[Future[Any]]) -> bool:
+    return any(future.done() and future.exception() is not None for future in futures)
 
 
 def _note(progress: Progress, index: int, schedule: Schedule) -> Callable[[int, float], None]:

@@ -389,12 +389,12 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _explanation(self, data: BinaryData, rows: np.ndarray, columns: np.ndarray) -> pd.DataFrame:
         distinct, place = np.unique(rows, return_inverse=True)
         chosen = data.rows(distinct)
-        w = self._cause_weights(chosen)[place]
+        w, mean = self._cause_weights(chosen)[place], self._solve(chosen, self._components)[place]
         values = chosen.dense()[place, columns]
         H1, H0 = self._components.H1, self._components.H0
         q = np.where(
             (values == MISSING)[:, None],
-            w / w.sum(axis=1, keepdims=True),
+            mean,
             answers.cause_probabilities(values, w, H1[:, columns].T, H0[:, columns].T),
         )
         K = len(self.components_)

@@ -21,6 +21,8 @@ from latentbits.numerics import expected_log_beta, expected_log_dirichlet, kl_be
 __all__ = ["BayesState", "EMState", "Prior", "VariationalBayes", "VariationalEM", "pass_components", "solve_gamma"]
 
 SMALL = 1e-10
+ROWS = 1024  # rows whose special functions are computed at a time
+MAX_STEPS = 2000
 
 
 class Prior(NamedTuple):
@@ -109,10 +111,12 @@ class _BetaSources(Generic[State]):
         return self._evaluate(state)[1]
 
     def _evaluate(self, state: State) -> tuple[Statistics, float]:
-        H1, H0 = pass_components(state.alpha, state.beta)
-        statistics = collect(self.data, self._pass_weights(state), H1, H0, self.row_weight, self.workers)
-        surprise = kl_beta(state.alpha, state.beta, self.prior.alpha, self.prior.beta).sum()
-        return statistics, float(self.row_weight @ (statistics.row_log - self._row_kl(state)) - surprise)
+        W, row_cost = self._pass_weights(state)
+        log_b, log_not_b = expected_log_beta(state.alpha, state.beta)
+        H1, H0 = np.exp(log_b), np.exp(log_not_b)
+        statistics = collect(self.data, W, H1, H0, self.row_weight, self.workers)
+        cost = kl_beta(state.alpha, state.beta, self.prior.alpha, self.prior.beta, (log_b, log_not_b)).sum()
+        return statistics, float(self.row_weight @ (statistics.row_log - row_cost) - cost)
 
     def _with_sources(self, state: State, statistics: Statistics) -> State:
         """Eq. 8 (10-11)."""
@@ -133,11 +137,8 @@ class _BetaSources(Generic[State]):
         """A row of weight 2 counts like two rows."""
         return self.row_weight[:, None], 1.0, 1.0
 
-    def _pass_weights(self, state: State) -> np.ndarray:
-        raise TypeError("a learner says what its W~ is")
-
-    def _row_kl(self, state: State) -> np.ndarray | float:
-        raise TypeError("a learner says what its weights cost")
+    def _pass_weights(self, state: State) -> tuple[np.ndarray, np.ndarray | float]:
+        raise TypeError("a learner says what its W~ is, and what each row's weights cost")
 
     def _with_weights(self, state: State, statistics: Statistics) -> State:
         raise TypeError("a learner says how weights are updated")
@@ -156,11 +157,8 @@ class VariationalEM(_BetaSources[EMState]):
         W = np.maximum(state.W, SMALL)
         return self._at_least_prior(state._replace(W=W / W.sum(axis=1, keepdims=True)))
 
-    def _pass_weights(self, state: EMState) -> np.ndarray:
-        return state.W
-
-    def _row_kl(self, state: EMState) -> float:
-        return 0.0
+    def _pass_weights(self, state: EMState) -> tuple[np.ndarray, float]:
+        return state.W, 0.0
 
     def _with_weights(self, state: EMState, statistics: Statistics) -> EMState:
         """Eq. 12."""
@@ -180,11 +178,18 @@ class VariationalBayes(_BetaSources[BayesState]):
         """Above the prior."""
         return self._at_least_prior(state._replace(gamma=np.maximum(state.gamma, self.prior.gamma)))
 
-    def _pass_weights(self, state: BayesState) -> np.ndarray:
-        return np.exp(expected_log_dirichlet(state.gamma))
+    def _pass_weights(self, state: BayesState) -> tuple[np.ndarray, np.ndarray]:
+        """exp E[log a] and KL(q(a) || p(a)), on threads: the special functions cost half a pass."""
+        W, cost = np.empty_like(state.gamma), np.empty(len(state.gamma))
 
-    def _row_kl(self, state: BayesState) -> np.ndarray:
-        return kl_dirichlet(state.gamma, self.prior.gamma)
+        def one(rows: slice) -> None:
+            gamma = state.gamma[rows]
+            log_a = expected_log_dirichlet(gamma)
+            cost[rows] = kl_dirichlet(gamma, self.prior.gamma, log_a)
+            np.exp(log_a, out=W[rows])
+
+        self.workers.map(one, (slice(i, i + ROWS) for i in range(0, len(W), ROWS)))
+        return W, cost
 
     def _with_weights(self, state: BayesState, statistics: Statistics) -> BayesState:
         """The variational M step of Appendix B.2."""
@@ -211,6 +216,3 @@ def solve_gamma(
         if len(active) == 0:
             break
     return gamma
-
-
-MAX_STEPS = 2000

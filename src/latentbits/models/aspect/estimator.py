@@ -142,8 +142,8 @@ class BetaICA(AspectModel):
     alpha, beta : float, default=0.5
         Of the Beta prior: alpha weighs the ones, beta the zeros. 0.5 each is uninformative; at least 0.05.
     gamma : float, default=1.0
-        Of the Dirichlet prior of a row's weights ("vb" only); below 1 rows prefer few components, and surplus
-        components die more readily.
+        Of the Dirichlet prior of a row's weights ("vb" only); below 1 rows prefer few components, and the evidence
+        peaks more sharply at the true number of them.
     inner_max_iter : int, default=1
         1 updates components and weights together in every pass. More alternates each of them with the
         responsibilities up to this many times, as the paper does (10).
