@@ -385,7 +385,9 @@ class TestAnswers:
         found = model.weights_[:, match.order]
         # A weight is known from the 40 cells of its row: a standard error of up to 0.5 / sqrt(40).
         assert np.abs(found - truth.weights).mean() < 0.08
-        assert np.abs(model.reconstruct(truth.X) - truth.probabilities).mean() < 0.06
+        # A prior on the weights draws reconstructions towards the middle.
+        limit = 0.06 if getattr(model, "inference", "") == "vb" else 0.05
+        assert np.abs(model.reconstruct(truth.X) - truth.probabilities).mean() < limit
 
     def test_running_out_is_warned_about(self, contract, truth):
         with pytest.warns(ConvergenceWarning, match="max_iter"):

@@ -171,13 +171,26 @@ class TestDenoise:
     def test_is_the_reconstruction_without_phantoms_cut_at_the_threshold(self, model):
         P = model.reconstruct(X, ratings=(model.phantoms_ == "content").astype(float))
         for threshold in (0.3, 0.5):
-            cells = model.denoise(X, threshold=threshold)
+            cells = model.denoise(X, threshold=threshold, change="both")
             np.testing.assert_array_equal(cells, np.greater_equal(P, threshold))
             assert cells.dtype == np.int8
         assert (model.denoise(X) != (model.reconstruct(X) >= 0.5)).any(), "the phantom matters"
 
+    def test_only_what_the_phantoms_can_have_falsified_changes(self, model):
+        both = model.denoise(X, change="both")
+        fewer = model.denoise(X, change="absence")
+        assert (both[X == 1] == 0).any(), "the reconstruction would take ones away"
+        assert (fewer[X == 1] == 1).all()
+        np.testing.assert_array_equal(fewer[X != 1], both[X != 1])
+        assert (model.denoise(X, change="presence")[X == 0] == 0).all()
+        np.testing.assert_array_equal(model.denoise(X), fewer)  # its phantom is white
+
+    def test_unknown_change_is_refused(self, model):
+        with pytest.raises(DataError, match='change=.all. is unknown; use "auto"'):
+            model.denoise(X, change="all")
+
     def test_ratings_replace_the_default(self, model):
-        np.testing.assert_array_equal(model.denoise(X, ratings=[1, 1, 1]), model.reconstruct(X) >= 0.5)
+        np.testing.assert_array_equal(model.denoise(X, ratings=[1, 1, 1], change="both"), model.reconstruct(X) >= 0.5)
 
     def test_missing_cells_are_filled(self, model):
         assert np.isnan(X).any()

@@ -29,7 +29,7 @@ from latentbits.numerics import RandomSource, as_generator, check_number
 __all__ = ["AspectModel"]
 
 Kind = Literal["absence", "presence"]
-NOISE_OF = {"absence": WHITE, "presence": BLACK}
+NOISE_OF: dict[Kind, str] = {"absence": WHITE, "presence": BLACK}
 
 
 class Components(NamedTuple):
@@ -258,7 +258,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         *,
         threshold: float = 0.5,
         ratings: ArrayLike | None = None,
-        change: Literal["both", "absence", "presence"] = "both",
+        change: Literal["auto", "both", "absence", "presence"] = "auto",
     ) -> Any:
         """0-1 data with the phantoms removed: `reconstruct` without them, cut at `threshold`. Missing cells are filled.
 
@@ -269,21 +269,25 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             Reconstructed probabilities of at least this become 1.
         ratings : array-like, optional
             As in `reconstruct`; by default 0 for every phantom of `phantoms_` and 1 for the rest.
-        change : "both", "absence" or "presence", default="both"
+        change : "auto", "both", "absence" or "presence", default="auto"
             Which observed cells may change. "absence" only fills zeros in (every observed 1 stays), "presence" only
-            takes ones away.
+            takes ones away, "both" is the reconstruction as it is (the papers' rule). "auto" changes what the phantoms
+            can have falsified: zeros if all of them are white, ones if all are black, else both.
 
         Returns
         -------
         A pandas frame with its names if X is one, else an int8 array.
         """
         check_is_fitted(self)
-        if change not in ("both", "absence", "presence"):
-            raise DataError(f'change={change!r} is unknown; use "both", "absence" or "presence"')
+        if change not in ("auto", "both", "absence", "presence"):
+            raise DataError(f'change={change!r} is unknown; use "auto", "both", "absence" or "presence"')
         if ratings is None:
             ratings = (self.phantoms_ == CONTENT).astype(float)
         data = self._data(X)
         cells = (self._reconstruct(self._solve(data, self._components), ratings) >= threshold).astype(np.int8)
+        found = [kind for kind, phantom in NOISE_OF.items() if phantom in self.phantoms_]
+        if change == "auto":
+            change = found[0] if len(found) == 1 else "both"
         if change != "both":
             trusted = 1 if change == "absence" else 0
             cells[data.dense() == trusted] = trusted
