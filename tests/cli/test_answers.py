@@ -57,6 +57,15 @@ def test_denoise_with_threshold_and_ratings(run: Run, fitted: Path, table: Path,
     assert not np.array_equal(answer, model.denoise(read_table(table)))
 
 
+@pytest.mark.filterwarnings("ignore:5 rows have no weight")
+def test_denoise_may_be_told_which_cells_to_change(run: Run, fitted: Path, table: Path) -> None:
+    data = read_table(table)
+    model = load_model(fitted / "model.npz")
+    for change in ("both", "presence"):
+        answer = frame(run("denoise", fitted, table, "--change", change))[data.column_names]
+        assert_array_equal(answer, model.denoise(data, change=change))
+
+
 @pytest.mark.parametrize("kind", ["absence", "presence"])
 def test_suspects_are_the_models(run: Run, fitted: Path, table: Path, kind: str) -> None:
     answer = frame(run("suspects", fitted, table, "--kind", kind, "--top", 7))

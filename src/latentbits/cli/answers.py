@@ -44,6 +44,13 @@ def _numbers(ctx: click.Context, option: click.Parameter, value: str | None) -> 
     metavar="R0,R1,...",
     help="How much of each component to keep, from 0 to 1.  [default: 0 for phantoms, 1 for the rest]",
 )
+@click.option(
+    "--change",
+    type=click.Choice(["auto", "both", "absence", "presence"]),
+    default="auto",
+    show_default=True,
+    help="Which cells may change: zeros (absence), ones (presence), or what the phantoms can have falsified (auto).",
+)
 @table_options
 @reads_file
 def denoise(
@@ -52,6 +59,7 @@ def denoise(
     reading: Values,
     threshold_probability: float,
     ratings: list[float] | None,
+    change: Any,
     out: Path | None,
     force: bool,
 ) -> None:
@@ -62,7 +70,7 @@ def denoise(
     from latentbits.cli.results import data_table
 
     model, data = _opened(fitted, file, reading)
-    cells = model.denoise(data, threshold=threshold_probability, ratings=ratings)
+    cells = model.denoise(data, threshold=threshold_probability, ratings=ratings, change=change)
     show_table(data_table(cells, data), out, force=force)
 
 
