@@ -72,11 +72,11 @@ def arrays_of(cells, sparse):
     return NO_CELLS, csr.indptr.astype(np.int64), csr.indices.astype(np.int32), csr.data, True
 
 
-def kernel_pass(case, sparse=False):
-    """M, N1, N0, row_log as the kernel has them."""
+def kernel_pass(case, sparse=False, kind=np.float32):
+    """M, N1, N0, row_log as the kernel has them, in arithmetic of this kind."""
     M, row_log = np.zeros(case.W.shape), np.zeros(len(case.W))
     A1, A0 = np.zeros(case.H1.shape), np.zeros(case.H1.shape)
-    numbers = (np.ascontiguousarray(a, np.float32) for a in (case.W, case.H1, case.H0, case.weight))
+    numbers = (np.ascontiguousarray(a, kind) for a in (case.W, case.H1, case.H0, case.weight))
     aspect_pass(*arrays_of(case.cells, sparse), *numbers, M, A1, A0, row_log)
     return M, case.H1 * A1, case.H0 * A0, row_log
 

@@ -65,6 +65,14 @@ def test_sparse_equals_twin(case):
 
 @examples(300)
 @given(cases())
+def test_in_float64_both_equal_twin_to_its_precision(case):
+    for sparse in (False, True):
+        for got, wanted in zip(kernel_pass(case, sparse, np.float64), twin(case), strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)
+
+
+@examples(300)
+@given(cases())
 def test_sparse_and_dense_are_the_same_to_the_last_bit(case):
     for sparse, dense in zip(kernel_pass(case, sparse=True), kernel_pass(case), strict=True):
         np.testing.assert_array_equal(sparse, dense)
@@ -79,7 +87,7 @@ def test_every_observed_cell_is_shared_out_whole(case):
     np.testing.assert_allclose(N0.sum(axis=0), case.weight @ (case.cells == 0), rtol=RELATIVE)
 
 
-# (rows, columns, components): several strips of columns (K D above 12,288), blocks of 256 rows, and both.
+# (rows, columns, components): several strips of columns, several blocks of 256 rows, and both.
 LARGE = [(6, 13_000, 1), (5, 3_001, 9), (519, 40, 3), (300, 1_400, 20)]
 
 

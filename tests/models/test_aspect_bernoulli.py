@@ -186,7 +186,7 @@ class TestDenoise:
         np.testing.assert_array_equal(model.denoise(X), fewer)  # its phantom is white
 
     def test_unknown_change_is_refused(self, model):
-        with pytest.raises(DataError, match='change=.all. is unknown; use "auto"'):
+        with pytest.raises(DataError, match=r'change=.all. is unknown; use "auto"'):
             model.denoise(X, change="all")
 
     def test_ratings_replace_the_default(self, model):

@@ -90,7 +90,7 @@ def random_components(
     """
     ones = data.ones_per_column(row_weight)
     share = (ones + 0.5) / (data.observed_per_column(row_weight) + 1.0)
-    return expit(logit(share) + rng.uniform(-1.0, 1.0, size=(n_components, data.shape[1])))
+    return expit(logit(share) + rng.uniform(-2.0, 2.0, size=(n_components, data.shape[1])))
 
 
 def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> np.ndarray:
