@@ -322,7 +322,8 @@ class TestSymmetries:
 
     def test_swapping_0_and_1_mirrors_the_components(self, contract):
         truth = contract.simulate(300, 2)
-        a, b = contract.make().fit(truth.X), contract.make().fit(1 - truth.X)
+        # Two climbs from different starts: both must come near the top before their weights can be compared.
+        a, b = (contract.make(tol=1e-9, max_iter=20_000).fit(X) for X in (truth.X, 1 - truth.X))
         assert a.objective_ == pytest.approx(b.objective_, rel=1e-4)
         match = match_components(a.components_, 1 - b.components_)
         assert match.similarity.min() > 0.99
