@@ -41,7 +41,7 @@ def test_a_real_process_from_file_to_suspects(table: Path, tmp_path: Path) -> No
     out = tmp_path / "run"
     fit = process("fit", table, *FAST, "--out", out)
     assert (fit.returncode, fit.stderr) == (0, LOST_ROWS)
-    assert "3 components found" in fit.stdout
+    assert "3 components fitted" in fit.stdout
     suspects = process("suspects", out, table, "--top", 2)
     assert (suspects.returncode, suspects.stderr) == (0, "")
     assert suspects.stdout.count("\n") == 3

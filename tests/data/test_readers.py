@@ -275,7 +275,7 @@ BAD_TEXT: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "word": (
         "a,b\n0,maybe\n0,1\n",
         {},
-        'line 2, column "b": value "maybe" is neither 0 nor 1; use true, false or missing to say what such words mean',
+        'line 2, column "b": value "maybe" is neither 0 nor 1; use presence=\'maybe\' (--presence maybe) if it marks',
     ),
     "other column": (
         "site,age,a\nP,17,1\nQ,21,0\n",

@@ -1,5 +1,6 @@
 """What AspectBernoulli says about data, piece by piece."""
 
+import copy
 import signal
 import threading
 import time
@@ -109,22 +110,22 @@ class TestReconstruct:
 
     def test_reweighting_by_hand(self):
         W = np.array([[0.5, 0.3, 0.2], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-        kept, lost = reweight(W, np.array([1.0, 0.5, 0.0]))
+        kept, lost = reweight(W, np.array([1.0, 0.5, 0.0]), share=np.array([0.2, 0.6, 0.2]))
         np.testing.assert_allclose(kept[0], [0.5 / 0.65, 0.15 / 0.65, 0])
         np.testing.assert_allclose(kept[2], [0, 1, 0])
-        # Nothing is left of row 1: it gets the average kept weights.
-        np.testing.assert_allclose(kept[1], [0.5 / 1.15, 0.65 / 1.15, 0])
+        # Nothing is left of row 1: it gets the kept part of the training rows' average.
+        np.testing.assert_allclose(kept[1], [0.2 / 0.5, 0.3 / 0.5, 0])
         np.testing.assert_array_equal(lost, [False, True, False])
         np.testing.assert_array_equal(W[1], [0, 0, 1])
 
-    def test_reweighting_when_no_row_has_any_kept_weight(self):
-        kept, lost = reweight(np.array([[0.0, 0.0, 1.0]]), np.array([1.0, 1.0, 0.0]))
+    def test_reweighting_when_no_training_row_has_any_kept_weight(self):
+        kept, lost = reweight(np.array([[0.0, 0.0, 1.0]]), np.array([1.0, 1.0, 0.0]), share=np.array([0.0, 0.0, 1.0]))
         np.testing.assert_allclose(kept, [[0.5, 0.5, 0]])
         assert lost.all()
 
     @pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-13])
     def test_only_the_proportion_of_ratings_counts(self, scale):
-        kept, lost = reweight(np.array([[0.5, 0.3, 0.2]]), scale * np.array([1.0, 0.5, 0.0]))
+        kept, lost = reweight(np.array([[0.5, 0.3, 0.2]]), scale * np.array([1.0, 0.5, 0.0]), np.full(3, 1 / 3))
         np.testing.assert_allclose(kept, [[0.5 / 0.65, 0.15 / 0.65, 0]])
         assert not lost.any()
 
@@ -185,6 +186,16 @@ class TestDenoise:
         assert (model.denoise(X, change="presence")[X == 0] == 0).all()
         np.testing.assert_array_equal(model.denoise(X), fewer)  # its phantom is white
 
+    def test_without_a_phantom_nothing_observed_changes(self):
+        cells = simulate.aspect_bernoulli(100, 20, 3, missing=0.1, random_state=1).X
+        model = AspectBernoulli(3, n_init=2, random_state=0).fit(cells)
+        assert (model.phantoms_ == "content").all()
+        with pytest.warns(UserWarning, match="no phantom was found"):
+            answer = model.denoise(cells)
+        seen = ~np.isnan(cells)
+        np.testing.assert_array_equal(answer[seen], cells[seen])
+        assert set(np.unique(answer)) == {0, 1}
+
     def test_unknown_change_is_refused(self, model):
         with pytest.raises(DataError, match=r'change=.all. is unknown; use "auto"'):
             model.denoise(X, change="all")
@@ -207,7 +218,16 @@ class TestExplain:
     def test_equals_twin_and_sums_to_1(self, model):
         cells = [(0, 0), (0, 5), (17, 3), (299, 19)]
         table = model.explain(X, cells=cells)
-        assert table.columns.tolist() == ["row", "column", "value", "component", "kind", "probability"]
+        assert table.columns.tolist() == [
+            "row",
+            "column",
+            "value",
+            "component",
+            "kind",
+            "probability",
+            "weight",
+            "gives_one",
+        ]
         assert len(table) == 4 * 3
         for (i, j), group in zip(cells, np.split(np.arange(12), 4), strict=True):
             part = table.iloc[group]
@@ -280,6 +300,30 @@ class TestSuspects:
         assert len(model.suspects(X, top=0)) == 0
         assert len(model.suspects(X, top=10**6)) == len(everything)
 
+    def test_every_restart_has_a_say(self):
+        """The score is the mean over restarts: recomputed here from models of one restart each."""
+        cells = simulate.aspect_bernoulli(120, 25, 4, random_state=5).X
+        model = AspectBernoulli(4, n_init=3, max_iter=60, tol=0, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(cells)
+        each = []
+        for components in model._restart_components:
+            alone = copy.deepcopy(model)
+            alone._restart_components = [components]
+            each.append(alone.suspicion(cells))
+        np.testing.assert_allclose(model.suspicion(cells), np.mean(each, axis=0), atol=1e-12)
+        assert np.abs(each[0] - each[1]).max() > 0.01, "the restarts differ"
+
+    def test_a_row_does_not_depend_on_the_rows_beside_it(self, model):
+        blank = np.zeros((1, X.shape[1]))
+        alone = model.suspicion(blank)
+        np.testing.assert_allclose(model.suspicion(np.vstack([X[:7], blank]))[-1:], alone, atol=1e-12)
+        with pytest.warns(UserWarning, match="rows have no weight"):
+            alone = model.denoise(blank)
+        with pytest.warns(UserWarning, match="rows have no weight"):
+            np.testing.assert_array_equal(model.denoise(np.vstack([X[:7], blank]))[-1:], alone)
+
     @pytest.mark.parametrize("bad", [-1, 1.5, "all"])
     def test_impossible_top_is_refused(self, model, bad):
         with pytest.raises(DataError, match="top"):
@@ -296,14 +340,17 @@ class TestSuspects:
         assert "black" not in model.phantoms_
         assert (model.suspects(X, kind="presence")["phantom"] == 0).all()
 
-    def test_one_restart_scores_by_the_content_alone(self):
+    def test_one_restart_scores_by_the_content_and_three_cells_of_the_average(self):
         one = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*rows have no weight")
-            content = one.reconstruct(X, ratings=(one.phantoms_ != "white").astype(float))
-        np.testing.assert_allclose(one.suspicion(X), np.where(X == 0, content, 0), atol=1e-5)
-        blank = np.where(X == 1, 1 - one.reconstruct(X), 0)
-        np.testing.assert_allclose(one.suspicion(X, kind="presence"), blank, atol=1e-5)
+        for kind, noise, value in (("absence", "white", 0), ("presence", "black", 1)):
+            content = (one.phantoms_ != noise).astype(float)
+            cells = np.isfinite(X).sum(axis=1, keepdims=True) * one.weights_ * content
+            average = one._components.share * content
+            mixture = cells + 3 * average / average.sum()
+            P = mixture / mixture.sum(axis=1, keepdims=True) @ one.components_
+            expected = np.where(value == X, P if value == 0 else 1 - P, 0)
+            np.testing.assert_allclose(one.suspicion(X, kind=kind), expected, atol=1e-9)
+        np.testing.assert_allclose(one._components.share, one.weights_.mean(axis=0), atol=0.02)
 
     def test_swapping_0_and_1_swaps_absence_and_presence(self):
         """Planted black noise is found among the ones, as white noise is among the zeros."""

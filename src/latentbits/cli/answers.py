@@ -154,7 +154,18 @@ def _opened(fitted: Path, file: Path, reading: Values) -> tuple[Any, BinaryData]
     from latentbits.persistence import load_model
 
     model = load_model(_model_file(fitted))
-    return model, _matched(read(file, reading), getattr(model, "feature_names_in_", None), file.name)
+    names = getattr(model, "feature_names_in_", None)
+    return model, _matched(_read_for(names, file, reading), names, file.name)
+
+
+def _read_for(names: Any, file: Path, reading: Values) -> BinaryData:
+    """The file's data; of a file that has the model's columns only those, unless the user says which."""
+    if names is None or reading["columns"] or reading["exclude"]:
+        return read(file, reading)
+    try:
+        return read(file, {**reading, "columns": tuple(names)})
+    except DataError:  # they aren't all there, or something else is wrong: what is said about the whole file helps more
+        return read(file, reading)
 
 
 def _model_file(fitted: Path) -> Path:

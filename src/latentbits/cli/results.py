@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from latentbits.data.binary_data import BinaryData
     from latentbits.models.aspect.base import AspectModel, Kind
+    from latentbits.models.aspect.estimator import BetaICA
 
 __all__ = ["Results", "Stopwatch", "data_table", "gather", "tell", "write"]
 
@@ -71,6 +72,8 @@ def gather(model: AspectModel, data: BinaryData) -> Results:
         "suspects": suspects,
         "restarts": model.restarts_,
     }
+    if hasattr(model, "components_interval"):
+        tables["components_interval"] = _interval_table(model, data)
     return Results(model, data, denoised, tables, _summary(model, data, counts))
 
 
@@ -110,6 +113,24 @@ def _components_table(model: AspectModel, data: BinaryData) -> pd.DataFrame:
     return table
 
 
+def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:
+    """The components with their 95 % credible intervals, a line for each component and attribute."""
+    import numpy as np
+    import pandas as pd
+
+    low, high = model.components_interval(0.95)
+    K, D = model.components_.shape
+    return pd.DataFrame(
+        {
+            "component": np.repeat(np.arange(K), D),
+            "attribute": np.tile(_attributes(data), K),
+            "mean": model.components_.ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
+        }
+    )
+
+
 def _weights_table(model: AspectModel, data: BinaryData) -> pd.DataFrame:
     return _labelled(model.weights_, [f"component_{k}" for k in range(len(model.components_))], data)
 
@@ -125,7 +146,7 @@ def _labelled(values: np.ndarray, names: list[str], data: BinaryData) -> pd.Data
 
     table = pd.DataFrame(values, columns=names)
     labels = data.row_names if data.row_names is not None else range(len(values))
-    table.insert(0, _unused("row", names), labels)
+    table.insert(0, _unused(data.row_label or "row", names), labels)
     return table
 
 
@@ -229,7 +250,9 @@ def _write_plots(results: Results, folder: Path) -> None:
 def tell(results: Results, folder: Path) -> None:
     """The short answer on the terminal."""
     n = len(results.model.components_)
-    say(f"{n} component{'s' * (n > 1)} found in {_size(results.summary['data'])}.")
+    say(f"{n} component{'s' * (n > 1)} fitted to {_size(results.summary['data'])}.")
+    if results.data.row_label:
+        say(f'The column "{results.data.row_label}" names the rows (--no-row-labels if it is data).')
     for line in (*_phantom_lines(results), *_suspect_lines(results), _restart_line(results)):
         say(line)
     say(f"Look at {folder}: components.csv, suspects.csv, denoised.csv, summary.json, and pictures in plots.")
@@ -243,25 +266,27 @@ def _size(data: dict[str, Any]) -> str:
 def _phantom_lines(results: Results) -> Iterator[str]:
     does = {"white": "zeros that the content of the rows does not", "black": "ones that the content does not"}
     phantoms = [part for part in results.summary["components"] if part["kind"] in does]
-    for part in phantoms:
+    if len(phantoms) > N_TOLD:
+        yield f"{len(phantoms)} components are phantoms; the largest:"
+    for part in phantoms[:N_TOLD]:
         yield (
             f"Component {part['component']} is a {part['kind']} phantom: it explains {part['share']:.1%} "
             f"of the data, {does[part['kind']]}."
         )
     if not phantoms:
-        yield "No component is a phantom, so none stands for false zeros or false ones alone."
+        yield "No component is a phantom: none stands for false zeros or ones alone, and denoised.csv is the data."
 
 
 def _suspect_lines(results: Results) -> Iterator[str]:
     from latentbits.data.binary_data import quoted
 
     summary, table = results.summary, results.tables["suspects"]
-    values = {"absence": ("zeros", "hides a 1"), "presence": ("ones", "is false")}
+    values = {"absence": ("zeros", "a 1"), "presence": ("ones", "a 0")}
     for kind, count in summary["suspected"].items():
         what, meaning = values[kind]
         end = ". The most suspected:" if count else "."
         of_all = f"{count:,} of {summary['data'][what]:,} {what}"
-        yield f"{of_all} are suspected: each {meaning} with a probability of at least 0.5{end}"
+        yield f"{of_all} are suspected: by the content of its row, {meaning} is likelier there{end}"
         best = table[(table["kind"] == kind) & (table["score"] >= SUSPECTED)].head(N_TOLD)
         for suspect in best.itertuples():
             place = f"row {quoted(str(suspect.row))}, column {quoted(str(suspect.column))}"
@@ -273,8 +298,8 @@ def _restart_line(results: Results) -> str:
     if made == 1:
         return "There was one restart only; more of them (--restarts 10) show whether the answer is stable."
     if agreeing > 1:
-        return f"{agreeing} of {made} restarts reached the best log likelihood within 0.01 %."
+        return f"{agreeing} of {made} restarts came within 0.01 % of the best objective."
     return (
-        f"Only the best of {made} restarts reached its log likelihood within 0.01 %; more of them "
+        f"No other of {made} restarts came within 0.01 % of the best objective; more of them "
         f"(--restarts {3 * made}) may find a better answer."
     )

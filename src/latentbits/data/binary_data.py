@@ -61,6 +61,8 @@ class BinaryData:
         duplicates, indptr is int64; select rows with `rows`, as SciPy's slicing wants equal types.
         None when the data are dense.
     row_names, column_names : list of str, or None
+    row_label : str or None
+        What the row names are called: the name of the column that they came from.
 
     Examples
     --------
@@ -82,6 +84,7 @@ value >= 1 present
     sparse: sp.csr_array | None = None
     row_names: list[str] | None = None
     column_names: list[str] | None = None
+    row_label: str | None = None
 
     def __post_init__(self) -> None:
         if (self.cells is None) == (self.sparse is None):

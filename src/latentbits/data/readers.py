@@ -16,7 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
 from itertools import chain, islice
 from operator import itemgetter
@@ -413,7 +413,9 @@ class _TextReader:
             rows = chain([(line, first)], rows)
         body = self._read_body(rows, layout)
         if not body.lines:
-            raise self.origin.error("there is a header but no row below it; add rows, or use header=False")
+            raise self.origin.error(
+                "there is a header but no row below it; add rows, or use header=False (--no-header)"
+            )
         return self._assemble(layout, body)
 
     def _header_names(self, fields: list[str], line: int) -> list[str]:
@@ -434,7 +436,10 @@ class _TextReader:
             label = 0
         check_column_names(names, self.origin, place, unnamed=label)
         data = self.choice.data(names, label, self.origin)
-        undecided = automatic and label is None and 0 in data and len(data) > 1
+        # A first column that wasn't chosen (nor left out) may hold the labels all the same.
+        chosen = 0 in data and len(data) > 1
+        undecided = automatic and label is None and (chosen or names[0] not in (self.choice.exclude or ()))
+        undecided = undecided and len(names) > 1
         return _Layout(names, data, 0 if undecided else label, undecided)
 
     def _read_body(self, rows: Iterator[tuple[int, list[str]]], layout: _Layout) -> _Body:
@@ -477,6 +482,7 @@ class _TextReader:
             codes = self.tokens.codes(body.texts)
             if not _are_labels(codes):
                 columns, labels = layout.data, None
+            if labels is None and 0 in columns:
                 cells = np.insert(cells, columns.index(0), np.frombuffer(codes, np.int8), axis=1)
                 for line, text, code in zip(body.lines, body.texts, codes, strict=True):
                     body.bad.add(line, [0], [text], bytes([code]))
@@ -484,7 +490,8 @@ class _TextReader:
             filled = dict(zip(columns, (cells != MISSING).sum(axis=0), strict=True))
             self._refuse(body.bad, layout.names, filled)
         names = [layout.names[j] for j in columns]
-        return BinaryData(np.ascontiguousarray(cells), None, labels, names)
+        label = None if labels is None or layout.aside is None else layout.names[layout.aside]
+        return BinaryData(np.ascontiguousarray(cells), None, labels, names, label or None)
 
     def _refuse(self, bad: _BadCells, names: list[str], filled: dict[int, int]) -> NoReturn:
         """Raise the error for all bad cells; `filled` counts the cells of each column that aren't missing."""
@@ -505,7 +512,11 @@ class _TextReader:
         if number is not None:
             ways.append(self.origin.advice(number).removeprefix("use "))
         elif not ways:
-            ways.append("true, false or missing to say what such words mean")
+            word = bad.first[0][2].strip()
+            ways.append(
+                f"{_option('presence', word)} if it marks a presence and empty cells are absences, true, false or "
+                "missing (--true, --false, --missing) to say what words mean, or correct the cell"
+            )
         fault = "neither 0 nor 1" if self.tokens.threshold is None else "not a finite number"
         way_out = f"use {', or '.join(ways)}"
         raise bad_cells_error(self.origin, cells, bad.counts.total(), way_out, fault)
@@ -603,4 +614,5 @@ def _read_parquet(file: Path, choice: _Choice, threshold: float | None, origin: 
         label = 0
     rows = None if label is None else [str(name) for name in frame.iloc[:, label]]
     chosen = frame.iloc[:, choice.data(names, label, origin)]
-    return encode(chosen, binarize=threshold, row_names=rows, origin=origin)
+    data = encode(chosen, binarize=threshold, row_names=rows, origin=origin)
+    return replace(data, row_label=None if label is None else names[label])

@@ -13,23 +13,35 @@ from scipy.special import logsumexp
 
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
 
-__all__ = ["cause_probabilities", "mixture_log_likelihood", "reweight"]
+__all__ = ["cause_probabilities", "lean_on", "mixture_log_likelihood", "reweight"]
+
+AVERAGE_CELLS = 3.0
 
 
-def reweight(W: np.ndarray, ratings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def reweight(W: np.ndarray, ratings: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weights after the analyst's ratings r (K, or N x K): W'_ik = W_ik r_ik / sum_k' W_ik' r_ik'.
 
-    (Eq. 13 of the Beta-source paper, where r is P(u|k).) Rows of which nothing is left get the average kept
-    weights; the second value says which rows those are.
+    (Eq. 13 of the Beta-source paper, where r is P(u|k).) Rows of which nothing is left get the kept part of `share`,
+    the average weights of the training rows; the second value says which rows those are.
     """
     ratings = ratings / np.max(ratings, axis=-1, keepdims=True)  # only their proportion counts
     kept = W * ratings
     lost = kept.sum(axis=1) <= 1e-12
-    average = kept.sum(axis=0)
-    if average.sum() <= 0:  # no row has any: every rated component alike
-        average = np.broadcast_to(ratings, W.shape).mean(axis=0)
-    kept[lost] = average
+    average = np.broadcast_to(share * ratings, W.shape)[lost]
+    nothing = average.sum(axis=1, keepdims=True) <= 0  # no training row has any: every rated component alike
+    kept[lost] = np.where(nothing, np.broadcast_to(ratings, W.shape)[lost], average)
     return kept / kept.sum(axis=1, keepdims=True), lost
+
+
+def lean_on(evidence: np.ndarray, average: np.ndarray) -> np.ndarray:
+    """Weights from how many cells speak for each component (N x K), with `AVERAGE_CELLS` cells of the average added.
+
+    A row that phantoms explain nearly whole says little about its content: so two ones among zeros can't make a third
+    one certain.
+    """
+    prior = average / average.sum() if average.sum() > 0 else np.full(len(average), 1 / len(average))
+    total = evidence + AVERAGE_CELLS * prior
+    return total / total.sum(axis=1, keepdims=True)
 
 
 def cause_probabilities(values: np.ndarray, w: np.ndarray, h1: np.ndarray, h0: np.ndarray) -> np.ndarray:

@@ -35,19 +35,21 @@ NOISE_OF: dict[Kind, str] = {"absence": WHITE, "presence": BLACK}
 class Components(NamedTuple):
     """K components in the forms that answers need, each K x D.
 
-    mean: probabilities of a 1; H1, H0: what goes into the pass; alpha, beta: the posterior, where there is one.
+    mean: probabilities of a 1; H1, H0: what goes into the pass; share: (K,) average weights of the training rows;
+    alpha, beta: the posterior, where there is one.
     """
 
     mean: np.ndarray
     H1: np.ndarray
     H0: np.ndarray
+    share: np.ndarray
     alpha: np.ndarray | None = None
     beta: np.ndarray | None = None
 
     def take(self, which: np.ndarray) -> Components:
         """These components, in this order."""
         alpha, beta = (None if part is None else part[which] for part in (self.alpha, self.beta))
-        return Components(self.mean[which], self.H1[which], self.H0[which], alpha, beta)
+        return Components(self.mean[which], self.H1[which], self.H0[which], self.share[which], alpha, beta)
 
 
 class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -70,8 +72,8 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """The learner that the restarts run."""
 
     @abstractmethod
-    def _components_of(self, state: Any) -> Components:
-        """What is kept of every restart: the components in the three forms that answers need."""
+    def _components_of(self, state: Any, share: np.ndarray) -> Components:
+        """What is kept of every restart: the components in the forms that answers need."""
 
     @abstractmethod
     def _weights_of(self, data: BinaryData, components: Components, workers: Workers) -> np.ndarray:
@@ -105,7 +107,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             schedule,
             as_generator(self.random_state),
             n_workers(self.n_jobs),
-            keep=self._components_of,
+            keep=lambda state: self._components_of(state, row_weight @ state.W / row_weight.sum()),
         )
         self._adopt(best, runs, data, row_weight)
         return self
@@ -118,7 +120,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _adopt(self, best: Restart[Any], runs: list[Restart[Any]], data: BinaryData, row_weight: np.ndarray) -> None:
         """Take over the best run, components in the order of their share of the data."""
-        order = np.argsort(-(row_weight @ best.state.W), kind="stable")
+        order = np.argsort(-best.kept.share, kind="stable")
         self._components = best.kept.take(order)
         self._restart_components = [run.kept for run in runs]
         self.components_ = self._components.mean
@@ -234,7 +236,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _reconstruct(self, W: np.ndarray, ratings: ArrayLike | None) -> np.ndarray:
         if ratings is None:
             return self.inverse_transform(W)
-        kept, lost = answers.reweight(W, self._checked_ratings(ratings, len(W)))
+        kept, lost = answers.reweight(W, self._checked_ratings(ratings, len(W)), self._components.share)
         if lost.any():
             warnings.warn(
                 f"{lost.sum()} rows have no weight on any kept component; they get the average kept weights",
@@ -258,7 +260,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         *,
         threshold: float = 0.5,
         ratings: ArrayLike | None = None,
-        change: Literal["auto", "both", "absence", "presence"] = "auto",
+        change: str = "auto",
     ) -> Any:
         """0-1 data with the phantoms removed: `reconstruct` without them, cut at `threshold`. Missing cells are filled.
 
@@ -272,7 +274,8 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         change : "auto", "both", "absence" or "presence", default="auto"
             Which observed cells may change. "absence" only fills zeros in (every observed 1 stays), "presence" only
             takes ones away, "both" is the reconstruction as it is (the papers' rule). "auto" changes what the phantoms
-            can have falsified: zeros if all of them are white, ones if all are black, else both.
+            can have falsified: zeros if all of them are white, ones if all are black, both if there are both, and
+            (with a warning) no observed cell if there is no phantom and no `ratings` are given.
 
         Returns
         -------
@@ -281,16 +284,20 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_is_fitted(self)
         if change not in ("auto", "both", "absence", "presence"):
             raise DataError(f'change={change!r} is unknown; use "auto", "both", "absence" or "presence"')
+        found = [kind for kind, phantom in NOISE_OF.items() if phantom in self.phantoms_]
+        if change == "auto":
+            change = found[0] if len(found) == 1 else "both"
+            if not found and ratings is None:
+                change = "nothing"
+                warnings.warn('no phantom was found, so no cell is changed; change="both" smooths all', stacklevel=2)
         if ratings is None:
             ratings = (self.phantoms_ == CONTENT).astype(float)
         data = self._data(X)
         cells = (self._reconstruct(self._solve(data, self._components), ratings) >= threshold).astype(np.int8)
-        found = [kind for kind, phantom in NOISE_OF.items() if phantom in self.phantoms_]
-        if change == "auto":
-            change = found[0] if len(found) == 1 else "both"
-        if change != "both":
-            trusted = 1 if change == "absence" else 0
-            cells[data.dense() == trusted] = trusted
+        observed = data.dense()
+        for trusted in (0, 1):
+            if change == "nothing" or change == ("absence" if trusted == 1 else "presence"):
+                cells[observed == trusted] = trusted
         if isinstance(X, pd.DataFrame):
             return pd.DataFrame(cells, index=X.index, columns=X.columns)
         return cells
@@ -321,7 +328,10 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return float(collect(data, W, H, 1 - H, np.ones(len(W)), workers, precise=True).row_log.sum())
 
     def aic(self, X: Any) -> float:
-        """Akaike's criterion, lower is better; D K + (K - 1) N free parameters, the rows' weights included."""
+        """Akaike's criterion, lower is better; D K + (K - 1) N free parameters, the rows' weights included.
+
+        Every row of X counts once, whatever the weights of the fit.
+        """
         return 2 * self._n_parameters(X) - 2 * self.log_likelihood(X)
 
     def bic(self, X: Any) -> float:
@@ -366,8 +376,8 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Returns
         -------
         DataFrame with the columns row, column, value (0, 1, or <NA> when missing), component, kind (content, white,
-        black) and probability, the posterior that this component caused the value. For a missing cell it is the row's
-        weight.
+        black), probability (the posterior that this component caused the value; for a missing cell the row's weight),
+        weight (of the component in the row) and gives_one (the component's probability of a 1 in this column).
         """
         check_is_fitted(self)
         if (row is None) == (cells is None):
@@ -412,6 +422,8 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 "component": np.tile(np.arange(K), len(rows)),
                 "kind": np.tile(self.phantoms_, len(rows)),
                 "probability": q.ravel(),
+                "weight": mean.ravel(),
+                "gives_one": self.components_[:, columns].T.ravel(),
             }
         )
 
@@ -425,24 +437,26 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """How likely each observed 0 hides a 1 (or, kind="presence", each 1 is false): an N x D array.
 
         The score is the probability that the content of the row would put a 1 there: the reconstruction without the
-        white phantoms (black ones for "presence"), averaged over the restarts of the fit, whose disagreements cancel.
-        Read it as the probability that the 0 hides a 1 when the 0 itself is no evidence. Where few ones are hidden it
-        is too high, where many are it may be too low; experiments/ has it against the truth. Cells of the other value,
-        and missing ones, have 0.
+        white phantoms (black ones for "presence"), averaged over the restarts of the fit, whose disagreements cancel;
+        rows that say little about their content lean on the average row. Read it as the probability that the 0 hides a
+        1 *when the 0 itself is no evidence*. It is for ranking: where few ones are hidden it is too high, where most
+        are it may be too low, and attributes that are hard to see rank below easy ones. experiments/ has it against
+        the truth. Cells of the other value, and missing ones, have 0.
         """
         check_is_fitted(self)
         if kind not in ("absence", "presence"):
             raise DataError(f'kind={kind!r} is unknown; use "absence" or "presence"')
         data = self._data(X)
+        observed = data.observed_per_row()
         total = np.zeros(data.shape)
         for components in self._restart_components:
+            content = find_phantoms(components.mean, self.phantom_threshold) != NOISE_OF[kind]
             W = self._solve(data, components)
-            noise = find_phantoms(components.mean, self.phantom_threshold) == NOISE_OF[kind]
-            kept, _ = answers.reweight(W, (~noise).astype(float))
-            total += kept @ components.mean
-        content = np.clip(total / len(self._restart_components), 0.0, 1.0)
+            evidence = W * content * observed[:, None]
+            total += answers.lean_on(evidence, components.share * content) @ components.mean
+        content_says = np.clip(total / len(self._restart_components), 0.0, 1.0)
         value = 0 if kind == "absence" else 1
-        return np.where(data.dense() == value, content if value == 0 else 1 - content, 0.0)
+        return np.where(data.dense() == value, content_says if value == 0 else 1 - content_says, 0.0)
 
     def suspects(self, X: Any, *, kind: Kind = "absence", top: int | None = 100) -> pd.DataFrame:
         """The cells most likely to be false, the most suspected first.

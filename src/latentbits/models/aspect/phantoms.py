@@ -8,30 +8,29 @@ __all__ = ["BLACK", "CONTENT", "WHITE", "find_phantoms", "phantom_levels"]
 
 CONTENT, WHITE, BLACK = "content", "white", "black"
 
-TELLING = 0.2  # components differ by at least this on an attribute that tells them apart
+HAD = 0.2  # an attribute counts when some component makes a 1 there with at least this probability
 ON = 0.5  # an attribute that a component makes more likely than not
-EXCEPTIONS = 0.01  # share of the telling attributes that a phantom may switch on all the same
+EXCEPTIONS = 0.01  # share of the attributes that count which a phantom may switch on all the same
 
 
 def phantom_levels(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How much content each component has, as a (white, black) candidate: 0 for a perfect phantom, at most 1.
 
-    Only *telling* attributes count, those on which some two components differ by at least 0.2. (A ubiquitous species
-    is near 1 in every component, also in one that is blank otherwise; a species that nobody has says nothing either.)
-    The white level is a component's mean on the telling attributes, relative to the fullest component's, so that the
-    density of the data doesn't matter; but it is 1 for a component that switches an attribute on (above 1/2, on more
-    than 1 % of the telling ones): few attributes may be content too. The black level is the same of the zeros.
+    The white level is a component's mean relative to the fullest component's, so that the density of the data doesn't
+    matter; but it is 1 for a component that switches anything on (above 1/2, on more than 1 % of the attributes): few
+    attributes may be content too. Attributes that no component has don't count, they say nothing. The black level is
+    the same of the zeros: 1 - H in place of H.
     """
-    telling = H[:, H.max(axis=0) - H.min(axis=0) >= TELLING]
-    return _levels(telling), _levels(1 - telling)
+    return _levels(H), _levels(1 - H)
 
 
-def _levels(telling: np.ndarray) -> np.ndarray:
-    K, n = telling.shape
+def _levels(H: np.ndarray) -> np.ndarray:
+    had = H[:, H.max(axis=0) >= HAD]
+    K, n = had.shape
     if n == 0:
         return np.ones(K)
-    mean = telling.mean(axis=1)
-    switched_on = (telling > ON).sum(axis=1) > int(EXCEPTIONS * n)
+    mean = had.mean(axis=1)
+    switched_on = (had > ON).sum(axis=1) > int(EXCEPTIONS * n)
     return np.where(switched_on, 1.0, mean / mean.max())
 
 
