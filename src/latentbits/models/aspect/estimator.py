@@ -43,7 +43,7 @@ class AspectBernoulli(AspectModel):
     n_init : int, default=10
         Random starts. The best is kept, all are in `restarts_`, and `suspects` averages over them.
     max_iter : int, default=3000
-        Passes over the data a start may make.
+        Passes over the data a start may make (a round of three is finished).
     tol : float, default=1e-6
         A start has converged when three passes raise the log likelihood by less than this per observed cell.
     binarize : float, optional
@@ -70,7 +70,7 @@ class AspectBernoulli(AspectModel):
         Log likelihood at the end of the best start's climb. (`weights_` are then solved for to the end, so
         `log_likelihood` of the training data is a little higher.)
     objective_history_ : ndarray
-        The best start's log likelihood after each pass; it never falls.
+        The best start's log likelihood after each pass; it never falls, but for rounding.
     restarts_ : DataFrame
         Seed, objective, n_iter and converged of every start.
     n_iter_, converged_ : int, bool
