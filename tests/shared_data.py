@@ -1,13 +1,13 @@
-"""The shared data sets, which the library doesn't bring: the folder LATENTBITS_DATA, else ../shared/data."""
-
-import os
-from pathlib import Path
+"""Tests on real data sets, which the library doesn't bring: they skip, with the reason, where a file isn't at hand."""
 
 import pytest
 
-FOLDER = Path(os.environ.get("LATENTBITS_DATA") or Path(__file__).parents[2] / "shared" / "data")
+from experiments.data import FALLBACK
+from latentbits.data.datasets import data_folder
+
+FOLDER = data_folder() or FALLBACK
 
 
 def needs_data(name):
-    """Skip a test, with the reason, where this file isn't at hand."""
+    """Skip a test where this file isn't in the folder."""
     return pytest.mark.skipif(not (FOLDER / name).is_file(), reason=f"{name} is not in {FOLDER}; set LATENTBITS_DATA")
