@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from latentbits.version import __version__
 
 if TYPE_CHECKING:
-    from latentbits import metrics, plots
-    from latentbits.data import datasets, simulate
+    from latentbits import datasets, metrics, plots, simulate
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.readers import read_table
     from latentbits.errors import DataError, ModelFileError
@@ -27,12 +26,7 @@ _HOME = {
     "read_table": "latentbits.data.readers",
     "save_model": "latentbits.persistence",
 }
-_MODULES = {
-    "datasets": "latentbits.data.datasets",
-    "metrics": "latentbits.metrics",
-    "plots": "latentbits.plots",
-    "simulate": "latentbits.data.simulate",
-}
+_MODULES = ("datasets", "metrics", "plots", "simulate")
 
 __all__ = [
     "AspectBernoulli",
@@ -53,7 +47,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(_MODULES[name])
+        return import_module(f"latentbits.{name}")
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'latentbits' has no attribute {name!r}")
