@@ -53,13 +53,20 @@ class Claim(NamedTuple):
     holds: bool
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="any of: " + ", ".join(EXPERIMENTS))
-    names = parser.parse_args().names or list(EXPERIMENTS)
-    if unknown := set(names) - set(EXPERIMENTS):
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; use any of {', '.join(EXPERIMENTS)}")
+def asked_for(experiments: Iterable[str], description: str) -> list[str]:
+    """The experiments named on the command line, all by default; the folder of results is made."""
+    known = list(experiments)
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="any of: " + ", ".join(known))
+    names: list[str] = parser.parse_args().names or known
+    if unknown := set(names) - set(known):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; use any of {', '.join(known)}")
     RESULTS.mkdir(exist_ok=True)
+    return names
+
+
+def main() -> None:
+    names = asked_for(EXPERIMENTS, __doc__)
     for name in names:
         print(f"\n== {name}: {EXPERIMENTS[name].__doc__}", flush=True)
         keep_claims(name, EXPERIMENTS[name]())

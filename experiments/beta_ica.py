@@ -9,7 +9,6 @@ Without a name all are run. Each prints its tables, writes them (CSV, and a summ
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from collections.abc import Callable
@@ -39,6 +38,7 @@ from experiments.aspect_bernoulli import (  # noqa: E402  (the root isn't on a s
     RESULTS,
     SEEDS,
     Claim,
+    asked_for,
     count,
     draw_components,
     keep_claims,
@@ -52,12 +52,7 @@ Record = dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="any of: " + ", ".join(EXPERIMENTS))
-    names = parser.parse_args().names or list(EXPERIMENTS)
-    if unknown := set(names) - set(EXPERIMENTS):
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; use any of {', '.join(EXPERIMENTS)}")
-    RESULTS.mkdir(exist_ok=True)
+    names = asked_for(EXPERIMENTS, __doc__)
     for name in names:
         print(f"\n== {name}: {EXPERIMENTS[name].__doc__}", flush=True)
         report = EXPERIMENTS[name]()

@@ -420,4 +420,4 @@ class TestAllFigures:
             "import sys, latentbits.plots as p; p.plot_denoising([[0]], [[1]])._repr_png_(); "
             "assert 'matplotlib.pyplot' not in sys.modules and 'latentbits.models' not in sys.modules"
         )
-        subprocess.run([sys.executable, "-c", code], check=True)
+        assert subprocess.run([sys.executable, "-c", code]).returncode == 0

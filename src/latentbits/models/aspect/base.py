@@ -289,7 +289,10 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             change = found[0] if len(found) == 1 else "both"
             if not found and ratings is None:
                 change = "nothing"
-                warnings.warn('no phantom was found, so no cell is changed; change="both" smooths all', stacklevel=2)
+                warnings.warn(
+                    'no phantom was found, so no cell is changed; change="both" (--change both) smooths all',
+                    stacklevel=2,
+                )
         if ratings is None:
             ratings = (self.phantoms_ == CONTENT).astype(float)
         data = self._data(X)
