@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latentbits.fitting.progress import Progress
-from latentbits.fitting.restarts import Schedule, best_of
+from latentbits.fitting.restarts import Schedule, best_of, climbing
 from tests.fitting.toys import Endless, Hills, Slope
 
 SCHEDULE = {"max_iter": 200, "tol": 1e-9, "n_cells": 1.0}
@@ -14,7 +14,8 @@ SCHEDULE = {"max_iter": 200, "tol": 1e-9, "n_cells": 1.0}
 
 def run(n_init=4, n_threads=1, learner=None, seed=0, keep=lambda state: state.x[0], **options):
     schedule = Schedule(n_init=n_init, **{**SCHEDULE, **options})
-    return best_of(lambda workers: learner or Hills(), schedule, np.random.default_rng(seed), n_threads, keep)
+    runner = climbing(lambda workers: learner or Hills())
+    return best_of(runner, schedule, np.random.default_rng(seed), n_threads, keep)
 
 
 def test_best_is_the_highest_and_every_run_is_recorded_in_order():
@@ -55,7 +56,8 @@ def test_left_over_threads_go_to_the_rows():
     for n_init, n_threads in [(1, 4), (2, 4), (4, 4), (8, 4)]:
         schedule = Schedule(n_init=n_init, **SCHEDULE)
         rng = np.random.default_rng(0)
-        best_of(lambda workers: seen.append(workers.n) or Hills(), schedule, rng, n_threads, lambda state: None)
+        runner = climbing(lambda workers: seen.append(workers.n) or Hills())
+        best_of(runner, schedule, rng, n_threads, lambda state: None)
     assert seen == [4, 2, 1, 1]
 
 

@@ -11,14 +11,29 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from latentbits.fitting.climb import Learner, climb
+from latentbits.fitting.climb import Climbed, Learner, climb
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.progress import Progress
 from latentbits.fitting.workers import Workers
 
-__all__ = ["Restart", "Schedule", "best_of"]
+__all__ = ["Restart", "Runner", "Schedule", "best_of", "climbing"]
 
-State = TypeVar("State", bound=tuple[np.ndarray, ...])
+State = TypeVar("State", bound=tuple[Any, ...])
+
+Runner = Callable[[np.random.Generator, Monitor], Climbed[State]]
+"""One run from a random start: it records every pass with the monitor and ends when that says so."""
+
+
+def climbing(
+    make_learner: Callable[[Workers], Learner[State]], *, accelerate: bool = True
+) -> Callable[[Workers], Runner[State]]:
+    """The runner of learners that climb step by step."""
+
+    def make_runner(workers: Workers) -> Runner[State]:
+        learner = make_learner(workers)
+        return lambda rng, monitor: climb(learner, learner.initialise(rng), monitor, accelerate=accelerate)
+
+    return make_runner
 
 
 @dataclass(frozen=True)
@@ -29,7 +44,6 @@ class Schedule:
     max_iter: int
     tol: float
     n_cells: float
-    accelerate: bool = True
     verbose: bool = False
 
 
@@ -47,7 +61,7 @@ class Restart(Generic[State]):
 
 
 def best_of(
-    make_learner: Callable[[Workers], Learner[State]],
+    make_runner: Callable[[Workers], Runner[State]],
     schedule: Schedule,
     rng: np.random.Generator,
     n_threads: int,
@@ -67,12 +81,12 @@ def best_of(
         Workers(max(1, n_threads // at_once)) as workers,
         Progress(title, schedule.n_init, show=schedule.verbose) as progress,
     ):
-        learner = make_learner(workers)
+        runner = make_runner(workers)
 
         def run(index: int) -> Restart[State] | None:
             if cancel.is_set() and index > 0:
                 return None
-            restart = _one_run(learner, schedule, seeds[index], keep, cancel, _note(progress, index, schedule))
+            restart = _one_run(runner, schedule, seeds[index], keep, cancel, _note(progress, index, schedule))
             progress.finished_one()
             return restart
 
@@ -115,7 +129,7 @@ def _note(progress: Progress, index: int, schedule: Schedule) -> Callable[[int, 
 
 
 def _one_run(
-    learner: Learner[State],
+    runner: Runner[State],
     schedule: Schedule,
     seed: int,
     keep: Callable[[State], Any],
@@ -123,6 +137,5 @@ def _one_run(
     on_record: Callable[[int, float], None],
 ) -> Restart[State]:
     monitor = Monitor(schedule.tol, schedule.max_iter, schedule.n_cells, on_record, cancel.is_set)
-    start = learner.initialise(np.random.default_rng(seed))
-    state, objective = climb(learner, start, monitor, accelerate=schedule.accelerate)
+    state, objective = runner(np.random.default_rng(seed), monitor)
     return Restart(seed, objective, monitor.n_iter, monitor.converged, monitor.history, state, keep(state))

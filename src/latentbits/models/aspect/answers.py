@@ -6,14 +6,9 @@ for maximum likelihood, exponentiated expected logarithms for a variational post
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from scipy.special import logsumexp
 
-from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
-
-__all__ = ["cause_probabilities", "lean_on", "mixture_log_likelihood", "reweight"]
+__all__ = ["cause_probabilities", "lean_on", "reweight"]
 
 AVERAGE_CELLS = 3.0
 
@@ -48,23 +43,3 @@ def cause_probabilities(values: np.ndarray, w: np.ndarray, h1: np.ndarray, h0: n
     """q, the probability that each component caused each of n cells: w is n x K, h1 and h0 are n x K, values 0 or 1."""
     joint = w * np.where(values[:, None] == 1, h1, h0)
     return joint / joint.sum(axis=1, keepdims=True)
-
-
-def mixture_log_likelihood(data: BinaryData, W: np.ndarray, H: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """log sum_n prior_n p(x_i | W_n H) for each row x_i (AB paper, eq. 22), without an N x D x N temporary."""
-    total = np.full(data.shape[0], -np.inf)
-    log_prior = np.log(np.maximum(prior, 1e-300))
-    for rows, ones, zeros in _indicator_blocks(data):
-        for trained in row_blocks(len(W), H.shape[1]):
-            P = np.clip(W[trained] @ H, 1e-300, 1.0)
-            Q = np.clip(W[trained] @ (1 - H), 1e-300, 1.0)
-            joint = ones @ np.log(P).T + zeros @ np.log(Q).T + log_prior[trained]
-            total[rows] = np.logaddexp(total[rows], logsumexp(joint, axis=1))
-    return total
-
-
-def _indicator_blocks(data: BinaryData) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Row blocks with float indicators of the ones and of the zeros."""
-    for rows in row_blocks(*data.shape):
-        cells = data.rows(rows).dense()
-        yield rows, (cells == 1).astype(float), ((cells != 1) & (cells != MISSING)).astype(float)

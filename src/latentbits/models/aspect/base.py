@@ -6,25 +6,22 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError
-from latentbits.fitting.climb import Learner
-from latentbits.fitting.restarts import Restart, Schedule, best_of
+from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.aspect import answers
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE, find_phantoms
-from latentbits.models.aspect.statistics import collect
-from latentbits.numerics import RandomSource, as_generator, check_number
+from latentbits.models.base import FactorModel
+from latentbits.models.cells import safe_log
+from latentbits.numerics import check_number
 
 __all__ = ["AspectModel"]
 
@@ -52,24 +49,12 @@ class Components(NamedTuple):
         return Components(self.mean[which], self.H1[which], self.H0[which], self.share[which], alpha, beta)
 
 
-class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class AspectModel(FactorModel):
     """Base of the aspect models; see `AspectBernoulli` for parameters and attributes."""
 
-    n_components: int
-    n_init: int
-    max_iter: int
-    tol: float
-    binarize: float | None
     phantom_threshold: float
-    random_state: RandomSource
-    n_jobs: int | None
-    verbose: int
 
     # ---- what a subclass brings ----------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> Learner[Any]:
-        """The learner that the restarts run."""
 
     @abstractmethod
     def _components_of(self, state: Any, share: np.ndarray) -> Components:
@@ -77,148 +62,52 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     @abstractmethod
     def _weights_of(self, data: BinaryData, components: Components, workers: Workers) -> np.ndarray:
-        """Weights of rows, the components fixed; each row on its own."""
+        """Weights of rows, the components fixed; each row on its own. Rows with no observed cell get equal weights."""
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the components, and the weights of the rows.
-
-        Parameters
-        ----------
-        X : array, SciPy sparse, pandas or polars frame, BinaryData
-            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
-        y : ignored
-        sample_weight : array-like of shape (N,), optional
-            A row of weight 2 counts like two equal rows.
-        """
-        self._check_parameters()
-        data = self._data(X, reset=True)
-        row_weight = check_row_weight(sample_weight, data.shape[0])
-        schedule = Schedule(
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_cells=float(row_weight @ data.observed_per_row()),
-            verbose=bool(self.verbose),
-        )
-        best, runs = best_of(
-            lambda workers: self._learner(data, row_weight, workers),
-            schedule,
-            as_generator(self.random_state),
-            n_workers(self.n_jobs),
-            keep=lambda state: self._components_of(state, row_weight @ state.W / row_weight.sum()),
-        )
-        self._adopt(best, runs, data, row_weight)
-        return self
-
     def _check_parameters(self) -> None:
-        for name in ("n_components", "n_init", "max_iter"):
-            check_number(name, getattr(self, name), least=1, integer=True)
-        check_number("tol", self.tol, least=0)
+        super()._check_parameters()
         check_number("phantom_threshold", self.phantom_threshold, least=0, below=1)
 
-    def _adopt(self, best: Restart[Any], runs: list[Restart[Any]], data: BinaryData, row_weight: np.ndarray) -> None:
+    def _keep(self, state: Any, row_weight: np.ndarray) -> Components:
+        return self._components_of(state, row_weight @ state.W / row_weight.sum())
+
+    def _adopt(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
         """Take over the best run, components in the order of their share of the data."""
         order = np.argsort(-best.kept.share, kind="stable")
         self._components = best.kept.take(order)
         self._restart_components = [run.kept for run in runs]
         self.components_ = self._components.mean
-        self.row_weight_ = row_weight
-        self.weights_ = self._solve(data, self._components)
         self.phantoms_ = find_phantoms(self.components_, self.phantom_threshold)
-        self.objective_ = best.objective
-        self.objective_history_ = np.array(best.history)
-        self.n_iter_ = best.n_iter
-        self.converged_ = best.converged
-        self.restarts_ = pd.DataFrame(
-            [(run.seed, run.objective, run.n_iter, run.converged) for run in runs],
-            columns=["seed", "objective", "n_iter", "converged"],
-        )
-        self.restart_histories_ = [np.array(run.history) for run in runs]
-        if best.n_iter >= self.max_iter and not best.converged:  # not when it was interrupted
-            warnings.warn(
-                f"the best restart made all max_iter={self.max_iter} passes without converging; raise max_iter, or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
-    def _cause_weights(self, data: BinaryData) -> np.ndarray:
-        """The weights by which components share the responsibility for a cell."""
-        return self._solve(data, self._components)
+    @property
+    def restart_components_(self) -> list[np.ndarray]:
+        """The components of every restart, in the order of `restarts_`."""
+        return [components.mean for components in self._restart_components]
 
-    def _solve(self, data: BinaryData, components: Components) -> np.ndarray:
+    def _weights_by(self, data: BinaryData, components: Components) -> np.ndarray:
         with Workers(n_workers(self.n_jobs)) as workers:
             return self._weights_of(data, components, workers)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
+    def _coordinates(self, data: BinaryData, workers: Workers) -> np.ndarray:
+        return self._weights_of(data, self._components, workers)
 
-    # ---- data in -------------------------------------------------------------------------------------------------
+    def _cause_weights(self, data: BinaryData) -> np.ndarray:
+        """The weights by which components share the responsibility for a cell."""
+        return self._solve(data)
 
-    def _data(self, X: Any, *, reset: bool = False) -> BinaryData:
-        """X through the door, its columns checked against those of fit."""
-        if isinstance(X, BinaryData):
-            self._check_columns(X, reset=reset)
-            return X
-        data = BinaryData.of(X, binarize=self.binarize)
-        validate_data(self, X if hasattr(X, "shape") else data.dense(), reset=reset, skip_check_array=True)
-        return data
-
-    def _check_columns(self, data: BinaryData, *, reset: bool) -> None:
-        names = None if data.column_names is None else np.array(data.column_names, dtype=object)
-        if reset:
-            self.n_features_in_ = data.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            if names is not None:
-                self.feature_names_in_ = names
-            return
-        fitted = getattr(self, "feature_names_in_", None)
-        if data.shape[1] != self.n_features_in_:
-            raise DataError(
-                f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input; give the columns that the model was fitted on"
-            )
-        if names is not None and fitted is not None and not np.array_equal(names, fitted):
-            first = next(j for j, pair in enumerate(zip(names, fitted, strict=True)) if pair[0] != pair[1])
-            raise DataError(
-                f'column {first} is "{names[first]}" but the model was fitted with "{fitted[first]}" there; '
-                "put the columns into the order of the fit"
-            )
-
-    # ---- weights and reconstruction ------------------------------------------------------------------------------
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def fit_transform(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> np.ndarray:
-        """Fit, and return the weights of the training rows."""
-        return self.fit(X, sample_weight=sample_weight).weights_
-
-    def transform(self, X: Any) -> np.ndarray:
-        """The mixing weights of rows (n_rows x n_components), the components fixed.
-
-        Each row's own likelihood is maximised on its own, so the answer doesn't depend on the other rows, and for the
-        training rows it is `weights_`. Rows with no observed cell get equal weights.
-        """
-        check_is_fitted(self)
-        return self._solve(self._data(X), self._components)
-
-    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
-        """Probabilities of a 1 (n_rows x n_columns) for given mixing weights."""
-        check_is_fitted(self)
-        W = np.asarray(X, dtype=float)
-        if W.ndim != 2 or W.shape[1] != len(self.components_):
-            raise DataError(
-                f"weights have the shape {W.shape}; give n_rows x {len(self.components_)}, as transform returns them"
-            )
-        if not np.isfinite(W).all():
-            raise DataError("weights must be finite, without NaN; give them as transform returns them")
+    def _probabilities(self, W: np.ndarray) -> np.ndarray:
         return np.clip(W @ self.components_, 0.0, 1.0)
+
+    def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return safe_log(W @ self.components_), safe_log(W @ (1 - self.components_))
+
+    def _n_parameters(self, n_rows: int) -> int:
+        K, D = self.components_.shape
+        return D * K + (K - 1) * n_rows
+
+    # ---- reconstruction ------------------------------------------------------------------------------------------
 
     def reconstruct(self, X: Any, ratings: ArrayLike | None = None) -> np.ndarray:
         """The probability of a 1 in each cell, after the analyst's ratings of the components.
@@ -231,7 +120,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             multiplied by the ratings and normalised again.
         """
         check_is_fitted(self)
-        return self._reconstruct(self._solve(self._data(X), self._components), ratings)
+        return self._reconstruct(self._solve(self._data(X)), ratings)
 
     def _reconstruct(self, W: np.ndarray, ratings: ArrayLike | None) -> np.ndarray:
         if ratings is None:
@@ -296,7 +185,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if ratings is None:
             ratings = (self.phantoms_ == CONTENT).astype(float)
         data = self._data(X)
-        cells = (self._reconstruct(self._solve(data, self._components), ratings) >= threshold).astype(np.int8)
+        cells = (self._reconstruct(self._solve(data), ratings) >= threshold).astype(np.int8)
         observed = data.dense()
         for trusted in (0, 1):
             if change == "nothing" or change == ("absence" if trusted == 1 else "presence"):
@@ -304,58 +193,6 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if isinstance(X, pd.DataFrame):
             return pd.DataFrame(cells, index=X.index, columns=X.columns)
         return cells
-
-    # ---- likelihood ----------------------------------------------------------------------------------------------
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Log likelihood of each row with the held-out meaning: log mean_n p(x | W_n H) over the training rows n.
-
-        (The "empirical Bayes test likelihood": a new row's weights are drawn from those of the training rows.)
-        """
-        check_is_fitted(self)
-        data = self._data(X)
-        prior = self.row_weight_ / self.row_weight_.sum()
-        return answers.mixture_log_likelihood(data, self.weights_, self.components_, prior)
-
-    def score(self, X: Any, y: None = None) -> float:
-        """Mean of `score_samples`."""
-        return float(np.mean(self.score_samples(X)))
-
-    def log_likelihood(self, X: Any) -> float:
-        """Log likelihood of all observed cells, each row with its own best weights (for training rows `weights_`)."""
-        check_is_fitted(self)
-        data = self._data(X)
-        W = self._solve(data, self._components)
-        H = self.components_
-        with Workers() as workers:
-            return float(collect(data, W, H, 1 - H, np.ones(len(W)), workers, precise=True).row_log.sum())
-
-    def aic(self, X: Any) -> float:
-        """Akaike's criterion, lower is better; D K + (K - 1) N free parameters, the rows' weights included.
-
-        Every row of X counts once, whatever the weights of the fit.
-        """
-        return 2 * self._n_parameters(X) - 2 * self.log_likelihood(X)
-
-    def bic(self, X: Any) -> float:
-        """Schwarz' criterion, lower is better. An observation is a cell: the parameters grow with the rows."""
-        n_parameters = self._n_parameters(X)
-        n_cells = self._data(X).n_observed
-        return float(np.log(max(n_cells, 1)) * n_parameters - 2 * self.log_likelihood(X))
-
-    def _n_parameters(self, X: Any) -> int:
-        check_is_fitted(self)
-        N = self._data(X).shape[0]
-        K, D = self.components_.shape
-        return D * K + (K - 1) * N
-
-    def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
-        """New rows (int8): weights drawn from those of the training rows, then every cell from its own probability."""
-        check_is_fitted(self)
-        rng = as_generator(random_state)
-        prior = self.row_weight_ / self.row_weight_.sum()
-        W = self.weights_[rng.choice(len(self.weights_), size=n_samples, p=prior)]
-        return (rng.random((n_samples, self.n_features_in_)) < W @ self.components_).astype(np.int8)
 
     # ---- causes --------------------------------------------------------------------------------------------------
 
@@ -406,7 +243,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _explanation(self, data: BinaryData, rows: np.ndarray, columns: np.ndarray) -> pd.DataFrame:
         distinct, place = np.unique(rows, return_inverse=True)
         chosen = data.rows(distinct)
-        w, mean = self._cause_weights(chosen)[place], self._solve(chosen, self._components)[place]
+        w, mean = self._cause_weights(chosen)[place], self._solve(chosen)[place]
         values = chosen.dense()[place, columns]
         H1, H0 = self._components.H1, self._components.H0
         q = np.where(
@@ -430,10 +267,6 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             }
         )
 
-    def _column_names(self) -> list[str] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
-
     # ---- suspects ------------------------------------------------------------------------------------------------
 
     def suspicion(self, X: Any, *, kind: Kind = "absence") -> np.ndarray:
@@ -454,7 +287,7 @@ class AspectModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         total = np.zeros(data.shape)
         for components in self._restart_components:
             content = find_phantoms(components.mean, self.phantom_threshold) != NOISE_OF[kind]
-            W = self._solve(data, components)
+            W = self._weights_by(data, components)
             evidence = W * content * observed[:, None]
             total += answers.lean_on(evidence, components.share * content) @ components.mean
         content_says = np.clip(total / len(self._restart_components), 0.0, 1.0)
@@ -512,17 +345,3 @@ def _position(key: int | str | None, names: list[str] | None, n: int, what: str)
 
 def _labels(names: list[str] | None, positions: np.ndarray) -> np.ndarray:
     return positions if names is None else np.array(names, dtype=object)[positions]
-
-
-def check_row_weight(sample_weight: ArrayLike | None, n_rows: int) -> np.ndarray:
-    """Row weights as float64: all 1 by default, else finite, not negative, and not all 0."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight has the shape {weight.shape}; give one weight for each of {n_rows} rows")
-    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
-        raise ValueError("sample_weight must be finite and not negative; give rows to leave out a weight of 0")
-    if not np.any(weight > 0):
-        raise ValueError("every sample weight is zero; give at least one row a weight above 0")
-    return weight

@@ -256,7 +256,7 @@ class BetaICA(AspectModel):
 
     def _gamma_of(self, data: BinaryData) -> np.ndarray:
         """The Dirichlet posterior of rows: its mean is known, and its sum is the prior's plus the observed cells."""
-        mean = self._solve(data, self._components)
+        mean = self._solve(data)
         return mean * (data.observed_per_row() + mean.shape[1] * self.gamma)[:, None]
 
     @property
