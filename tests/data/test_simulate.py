@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from latentbits.data.simulate import add_ones, add_zeros, aspect_bernoulli, corrode
+from latentbits.simulate import add_ones, add_zeros, aspect_bernoulli, corrode
 
 NOISES = [add_zeros, add_ones, corrode]
 TABLES = arrays(float, st.tuples(st.integers(0, 5), st.integers(1, 9)), elements=st.sampled_from([0, 1, np.nan]))
