@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, xlogy
 
-from latentbits import AspectBernoulli, BetaICA, simulate
-from tests.reference import aspect
+from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, simulate
+from tests.reference import aspect, mixture
 
 STRICT = "feeds values other than 0 and 1, which a strict model refuses"
 
@@ -22,6 +22,10 @@ class Contract:
         found
     score_samples : (fitted model, X) -> log likelihoods by enumeration or plain loops
     one_component : (ones, zeros of each column) -> the only component and the objective, in closed form
+    has : what more can be said of the model, for the contracts marked `needs`:
+        "simplex" (weights of a row sum to 1, components are probabilities), "mirror" (swapping 0 and 1 turns H into
+        1 - H), "sample_weight", "phantoms", "closed form" (of one component), "likelihood" (score, aic, bic),
+        "truth" (simulated components come back)
     not_binary : scikit-learn's checks that feed other values than 0 and 1
     variant : parameters that tell this entry from others of its class
     """
@@ -29,13 +33,17 @@ class Contract:
     make: Callable[..., Any]
     simulate: Callable[[int, int], Any]
     score_samples: Callable[[Any, np.ndarray], np.ndarray]
-    one_component: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float]]
+    one_component: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float]] | None = None
+    has: frozenset[str] = frozenset()
     not_binary: frozenset[str] = field(default_factory=frozenset)
     variant: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "-".join([type(self.make()).__name__, *map(str, self.variant.values())])
 
+
+MIXTURE = frozenset({"simplex", "mirror", "sample_weight", "closed form", "likelihood", "truth"})
+ASPECT = MIXTURE | {"phantoms"}
 
 CONTINUOUS = frozenset(
     {
@@ -107,11 +115,27 @@ def _beta_ica(inference: str) -> Contract:
     def make(**parameters: Any) -> BetaICA:
         return BetaICA(**{"n_components": 3, "inference": inference, "n_init": 3, "random_state": 0, **parameters})
 
-    return Contract(make, _separated, _empirical_bayes, _beta_posterior, CONTINUOUS, {"inference": inference})
+    return Contract(make, _separated, _empirical_bayes, _beta_posterior, ASPECT, CONTINUOUS, {"inference": inference})
+
+
+def _classes(n_rows: int, seed: int) -> simulate.AspectTruth:
+    """Rows with (nearly) a single cause each."""
+    return simulate.aspect_bernoulli(n_rows, 40, 3, concentration=1e-3, sharpness=0.1, random_state=seed)
+
+
+def _bernoulli_mixture(**parameters: Any) -> BernoulliMixture:
+    return BernoulliMixture(**{"n_components": 3, "n_init": 3, "random_state": 0, **parameters})
+
+
+def _smoothed(ones: np.ndarray, zeros: np.ndarray, smoothing: float = 0.3) -> tuple[np.ndarray, float]:
+    """One component with `smoothing` ones and zeros added to the counts."""
+    share = (ones + smoothing) / (ones + zeros + 2 * smoothing)
+    return share, float(np.sum(xlogy(ones + smoothing, share) + xlogy(zeros + smoothing, 1 - share)))
 
 
 CONTRACTS = [
-    Contract(_aspect_bernoulli, _separated, _empirical_bayes, _likeliest, CONTINUOUS),
+    Contract(_aspect_bernoulli, _separated, _empirical_bayes, _likeliest, ASPECT, CONTINUOUS),
+    Contract(_bernoulli_mixture, _classes, mixture.log_likelihoods, _smoothed, MIXTURE, CONTINUOUS),
     _beta_ica("vb"),
     _beta_ica("em"),
 ]

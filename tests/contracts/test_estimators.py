@@ -21,9 +21,13 @@ from tests.reference.assertions import assert_nondecreasing
 
 FLOAT32 = 1e-7  # rounding of the objective, per cell: the pass works in float32, whose unit is 6e-8
 
-pytestmark = pytest.mark.parametrize("contract", CONTRACTS, ids=repr)
+FITTED_ARRAYS = ("components_", "weights_", "objective_history_")
 
-FITTED_ARRAYS = ("components_", "weights_", "objective_history_", "phantoms_")
+
+def pytest_generate_tests(metafunc):
+    """Each contract on every estimator, or on those that have what its mark `needs` says."""
+    needed = {mark.args[0] for mark in metafunc.definition.iter_markers("needs")}
+    metafunc.parametrize("contract", [c for c in CONTRACTS if needed <= c.has], ids=repr)
 
 
 @pytest.fixture
@@ -202,6 +206,7 @@ class TestOutput:
             assert table.index.tolist() == frame.index.tolist()
             np.testing.assert_array_equal(table, model.weights_)
 
+    @pytest.mark.needs("phantoms")
     @pytest.mark.filterwarnings("ignore:.*rows have no weight")
     def test_every_answer_works_with_pandas_out(self, contract, truth):
         plain, model = contract.make().fit(truth.X), contract.make().fit(truth.X)
@@ -254,6 +259,7 @@ class TestSeeds:
             np.testing.assert_array_equal(method(with_gaps), method(with_gaps))
 
 
+@pytest.mark.needs("sample_weight")
 class TestWeightsOfRows:
     """A row of weight w counts like w equal rows."""
 
@@ -320,6 +326,7 @@ class TestSymmetries:
         assert match.similarity.min() > 0.99
         assert match_components(a.components_, b.components_).similarity.min() < 0.9, "the order matters"
 
+    @pytest.mark.needs("mirror")
     def test_swapping_0_and_1_mirrors_the_components(self, contract):
         truth = contract.simulate(300, 2)
         # Two climbs from different starts: both must come near the top before their weights can be compared.
@@ -329,6 +336,7 @@ class TestSymmetries:
         assert match.similarity.min() > 0.99
         np.testing.assert_allclose(a.weights_, b.weights_[:, match.order], atol=0.05)
 
+    @pytest.mark.needs("mirror")
     @pytest.mark.usefixtures("ignore_convergence")
     def test_swapping_0_and_1_from_a_mirrored_start_is_exact(self, contract):
         """One component starts from the shares of the columns, shifted: its closed form leaves no room."""
@@ -338,6 +346,7 @@ class TestSymmetries:
 
 
 class TestAnswers:
+    @pytest.mark.needs("closed form")
     def test_one_component_has_a_closed_form(self, contract, with_gaps):
         weight = np.random.default_rng(2).uniform(0.1, 3, 60)
         model = contract.make(n_components=1).fit(with_gaps, sample_weight=weight)
@@ -351,18 +360,21 @@ class TestAnswers:
         np.testing.assert_array_equal(model.transform(with_gaps), model.weights_)
         np.testing.assert_array_equal(contract.make().fit_transform(with_gaps), model.weights_)
 
+    @pytest.mark.needs("simplex")
     def test_rows_of_weights_are_on_the_simplex_and_components_are_probabilities(self, contract, with_gaps):
         model = contract.make().fit(with_gaps)
         assert (model.weights_ >= 0).all()
         np.testing.assert_allclose(model.weights_.sum(axis=1), 1)
         assert ((model.components_ >= 0) & (model.components_ <= 1)).all()
 
+    @pytest.mark.needs("simplex")
     def test_components_come_in_the_order_of_their_share(self, contract):
         model = contract.make(n_components=4).fit(contract.simulate(300, 4).X)
         share = model.weights_.sum(axis=0)
         # The climb's own weights decide, and these are as good as its tolerance.
         assert (np.diff(share) <= 0.02 * share.sum()).all()
 
+    @pytest.mark.needs("likelihood")
     def test_scores_equal_the_twin(self, contract):
         X = np.array([[1, 0, 1, np.nan], [0, 0, 1, 1], [1, 1, 0, 1], [0, 1, 0, np.nan], [np.nan] * 4])
         new = np.array([[1, 1, 1, 1], [0, 0, 0, np.nan], [np.nan] * 4, [0, 1, 1, 0]])
@@ -378,6 +390,7 @@ class TestAnswers:
             assert_nondecreasing(history, slack=FLOAT32 * with_gaps.size)
             assert history[-1] > history[0] + 10
 
+    @pytest.mark.needs("truth")
     def test_simulated_truth_comes_back(self, contract):
         truth = contract.simulate(1500, 1)
         model = contract.make(n_init=5).fit(truth.X)

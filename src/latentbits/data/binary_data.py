@@ -238,6 +238,25 @@ value >= 1 present
             return replace(self, sparse=_with_index_types(uniform[chosen]), row_names=names)
         return replace(self, cells=np.ascontiguousarray(self.dense()[chosen]), row_names=names)
 
+    def hide(self, cells: np.ndarray) -> BinaryData:
+        """These data with more cells missing: those where the bool array `cells` (N x D) is true.
+
+        Examples
+        --------
+        >>> BinaryData.of([[0, 1], [1, 1]]).hide(np.array([[True, False], [False, True]])).dense()
+        array([[-1,  1],
+               [ 1, -1]], dtype=int8)
+        """
+        if cells.shape != self.shape:
+            raise DataError(f"the cells to hide have the shape {cells.shape}, the data {self.shape}; give one of each")
+        if self.sparse is None:
+            return replace(self, cells=np.where(cells, np.int8(MISSING), self.dense()))
+        stored, hidden = self.sparse.tocoo(), np.nonzero(cells)
+        kept = ~cells[stored.coords]
+        codes = np.concatenate([stored.data[kept], np.full(len(hidden[0]), MISSING, np.int8)])
+        places = tuple(np.concatenate([a[kept], b]) for a, b in zip(stored.coords, hidden, strict=True))
+        return replace(self, sparse=_with_index_types(sp.coo_array((codes, places), shape=self.shape).tocsr()))
+
     def to_frame(self) -> pd.DataFrame:
         """A pandas frame of nullable Int8 columns with the names; missing cells are pd.NA."""
         import pandas as pd  # late: importing the library should not cost pandas' import time

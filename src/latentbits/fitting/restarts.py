@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -14,14 +16,27 @@ import numpy as np
 from latentbits.fitting.climb import Climbed, Learner, climb
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.progress import Progress
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Workers, one_blas_thread
 
-__all__ = ["Restart", "Runner", "Schedule", "best_of", "climbing"]
+__all__ = ["Restart", "Runner", "Schedule", "best_of", "climbing", "stopped_by"]
 
 State = TypeVar("State", bound=tuple[Any, ...])
 
 Runner = Callable[[np.random.Generator, Monitor], Climbed[State]]
 """One run from a random start: it records every pass with the monitor and ends when that says so."""
+
+
+_STOP: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
+
+
+@contextmanager
+def stopped_by(event: threading.Event) -> Iterator[None]:
+    """Fits begun inside (also in threads that copy the context) end early once the event is set."""
+    token = _STOP.set(event)
+    try:
+        yield
+    finally:
+        _STOP.reset(token)
 
 
 def climbing(
@@ -75,9 +90,10 @@ def best_of(
     """
     seeds = [int(rng.integers(2**31)) for _ in range(schedule.n_init)]
     at_once = min(n_threads, schedule.n_init)
-    cancel = threading.Event()
+    cancel = _STOP.get() or threading.Event()
     title = "Fitting"
     with (
+        one_blas_thread(),
         Workers(max(1, n_threads // at_once)) as workers,
         Progress(title, schedule.n_init, show=schedule.verbose) as progress,
     ):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import joblib
+import threadpoolctl
 
-__all__ = ["Workers", "n_workers"]
+__all__ = ["Workers", "n_workers", "one_blas_thread"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -18,6 +21,32 @@ Result = TypeVar("Result")
 def n_workers(n_jobs: int | None) -> int:
     """The number of threads that `n_jobs` means: None is 1 (or joblib's context), -1 is all cores."""
     return int(joblib.effective_n_jobs(n_jobs))
+
+
+_blas_lock = threading.Lock()
+_blas_users = 0
+_blas_limit: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Matrix products inside use one thread each: our own threads share the cores, and BLAS' would fight with them.
+
+    The limit holds for the whole process and any number of fits may be under way at once, so they are counted: the
+    first sets the limit, the last lifts it.
+    """
+    global _blas_users, _blas_limit
+    with _blas_lock:
+        if _blas_users == 0:
+            _blas_limit = threadpoolctl.threadpool_limits(limits=1, user_api="blas")
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0:
+                _blas_limit.restore_original_limits()
 
 
 class Workers:

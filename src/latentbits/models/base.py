@@ -21,7 +21,7 @@ from latentbits.fitting.climb import Learner
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of, climbing
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models import cells
-from latentbits.numerics import RandomSource, as_generator, check_number
+from latentbits.numerics import RandomSource, Similarity, as_generator, check_number
 
 __all__ = ["BinaryModel", "FactorModel", "RestartedModel", "check_row_weight"]
 
@@ -119,13 +119,13 @@ class BinaryModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RestartedMo
 class FactorModel(BinaryModel):
     """Rows have coordinates (`weights_`, N x K) on components (`components_`, K x D); both make probabilities of a 1.
 
-    A subclass brings the learner, what to take over from its best state, the coordinates of new rows, and the
-    probabilities. Everything that can be asked of any such model is here.
+    A subclass brings the learner, what to take over from its best state, the coordinates of new rows and, unless these
+    mix the components, the probabilities. Everything that can be asked of any such model is here.
     """
 
     n_components: int
     components_: np.ndarray
-    similarity_ = "l1"
+    similarity_: Similarity = "l1"
     """How components of two fits are compared (see `match_components`); "cosine" for those with a free sign."""
 
     # ---- what a subclass brings ----------------------------------------------------------------------------------
@@ -147,16 +147,16 @@ class FactorModel(BinaryModel):
         """Coordinates of rows, the components fixed; each row on its own, deterministic."""
 
     @abstractmethod
-    def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """log P(1) and log P(0) of the cells of rows with these coordinates, both finite."""
-
-    @abstractmethod
-    def _probabilities(self, W: np.ndarray) -> np.ndarray:
-        """P(1) of the cells of rows with these coordinates."""
-
-    @abstractmethod
     def _n_parameters(self, n_rows: int) -> int:
         """Free parameters, those of the rows included."""
+
+    def _probabilities(self, W: np.ndarray) -> np.ndarray:
+        """P(1) of the cells of rows with these coordinates; unless overridden, these mix the components."""
+        return np.clip(W @ self.components_, 0.0, 1.0)
+
+    def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """log P(1) and log P(0) of the cells of rows with these coordinates, both finite."""
+        return cells.safe_log(W @ self.components_), cells.safe_log(W @ (1 - self.components_))
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 

@@ -1,15 +1,25 @@
-"""Likelihoods of 0-1 cells from probabilities, in row blocks: no N x D temporary is ever made."""
+"""Sums over 0-1 cells in row blocks (no N x D temporary is ever made), and likelihoods from probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
+from latentbits.fitting.workers import Workers
 
-__all__ = ["LogProbabilities", "empirical_bayes", "indicator_blocks", "log_likelihood", "safe_log"]
+__all__ = [
+    "LogProbabilities",
+    "column_products",
+    "empirical_bayes",
+    "indicator_blocks",
+    "log_likelihood",
+    "row_products",
+    "safe_log",
+]
 
 LogProbabilities = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Coordinates of rows (n x K) -> log P(1) and log P(0) of their cells (n x D)."""
@@ -48,3 +58,51 @@ def empirical_bayes(
 def safe_log(probability: np.ndarray) -> np.ndarray:
     """The logarithm, finite also for 0 and never above 0."""
     return np.log(np.clip(probability, 1e-300, 1.0))
+
+
+def row_products(data: BinaryData, ones: np.ndarray, zeros: np.ndarray, workers: Workers) -> np.ndarray:
+    """For each row the sum of `ones` (K x D) over its ones and of `zeros` over its zeros: N x K."""
+    out = np.empty((data.shape[0], len(ones)))
+    # Zeros are the commonest: every cell counts as one first, then the others are corrected.
+    difference, all_zeros = (ones - zeros).T, zeros.sum(axis=1)
+
+    def one(rows: slice) -> None:
+        out[rows] = _where(data, rows, 1) @ difference + all_zeros
+        if data.has_missing:
+            out[rows] -= _where(data, rows, MISSING) @ zeros.T
+
+    workers.map(one, _parts(data))
+    return out
+
+
+def column_products(data: BinaryData, R: np.ndarray, workers: Workers) -> tuple[np.ndarray, np.ndarray]:
+    """The sums of R (N x K) over the ones and over the observed cells of each column: both K x D."""
+
+    def one(rows: slice) -> tuple[np.ndarray, np.ndarray | float]:
+        missing = _where(data, rows, MISSING).T @ R[rows] if data.has_missing else 0.0
+        return _where(data, rows, 1).T @ R[rows], missing
+
+    ones, missing = np.zeros((data.shape[1], R.shape[1])), np.zeros((data.shape[1], R.shape[1]))
+    for part, unseen in workers.map(one, _parts(data)):  # added in order: threads don't change the answer
+        ones += part
+        missing += unseen
+    return ones.T, R.sum(axis=0)[:, None] - missing.T
+
+
+def _parts(data: BinaryData) -> list[slice]:
+    """Row blocks; of sparse data, where a block costs little, fewer and longer ones."""
+    n_rows, n_columns = data.shape
+    if data.sparse is None:
+        return list(row_blocks(n_rows, n_columns))
+    return list(row_blocks(n_rows, max(1, data.sparse.nnz // max(1, n_rows))))
+
+
+def _where(data: BinaryData, rows: slice, code: int) -> np.ndarray | sp.csr_array:
+    """The float indicator of one value in these rows; of sparse data a sparse one."""
+    if data.sparse is None:
+        return (data.dense()[rows] == code).astype(float)
+    csr = data.sparse
+    first, last = csr.indptr[rows.start], csr.indptr[rows.stop]
+    parts = ((csr.data[first:last] == code).astype(float), csr.indices[first:last])
+    pointers = (csr.indptr[rows.start : rows.stop + 1] - first).astype(np.int32)
+    return sp.csr_array((*parts, pointers), shape=(rows.stop - rows.start, data.shape[1]))

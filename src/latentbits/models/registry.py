@@ -10,6 +10,7 @@ __all__ = ["MODELS", "model_class", "model_name", "resolve"]
 MODELS = {
     "aspect-bernoulli": "latentbits.models.aspect.estimator:AspectBernoulli",
     "beta-ica": "latentbits.models.aspect.estimator:BetaICA",
+    "bernoulli-mixture": "latentbits.models.mixture.estimator:BernoulliMixture",
 }
 """Name -> "module:Class"; a new model adds one line."""
 

@@ -7,6 +7,14 @@ notebook shows what is returned, and ``figure.savefig("name.png")`` works withou
 from latentbits.plots.components import plot_components
 from latentbits.plots.denoising import plot_denoising
 from latentbits.plots.objective import plot_objective
+from latentbits.plots.selection import plot_comparison, plot_selection
 from latentbits.plots.weights import plot_weights
 
-__all__ = ["plot_components", "plot_denoising", "plot_objective", "plot_weights"]
+__all__ = [
+    "plot_comparison",
+    "plot_components",
+    "plot_denoising",
+    "plot_objective",
+    "plot_selection",
+    "plot_weights",
+]

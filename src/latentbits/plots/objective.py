@@ -19,7 +19,7 @@ CUT = 0.2
 
 @house_style
 def plot_objective(model: Any) -> Figure:
-    """Draw the log likelihood of every restart, pass by pass, and how far each ended below the best.
+    """Draw the objective of every restart (a log likelihood or its bound), and how far each ended below the best.
 
     Many restarts that end at the same height are a reason to trust the best one; a best one far above the
     others asks for more restarts. The steep first passes are cut off, so that the end can be seen.
@@ -66,7 +66,7 @@ def _draw_climbs(ax: Axes, histories: list[Floats], finals: Floats) -> None:
     margin = 0.06 * (top - bottom) or 1.0
     ax.set_ylim(bottom - margin, top + margin)
     ax.xaxis.set_major_locator(whole_numbers())
-    ax.set(xlabel="pass over the data", ylabel="log likelihood")
+    ax.set(xlabel="pass over the data", ylabel="objective")
     if others:
         ax.legend([ax.lines[-1], ax.lines[0]], [f"best of {len(finals)} restarts", "others"], loc="lower right")
 
@@ -91,7 +91,7 @@ def _draw_ends(ax: Axes, finals: Floats, converged: np.ndarray) -> None:
     faces = [colour if done else "white" for colour, done in zip(colours, converged[order], strict=True)]
     ax.scatter(behind, np.arange(len(finals)), s=36, c=faces, edgecolors=colours, linewidths=1.5, clip_on=False)
     ax.set(
-        xlabel="end of each restart: log likelihood minus that of the best",
+        xlabel="end of each restart: objective minus that of the best",
         yticks=[],
         ylim=(len(finals) - 0.5, -0.5),
     )

@@ -12,7 +12,8 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.statistics import collect, random_components
+from latentbits.models.aspect.statistics import collect
+from latentbits.models.starts import random_components
 
 __all__ = ["MaximumLikelihood", "State"]
 

@@ -20,7 +20,6 @@ from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.aspect import answers
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE, find_phantoms
 from latentbits.models.base import FactorModel
-from latentbits.models.cells import safe_log
 from latentbits.numerics import check_number
 
 __all__ = ["AspectModel"]
@@ -96,12 +95,6 @@ class AspectModel(FactorModel):
     def _cause_weights(self, data: BinaryData) -> np.ndarray:
         """The weights by which components share the responsibility for a cell."""
         return self._solve(data)
-
-    def _probabilities(self, W: np.ndarray) -> np.ndarray:
-        return np.clip(W @ self.components_, 0.0, 1.0)
-
-    def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return safe_log(W @ self.components_), safe_log(W @ (1 - self.components_))
 
     def _n_parameters(self, n_rows: int) -> int:
         K, D = self.components_.shape

@@ -15,7 +15,8 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.statistics import Statistics, collect, random_components
+from latentbits.models.aspect.statistics import Statistics, collect
+from latentbits.models.starts import random_components
 from latentbits.numerics import expected_log_beta, expected_log_dirichlet, kl_beta, kl_dirichlet
 
 __all__ = ["BayesState", "EMState", "Prior", "VariationalBayes", "VariationalEM", "pass_components", "solve_gamma"]

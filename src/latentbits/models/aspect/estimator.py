@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import betaincinv
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
@@ -295,6 +296,12 @@ class BetaICA(AspectModel):
             raise ValueError('variational EM estimates weights without a posterior; fit with inference="vb"')
         gamma = self._gamma_of(self._data(X))
         return _beta_interval(gamma, gamma.sum(axis=1, keepdims=True) - gamma, level)
+
+    @available_if(lambda model: model.inference == "vb")
+    def log_evidence(self) -> float:
+        """The bound on the log evidence of the training data (`objective_`), by which orders can be compared ("vb")."""
+        check_is_fitted(self)
+        return float(self.objective_)
 
     def prune(self) -> Self:
         """This model without its extinct components, as a new fitted model; the others stay as they are.

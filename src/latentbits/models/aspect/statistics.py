@@ -1,4 +1,4 @@
-"""What all learners of the family share: the pass (expectations in, sufficient statistics out), start, fold-in."""
+"""What all learners of the family share: the pass (expectations in, sufficient statistics out), fold-in."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.fold_in import fold_in
 
-__all__ = ["Statistics", "collect", "random_components", "solve_weights"]
+__all__ = ["Statistics", "collect", "solve_weights"]
 
 CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
 SMALL_WORK = 200_000  # cells x components of problems that can afford float64
@@ -78,19 +77,6 @@ def collect(
         A1 += part1
         A0 += part0
     return Statistics(M, H1 * A1, H0 * A0, row_log)
-
-
-def random_components(
-    data: BinaryData, row_weight: np.ndarray, n_components: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Where a climb starts: the columns' log odds, shifted at random for each component (K x D).
-
-    Starting near the columns' own shares keeps sparse data out of poor optima, in which components are far denser than
-    anything in the data. The shift treats zeros and ones alike.
-    """
-    ones = data.ones_per_column(row_weight)
-    share = (ones + 0.5) / (data.observed_per_column(row_weight) + 1.0)
-    return expit(logit(share) + rng.uniform(-2.0, 2.0, size=(n_components, data.shape[1])))
 
 
 def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Mixtures of Bernoulli products: every row belongs to one component."""

@@ -1,0 +1,72 @@
+"""The mixture of Bernoulli products by EM ("MB" in the aspect Bernoulli paper).
+
+A row has one component k, drawn with probability pi_k; its cells are then independent, 1 with probability H_kj.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.workers import Workers
+from latentbits.models.cells import column_products, row_products
+from latentbits.models.starts import random_components
+
+__all__ = ["MixtureEM", "State", "joint_log_likelihood"]
+
+EDGE = 1e-10
+"""H and pi stay this far from 0 (and H from 1): no row can become impossible."""
+
+
+class State(NamedTuple):
+    """pi: (K,) on the simplex. H: (K, D) probabilities of a 1."""
+
+    pi: np.ndarray
+    H: np.ndarray
+
+
+def joint_log_likelihood(data: BinaryData, pi: np.ndarray, H: np.ndarray, workers: Workers) -> np.ndarray:
+    """log pi_k + sum_j [x_ij log H_kj + (1 - x_ij) log(1 - H_kj)] over the observed cells: N x K."""
+    return row_products(data, np.log(H), np.log1p(-H), workers) + np.log(pi)
+
+
+@dataclass(frozen=True)
+class MixtureEM:
+    """EM for sum_i log sum_k pi_k p(x_i | k) + eps sum_kj log[H_kj (1 - H_kj)], eps the `smoothing`."""
+
+    data: BinaryData
+    row_weight: np.ndarray
+    n_components: int
+    smoothing: float
+    workers: Workers
+
+    def initialise(self, rng: np.random.Generator) -> State:
+        """Random components of equal probability."""
+        H = random_components(self.data, self.row_weight, self.n_components, rng)
+        return State(np.full(self.n_components, 1 / self.n_components), H)
+
+    def step(self, state: State) -> tuple[State, float]:
+        """E step: r_ik, the probability that row i belongs to k. M step: shares of ones among the rows of k."""
+        pi, H = state
+        joint = joint_log_likelihood(self.data, pi, H, self.workers)
+        row_log = logsumexp(joint, axis=1)
+        r = np.exp(joint - row_log[:, None]) * self.row_weight[:, None]
+        ones, observed = column_products(self.data, r, self.workers)
+        eps = self.smoothing
+        # Nothing observed of a column, or a component without rows: there the state stays.
+        new_H = np.divide(ones + eps, observed + 2 * eps, out=H.copy(), where=observed + 2 * eps > EDGE)
+        objective = float(self.row_weight @ row_log + eps * np.sum(np.log(H) + np.log1p(-H)))
+        return self.project(State(r.sum(axis=0) / self.row_weight.sum(), new_H)), objective
+
+    def project(self, state: State) -> State:
+        """Inside the bounds, pi on the simplex."""
+        pi = np.maximum(state.pi, EDGE)
+        return State(pi / pi.sum(), np.clip(state.H, EDGE, 1 - EDGE))
+
+    def scales(self) -> tuple[np.ndarray | float, ...]:
+        """The two count alike."""
+        return 1.0, 1.0

@@ -1,0 +1,126 @@
+"""How many components, and which model: criteria with their uncertainty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from latentbits.plots.fitted import attribute
+from latentbits.plots.style import BEST, INK, QUIET, house_style, new_figure, shortened, whole_numbers
+
+__all__ = ["plot_comparison", "plot_selection"]
+
+WORDS = {
+    "aic": "AIC (lower is better)",
+    "bic": "BIC (lower is better)",
+    "evidence": "log evidence",
+    "cv": "held-out rows:\nlog likelihood a row",
+    "cells": "held-out cells:\nlog likelihood a cell",
+    "auc": "held-out cells:\narea under ROC",
+}
+
+
+@house_style
+def plot_selection(selection: Any) -> Figure:
+    """Draw every criterion against the number of components, with the choice and its rival, and the stability.
+
+    Parameters
+    ----------
+    selection : OrderSelection
+        What `select_order` returns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, select_order, simulate
+    >>> X = simulate.aspect_bernoulli(60, 12, 2, random_state=0).X
+    >>> found = select_order(BernoulliMixture(n_init=2), X, [2, 3], criterion="bic", random_state=0)
+    >>> len(found.plot().axes)
+    2
+    """
+    table, choices, stability = (attribute(selection, name) for name in ("table", "choices", "stability"))
+    n_panels = len(choices) + bool(len(stability))
+    figure = new_figure(6.0, 0.6 + 2.0 * n_panels)
+    axes = figure.subplots(n_panels, sharex=True, squeeze=False)[:, 0]
+    for ax, choice in zip(axes, choices.itertuples(), strict=False):
+        _draw_criterion(ax, table, choice)
+    if len(stability):
+        _draw_stability(axes[-1], stability)
+    axes[-1].set_xlabel("number of components")
+    axes[-1].xaxis.set_major_locator(whole_numbers())
+    return figure
+
+
+def _draw_criterion(ax: Axes, table: pd.DataFrame, choice: Any) -> None:
+    name = choice.criterion
+    x, y = table["n_components"].to_numpy(), table[name].to_numpy()
+    error = table.get(f"{name}_behind_se")
+    ax.plot(x, y, color=QUIET, linewidth=1.2, zorder=1)
+    if error is not None:
+        ax.errorbar(x, y, yerr=error, fmt="none", ecolor=QUIET, elinewidth=1.2, capsize=2, zorder=1)
+    ax.scatter(x, y, s=22, color=QUIET, zorder=2)
+    best, rival = (int(np.flatnonzero(x == number)[0]) for number in (choice.best, choice.rival))
+    ax.scatter(x[best], y[best], s=60, color=BEST, zorder=3)
+    title = f"best: {choice.best}"
+    if rival != best:
+        ax.scatter(x[rival], y[rival], s=80, facecolors="none", edgecolors=BEST, linewidths=1.6, zorder=3)
+        title += f"; as good within one standard error: {choice.rival} (ring)"
+    ax.set_title(title)
+    ax.set_ylabel(WORDS.get(name, name))
+
+
+def _draw_stability(ax: Axes, stability: pd.DataFrame) -> None:
+    """A dot for each component; those far below the others are accidents of one start."""
+    ax.scatter(stability["n_components"], stability["stability"].clip(lower=-0.05), s=18, color=INK, alpha=0.6)
+    ax.axhline(0, color=QUIET, linewidth=0.8)
+    ax.set_ylim(-0.1, 1.08)
+    ax.set_ylabel("stability of\ncomponents")
+    ax.set_title("1: found again by other restarts; 0: an accident")
+
+
+@house_style
+def plot_comparison(comparison: Any) -> Figure:
+    """Draw the held-out scores of several models: a dot for each fold, a bar for the mean.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `compare` returns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, compare, simulate
+    >>> X = simulate.aspect_bernoulli(60, 12, 2, random_state=0).X
+    >>> models = [BernoulliMixture(k, n_init=2) for k in (1, 2)]
+    >>> figure = compare(models, X, criterion="cv", n_folds=3, random_state=0).plot()
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['BernoulliMixture(2)', 'BernoulliMixture(1)']
+    """
+    table, folds = attribute(comparison, "table"), attribute(comparison, "folds")
+    names = table["model"].tolist()
+    criteria = [name for name in WORDS if name in set(folds["criterion"])]
+    figure = new_figure(2.2 + 3.2 * len(criteria), 1.2 + 0.42 * len(names))
+    axes = figure.subplots(1, len(criteria), sharey=True, squeeze=False)[0]
+    for ax, criterion in zip(axes, criteria, strict=True):
+        chosen = folds[folds["criterion"] == criterion]
+        means = chosen.groupby("model")["score"].mean()
+        for place, name in enumerate(names):
+            scores = chosen.loc[chosen["model"] == name, "score"]
+            colour = BEST if name == means.idxmax() else INK
+            ax.scatter(scores, np.full(len(scores), place), s=16, color=QUIET, alpha=0.8, zorder=1)
+            ax.plot([means[name]] * 2, [place - 0.3, place + 0.3], color=colour, linewidth=2.4, zorder=2)
+        ax.set_xlabel(WORDS[criterion])
+    axes[0].set_yticks(range(len(names)), [shortened(name, 28) for name in names])
+    axes[0].set_ylim(len(names) - 0.5, -0.5)
+    return figure

@@ -1,0 +1,162 @@
+"""Which model? The same held-out rows and cells for all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import mannwhitneyu
+
+from latentbits.errors import DataError
+from latentbits.numerics import RandomSource, as_generator, check_number
+from latentbits.plots import plot_comparison
+from latentbits.tasks import trials
+from latentbits.tasks.select import HELD_OUT, check_criteria, held_out_jobs, paired_summary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    table : DataFrame
+        A line for each model, the best by the first criterion on top: `model`, `n_components`; for each criterion mean,
+        standard error (`cv_se`), mean difference from the best (`cv_behind`) with its standard error (`cv_behind_se`),
+        and `cv_p`, the p value of a two-sided rank-sum test of its folds' scores against the best's (1 for the best
+        itself); with "cells" also `auc`, the area under the ROC curve of the held-out cells; `seconds`, the median time
+        of a fit.
+    folds : DataFrame
+        The score of every fold: criterion, model, fold, score, seconds.
+    """
+
+    table: pd.DataFrame
+    folds: pd.DataFrame
+
+    @property
+    def best(self) -> str:
+        """The model that is best by the first criterion."""
+        return str(self.table["model"].iloc[0])
+
+    def plot(self) -> Figure:
+        """Draw the scores of all folds, model by model."""
+        return plot_comparison(self)
+
+    def __repr__(self) -> str:
+        return f"Comparison({len(self.table)} models, best {self.best})"
+
+
+def compare(
+    models: Mapping[str, Any] | Sequence[Any],
+    X: Any,
+    *,
+    criterion: str | Sequence[str] = ("cells", "cv"),
+    n_folds: int = 10,
+    random_state: RandomSource = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Comparison:
+    """Put several models through the same held-out cells and rows.
+
+    Parameters
+    ----------
+    models : mapping of names to estimators, or sequence of estimators
+        Estimators in a sequence are called by their class, and their number of components where that is ambiguous.
+    X : data for all of them
+    criterion : "cells", "cv" or both, default=("cells", "cv")
+        "cells": mean log likelihood of held-out cells, foretold from the rest of their row (and the area under the ROC
+        curve, which asks only for the right order). "cv": mean log likelihood of held-out rows, in each model's own
+        meaning of `score`. Models without `score_samples` or `reconstruct` can't be asked for it.
+    n_folds, random_state, n_jobs, verbose :
+        As in `select_order`.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, BernoulliMixture, compare, simulate
+    >>> X = simulate.aspect_bernoulli(120, 60, 3, concentration=1.0, sharpness=0.1, random_state=0).X
+    >>> models = {"aspects": AspectBernoulli(3, n_init=3), "mixture": BernoulliMixture(3, n_init=3)}
+    >>> compare(models, X, criterion="cells", n_folds=3, random_state=0).best
+    'aspects'
+    """
+    named = _named(models)
+    wanted = check_criteria(criterion, *named.values())
+    if not set(wanted) <= set(HELD_OUT):
+        raise DataError(
+            f"criterion={criterion!r}: models are compared on what they haven't seen; use cells, cv or both"
+        )
+    check_number("n_folds", n_folds, least=2, integer=True)
+    rng = as_generator(random_state)
+    seed, fold_seed = (int(rng.integers(2**31)) for _ in range(2))
+    jobs: dict[tuple[str, str, int], Callable[[], trials.Outcome]] = {}
+    for name, estimator in named.items():
+        data = trials.data_for(estimator, X)
+        folds = trials.Folds(data, n_folds, np.random.default_rng(fold_seed))
+        make = partial(trials.prepared, estimator, seed)
+        jobs |= {(*place, fold): job for place, fold, job in held_out_jobs(make, name, data, folds, wanted)}
+    outcomes = trials.run_all(list(jobs.values()), title="Comparing", n_jobs=n_jobs, verbose=bool(verbose))
+    trials.sum_up_convergence([outcome.model for outcome in outcomes])
+    rows = [
+        (what, name, fold, score, outcome.seconds)
+        for (_, name, fold), outcome in zip(jobs, outcomes, strict=True)
+        for what, score in outcome.scores.items()
+    ]
+    scores = pd.DataFrame(rows, columns=["criterion", "model", "fold", "score", "seconds"])
+    return Comparison(_table(wanted, named, scores), scores)
+
+
+def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    if isinstance(models, Mapping):
+        named = {str(name): model for name, model in models.items()}
+    else:
+        named = dict(zip(_names(models), models, strict=True))
+    if len(named) < 2:
+        raise DataError(
+            "compare needs at least two models; add BernoulliMixture(1), the independent columns, as a base"
+        )
+    return named
+
+
+def _names(models: Sequence[Any]) -> list[str]:
+    """Class names; with the number of components where a class comes twice, and the place where that doesn't help."""
+    names = [type(model).__name__ for model in models]
+    often = Counter(names)
+    names = [
+        f"{name}({model.n_components})" if often[name] > 1 and hasattr(model, "n_components") else name
+        for name, model in zip(names, models, strict=True)
+    ]
+    often = Counter(names)
+    return [f"{name} #{place}" if often[name] > 1 else name for place, name in enumerate(names)]
+
+
+def _table(wanted: list[str], named: dict[str, Any], scores: pd.DataFrame) -> pd.DataFrame:
+    columns: dict[str, Any] = {
+        "model": list(named),
+        "n_components": [getattr(model, "n_components", None) for model in named.values()],
+    }
+    for what in wanted:
+        by_fold = _by_fold(scores, what)[list(named)].to_numpy()
+        columns |= {f"{what}{end}": part for end, part in paired_summary(by_fold).items()}
+        best = by_fold[:, int(by_fold.mean(axis=0).argmax())]
+        columns[f"{what}_p"] = [float(mannwhitneyu(column, best).pvalue) for column in by_fold.T]
+    if "cells" in wanted:
+        columns["auc"] = _by_fold(scores, "auc")[list(named)].mean().to_numpy()
+    columns["seconds"] = scores.groupby("model")["seconds"].median()[list(named)].to_numpy()
+    return pd.DataFrame(columns).sort_values(wanted[0], ascending=False, kind="stable", ignore_index=True)
+
+
+def _by_fold(scores: pd.DataFrame, what: str) -> pd.DataFrame:
+    return scores[scores["criterion"] == what].pivot(index="fold", columns="model", values="score")

@@ -1,0 +1,280 @@
+"""How many components? Several criteria from the same fits, with standard errors and stability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.errors import DataError
+from latentbits.numerics import RandomSource, as_generator, check_number
+from latentbits.plots import plot_selection
+from latentbits.tasks import trials
+from latentbits.tasks.stability import component_stability
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["CRITERIA", "OrderSelection", "select_order"]
+
+CRITERIA = {
+    "aic": "Akaike's criterion of the fit on all data; lower is better",
+    "bic": "Schwarz' criterion of the fit on all data; lower is better",
+    "evidence": "bound on the log evidence (BetaICA by variational Bayes); higher is better",
+    "cv": "mean log likelihood of held-out rows; higher is better",
+    "cells": "mean log likelihood of held-out cells; higher is better",
+}
+LOWER_IS_BETTER = ("aic", "bic")
+HELD_OUT = ("cv", "cells")
+
+
+@dataclass(frozen=True, eq=False)
+class OrderSelection:
+    """What `select_order` found.
+
+    Attributes
+    ----------
+    table : DataFrame
+        A line for each number of components: the value of each criterion; for held-out ones also the standard error
+        (`cv_se`), the mean difference from the best (`cv_behind`) and its own standard error (`cv_behind_se`), which is
+        smaller, as the folds are the same for all; `stability` (the least of the components, see
+        `component_stability`), `seconds` of the fit on all data and `converged`.
+    choices : DataFrame
+        A line for each criterion: `best`, and `rival`: the smallest number of components that isn't behind the best
+        by more than one standard error of the difference (for held-out criteria; else the best).
+    folds : DataFrame
+        The score of every fold: criterion, n_components, fold, score.
+    stability : DataFrame
+        n_components, component, stability.
+    best_order : int
+        The choice of the first criterion.
+    best_model : estimator
+        Fitted to all data with `best_order` components.
+    models : dict
+        All models fitted to all data, by their number of components.
+    """
+
+    table: pd.DataFrame
+    choices: pd.DataFrame
+    folds: pd.DataFrame
+    stability: pd.DataFrame
+    models: dict[int, Any]
+
+    @property
+    def best_order(self) -> int:
+        """The choice of the first criterion."""
+        return int(self.choices["best"].iloc[0])
+
+    @property
+    def best_model(self) -> Any:
+        """The model with `best_order` components."""
+        return self.models[self.best_order]
+
+    def plot(self) -> Figure:
+        """Draw every criterion, and the stability, against the number of components."""
+        return plot_selection(self)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{c.criterion} {c.best}" for c in self.choices.itertuples())
+        return f"OrderSelection({told})"
+
+
+def select_order(
+    estimator: Any,
+    X: Any,
+    orders: Iterable[int],
+    *,
+    criterion: str | Sequence[str] = "aic",
+    n_folds: int = 10,
+    parameter: str = "n_components",
+    random_state: RandomSource = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> OrderSelection:
+    """Compare numbers of components by one or several criteria; 1 is always among them, as the baseline.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its other parameters are used as they are.
+    X : data for the estimator
+    orders : iterable of int
+        For example ``range(2, 9)``.
+    criterion : str or sequence of str, default="aic"
+        Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once, with the
+        model's own meaning of `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is
+        held out once and foretold from the rest of its row, which works for every model of 0-1 data.
+        AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more.
+    n_folds : int, default=10
+    parameter : str, default="n_components"
+        The estimator's parameter to vary.
+    random_state : None, int, Generator or RandomState
+        Of the folds and of all fits.
+    n_jobs : int, optional
+        Fits at once (threads); -1 for all cores.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Returns
+    -------
+    OrderSelection
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, select_order, simulate
+    >>> truth = simulate.aspect_bernoulli(150, 30, 2, sharpness=0.1, random_state=0)
+    >>> found = select_order(AspectBernoulli(n_init=3), truth.X, [2, 3], criterion=["aic", "bic"], random_state=0)
+    >>> found.best_order
+    2
+    >>> found.table["n_components"].tolist()
+    [1, 2, 3]
+    """
+    wanted = check_criteria(criterion, estimator)
+    numbers = _check_orders(orders)
+    check_number("n_folds", n_folds, least=2, integer=True)
+    rng = as_generator(random_state)
+    data = trials.data_for(estimator, X)
+    folds = trials.Folds(data, n_folds, rng)
+    seed = int(rng.integers(2**31))
+    jobs: dict[tuple[str, int, int], Callable[[], trials.Outcome]] = {}
+    for k in reversed(numbers):  # the longest first, so that no thread is left with it at the end
+        make = partial(trials.prepared, estimator, seed, **{parameter: k})
+        jobs["all", k, 0] = partial(_fit_all, make, data)
+        jobs |= {(*place, fold): job for place, fold, job in held_out_jobs(make, k, data, folds, wanted)}
+    outcomes = trials.run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
+    done = dict(zip(jobs, outcomes, strict=True))
+    trials.sum_up_convergence([outcome.model for outcome in outcomes])
+    models = {k: done["all", k, 0].model for k in numbers}
+    scores = pd.DataFrame(
+        [
+            (what, k, fold, outcome.scores[what])
+            for (what, k, fold), outcome in sorted(done.items(), key=lambda item: item[0])
+            if what in HELD_OUT
+        ],
+        columns=["criterion", "n_components", "fold", "score"],
+    )
+    stability = pd.concat([_stability(k, model) for k, model in models.items()], ignore_index=True)
+    table = _table(wanted, data, models, scores, stability, {k: done["all", k, 0].seconds for k in numbers})
+    return OrderSelection(table, _choices(wanted, table), scores, stability, models)
+
+
+def held_out_jobs(
+    make: Callable[[], Any], key: Any, data: Any, folds: trials.Folds, criteria: Sequence[str]
+) -> list[tuple[tuple[str, Any], int, Callable[[], trials.Outcome]]]:
+    """The fits that held-out criteria need: ((criterion, key), fold, job)."""
+    found: list[tuple[tuple[str, Any], int, Callable[[], trials.Outcome]]] = []
+    if "cv" in criteria:
+        for fold, (train, test) in enumerate(folds.rows()):
+            found.append((("cv", key), fold, partial(_fit_without_rows, make, data, train, test)))
+    if "cells" in criteria:
+        for fold in range(folds.n):
+            found.append((("cells", key), fold, partial(_fit_without_cells, make, data, folds, fold)))
+    return found
+
+
+# Estimators are made inside the jobs: a job that waits costs no memory.
+
+
+def _fit_all(make: Callable[[], Any], data: Any) -> trials.Outcome:
+    return trials.fit_all(make(), data)
+
+
+def _fit_without_rows(make: Callable[[], Any], data: Any, train: np.ndarray, test: np.ndarray) -> trials.Outcome:
+    return trials.fit_without_rows(make(), data, train, test)
+
+
+def _fit_without_cells(make: Callable[[], Any], data: BinaryData, folds: trials.Folds, fold: int) -> trials.Outcome:
+    return trials.fit_without_cells(make(), data, folds.cells(fold))
+
+
+def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str]:
+    """The criteria as a list, each of them known and defined for each estimator."""
+    wanted = [criterion] if isinstance(criterion, str) else list(criterion)
+    unknown = [name for name in wanted if name not in CRITERIA]
+    if unknown or not wanted or len(set(wanted)) < len(wanted):
+        named = f"criterion {unknown[0]!r} is unknown" if unknown else f"criterion={criterion!r} repeats or names none"
+        raise DataError(f"{named}; use any of {', '.join(CRITERIA)}, each once")
+    for estimator in estimators:
+        for name in wanted:
+            if not hasattr(estimator, _NEEDS[name]):
+                fitting = [c for c in CRITERIA if hasattr(estimator, _NEEDS[c])]
+                raise DataError(f"{type(estimator).__name__} has no {name}; use any of {', '.join(fitting)}")
+    return wanted
+
+
+_NEEDS = {"aic": "aic", "bic": "bic", "evidence": "log_evidence", "cv": "score_samples", "cells": "reconstruct"}
+"""The method behind each criterion."""
+
+
+def _check_orders(orders: Iterable[int]) -> list[int]:
+    numbers = sorted(set(orders))
+    for number in numbers:
+        check_number("an order", number, least=1, integer=True)
+    if not numbers:
+        raise DataError("orders is empty; name the numbers of components to compare, such as range(2, 9)")
+    return sorted({1, *(int(number) for number in numbers)})
+
+
+def _stability(k: int, model: Any) -> pd.DataFrame:
+    if not hasattr(model, "restart_components_"):
+        return pd.DataFrame({"n_components": [], "component": [], "stability": []})
+    values = component_stability(model)
+    return pd.DataFrame({"n_components": k, "component": np.arange(len(values)), "stability": values})
+
+
+def _table(
+    wanted: list[str],
+    data: Any,
+    models: dict[int, Any],
+    scores: pd.DataFrame,
+    stability: pd.DataFrame,
+    seconds: dict[int, float],
+) -> pd.DataFrame:
+    columns: dict[str, Any] = {"n_components": list(models)}
+    for name in wanted:
+        if name in HELD_OUT:
+            by_fold = scores[scores["criterion"] == name].pivot(index="fold", columns="n_components", values="score")
+            columns |= {f"{name}{end}": part for end, part in paired_summary(by_fold[list(models)].to_numpy()).items()}
+        else:
+            columns[name] = [_of_full_fit(name, model, data) for model in models.values()]
+    least = stability.groupby("n_components")["stability"].min()
+    columns["stability"] = [float(least.get(k, np.nan)) for k in models]
+    columns["seconds"] = [seconds[k] for k in models]
+    columns["converged"] = [bool(getattr(model, "converged_", True)) for model in models.values()]
+    table = pd.DataFrame(columns)
+    return table if len(stability) else table.drop(columns="stability")
+
+
+def _of_full_fit(name: str, model: Any, data: Any) -> float:
+    return float(model.log_evidence() if name == "evidence" else getattr(model, name)(data))
+
+
+def paired_summary(by_fold: np.ndarray) -> dict[str, np.ndarray]:
+    """Mean and standard error of each column of scores (folds x candidates), and of its distance from the best."""
+    n = len(by_fold)
+    mean = by_fold.mean(axis=0)
+    behind = by_fold[:, [int(mean.argmax())]] - by_fold
+    return {
+        "": mean,
+        "_se": by_fold.std(axis=0, ddof=1) / np.sqrt(n),
+        "_behind": behind.mean(axis=0),
+        "_behind_se": behind.std(axis=0, ddof=1) / np.sqrt(n),
+    }
+
+
+def _choices(wanted: list[str], table: pd.DataFrame) -> pd.DataFrame:
+    rows = []
+    for name in wanted:
+        values = table[name].to_numpy()
+        best = int(values.argmin() if name in LOWER_IS_BETTER else values.argmax())
+        rival = best
+        if name in HELD_OUT:
+            rival = int(np.argmax(table[f"{name}_behind"] <= table[f"{name}_behind_se"]))
+        orders = table["n_components"]
+        rows.append((name, int(orders[best]), int(orders[rival]), bool(orders[best] == orders.max())))
+    return pd.DataFrame(rows, columns=["criterion", "best", "rival", "at_the_end"])

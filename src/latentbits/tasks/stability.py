@@ -1,0 +1,74 @@
+"""How far the best restarts of a fit agree about the components: an accident doesn't come back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from latentbits.numerics import Similarity, match_components
+
+__all__ = ["component_stability"]
+
+
+def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
+    """How well each component of a fitted model is found again by the next best restarts.
+
+    Each of the `top` best restarts but the best is matched one to one with the best (Hungarian method). A component's
+    stability is the mean similarity with its partners, on a scale where 1 is the same component and 0 is as (un)like as
+    two *different* components of these fits are; below 0 it has no counterpart at all.
+
+    Parameters
+    ----------
+    model : fitted model with restarts
+        At least two restarts are needed to tell anything; a model with a single one, or with a single component, has
+        stability 1.
+    top : int, default=5
+        How many restarts to look at, the best included.
+
+    Returns
+    -------
+    ndarray of shape (n_components,)
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, component_stability, simulate
+    >>> truth = simulate.aspect_bernoulli(300, 30, 3, sharpness=0.1, concentration=0.2, random_state=0)
+    >>> model = AspectBernoulli(3, n_init=5, random_state=0).fit(truth.X)
+    >>> bool(component_stability(model).min() > 0.9)
+    True
+    """
+    check_is_fitted(model)
+    best = model.components_
+    order = np.argsort(-model.restarts_["objective"].to_numpy(), kind="stable")[1:top]
+    others = [model.restart_components_[run] for run in order]
+    if not others or len(best) < 2:
+        return np.ones(len(best))
+    metric: Similarity = model.similarity_
+    alike, unlike = [], []
+    for other in others:
+        if metric == "cosine":  # a direction and its opposite are the same component
+            other = _turned(best, other)
+        matched = match_components(best, other, metric=metric)
+        alike.append(matched.similarity)
+        for k in range(len(best)):
+            rest = np.delete(matched.order, k)
+            unlike.append(_similarities(best[k], other[rest[rest >= 0]], metric))
+    chance = float(np.mean(np.concatenate(unlike)))
+    room = 1.0 - chance
+    if room <= 1e-9:  # all components are the same
+        return np.ones(len(best))
+    return (np.mean(alike, axis=0) - chance) / room
+
+
+def _turned(best: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Each row of `other` with the sign by which it is most like some row of `best`."""
+    cosine = best @ other.T
+    nearest = np.abs(cosine).argmax(axis=0)
+    sign = np.sign(cosine[nearest, np.arange(len(other))])
+    return other * np.where(sign == 0, 1.0, sign)[:, None]
+
+
+def _similarities(row: np.ndarray, rows: np.ndarray, metric: Similarity) -> np.ndarray:
+    return np.array([match_components(row[None], other[None], metric=metric).similarity[0] for other in rows])

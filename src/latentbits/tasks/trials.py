@@ -1,0 +1,198 @@
+"""Many fits of many models: on all data, without some rows, without some cells; on threads, with one progress bar."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import KFold
+from sklearn.utils import check_array
+
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.errors import DataError
+from latentbits.fitting.progress import Progress
+from latentbits.fitting.restarts import stopped_by
+from latentbits.fitting.workers import n_workers, one_blas_thread
+from latentbits.models.base import BinaryModel
+
+__all__ = ["CellScore", "Folds", "Outcome", "data_for", "fit_all", "fit_without_cells", "fit_without_rows", "run_all"]
+
+SURE = 1e-3
+"""Probabilities of held-out cells are kept this far from 0 and 1: one overconfident cell can't decide a comparison."""
+
+Result = TypeVar("Result")
+Data = BinaryData | np.ndarray
+
+
+def data_for(estimator: Any, X: Any) -> Data:
+    """X as the estimator's family takes it: 0-1 data through their door, else an array of numbers."""
+    if isinstance(estimator, BinaryModel):
+        return BinaryData.of(X, binarize=estimator.binarize)
+    return np.asarray(check_array(X, dtype=np.float64))
+
+
+class Folds:
+    """The same held-out rows and cells for every model that is asked.
+
+    Rows: every row is held out once. Cells: every cell is drawn into one of the folds, each with the same probability.
+    """
+
+    def __init__(self, data: Data, n_folds: int, rng: np.random.Generator) -> None:
+        n_rows = data.shape[0]
+        if not 2 <= n_folds <= n_rows:
+            raise DataError(f"n_folds={n_folds} must be at least 2 and at most the number of rows, {n_rows}")
+        self.data = data
+        self.n = n_folds
+        self._row_seed, self._cell_seed = (int(rng.integers(2**31)) for _ in range(2))
+        self._cell_fold: np.ndarray | None = None
+
+    def rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Training and test rows of each fold."""
+        splitter = KFold(self.n, shuffle=True, random_state=self._row_seed)
+        return list(splitter.split(np.zeros((self.data.shape[0], 1))))
+
+    def cells(self, fold: int) -> np.ndarray:
+        """Which cells a fold hides (N x D)."""
+        if self._cell_fold is None:
+            rng = np.random.default_rng(self._cell_seed)
+            self._cell_fold = rng.integers(self.n, size=self.data.shape, dtype=np.int16)
+        return self._cell_fold == fold
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one fit; `scores` by the name of the criterion."""
+
+    model: Any
+    seconds: float
+    scores: dict[str, float]
+
+
+def fit_all(estimator: Any, data: Data) -> Outcome:
+    """A fit on everything."""
+    model, seconds = _timed_fit(estimator, data)
+    return Outcome(model, seconds, {})
+
+
+def fit_without_rows(estimator: Any, data: Data, train: np.ndarray, test: np.ndarray) -> Outcome:
+    """A fit on some rows; the mean log likelihood of the others (`score`)."""
+    model, seconds = _timed_fit(estimator, _rows(data, train))
+    return Outcome(_told(model), seconds, {"cv": float(model.score(_rows(data, test)))})
+
+
+def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray) -> Outcome:
+    """A fit without some cells; the mean log likelihood of these, and how well they are ranked (area under ROC)."""
+    seen = data.hide(hidden)
+    model, seconds = _timed_fit(estimator, seen)
+    score = CellScore.of(data, hidden, model.reconstruct(seen))
+    return Outcome(_told(model), seconds, {"cells": score.log_likelihood, "auc": score.auc})
+
+
+@dataclass(frozen=True)
+class CellScore:
+    """How well probabilities foretell hidden cells: mean log likelihood, and the area under the ROC curve."""
+
+    log_likelihood: float
+    auc: float
+
+    @classmethod
+    def of(cls, data: BinaryData, hidden: np.ndarray, probabilities: np.ndarray) -> CellScore:
+        """Scores on the cells that are both hidden and known."""
+        truth = data.dense()
+        asked = hidden & (truth != MISSING)
+        x, p = truth[asked], np.clip(probabilities[asked], SURE, 1 - SURE)
+        if len(x) == 0:
+            raise DataError("no observed cell was held out; use fewer folds, or more data")
+        both = 0 < x.sum() < len(x)  # all alike can't be ranked: no better than a coin
+        auc = float(roc_auc_score(x, p)) if both else 0.5
+        return cls(float(np.mean(np.where(x == 1, np.log(p), np.log1p(-p)))), auc)
+
+
+def run_all(
+    jobs: Sequence[Callable[[], Result]], *, title: str, n_jobs: int | None = None, verbose: bool = False
+) -> list[Result]:
+    """Results of all jobs in their order, on `n_jobs` threads; Ctrl-C ends the fits that are under way.
+
+    The jobs may warn of anything but convergence, which the caller sums up (`sum_up_convergence`).
+    """
+    stop = threading.Event()
+    results: list[Result] = []
+    with (
+        warnings.catch_warnings(),
+        one_blas_thread(),
+        Progress(title, len(jobs), show=verbose) as progress,
+        ThreadPoolExecutor(n_workers(n_jobs), thread_name_prefix="latentbits-trial") as pool,
+    ):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", message="interrupted")
+
+        def run(job: Callable[[], Result]) -> Result:
+            result = job()
+            progress.finished_one()
+            return result
+
+        with stopped_by(stop):
+            futures = [pool.submit(copy_context().run, run, job) for job in jobs]
+        try:
+            while wait(futures, timeout=0.1, return_when="FIRST_EXCEPTION").not_done and not _failed(futures):
+                pass
+            results = [future.result() for future in futures if future.done()]
+        finally:  # after an error or Ctrl-C the rest needn't be run
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+    return results
+
+
+def _failed(futures: Sequence[Any]) -> bool:
+    return any(future.done() and future.exception() is not None for future in futures)
+
+
+def sum_up_convergence(models: Sequence[Any]) -> None:
+    """One warning for all fits that ran out of iterations."""
+    short = sum(not getattr(model, "converged_", True) for model in models)
+    if short:
+        warnings.warn(
+            f"{short} of {len(models)} fits made all their passes without converging; raise max_iter, or tol",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def prepared(estimator: Any, seed: int, **parameters: Any) -> Any:
+    """A fresh copy that works silently on one thread, as many of them run at once."""
+    if not isinstance(estimator, BaseEstimator):
+        raise TypeError(f"{estimator!r} is not an estimator; give one such as AspectBernoulli()")
+    common = {"random_state": seed, "n_jobs": None, "verbose": 0}
+    known = estimator.get_params(deep=False)
+    return clone(estimator).set_params(**{k: v for k, v in common.items() if k in known}, **parameters)
+
+
+def _timed_fit(estimator: Any, data: Data) -> tuple[Any, float]:
+    start = time.perf_counter()
+    model = estimator.fit(data)
+    return model, time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class _Told:
+    """All that is needed of a model of a fold; the model itself would keep its data's weights alive."""
+
+    converged_: bool
+
+
+def _told(model: Any) -> _Told:
+    return _Told(bool(getattr(model, "converged_", True)))
+
+
+def _rows(data: Data, index: np.ndarray) -> Data:
+    return data.rows(index) if isinstance(data, BinaryData) else data[index]
