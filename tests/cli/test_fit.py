@@ -17,7 +17,8 @@ from click.testing import Result
 from numpy.testing import assert_allclose, assert_array_equal
 
 from latentbits import AspectBernoulli, read_table
-from latentbits.cli import options, results
+from latentbits.cli import options
+from latentbits.cli.present import aspect, results
 from latentbits.fitting import restarts
 from latentbits.persistence import load_model
 
@@ -131,7 +132,7 @@ def test_the_summary(fitted: Path, table: Path, X: np.ndarray) -> None:
 def test_more_suspects_than_are_listed_are_all_counted(
     run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fitted: Path
 ) -> None:
-    monkeypatch.setattr(results, "N_SUSPECTS", 3)
+    monkeypatch.setattr(aspect, "N_SUSPECTS", 3)
     assert run("fit", table, *FAST, "--out", tmp_path / "run").exit_code == 0
     assert len(pd.read_csv(tmp_path / "run" / "suspects.csv")) == 3
     assert summary_of(tmp_path / "run")["suspected"] == summary_of(fitted)["suspected"]
@@ -366,16 +367,22 @@ def test_force_fills_an_empty_folder(run: Run, table: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("present", "message"),
     [
-        (["thesis.tex"], "holds 'thesis.tex', which --force would delete"),
-        (["model.npz", "summary.json", "notes.md"], "holds 'notes.md', which --force would delete"),
-        (["model.npz"], "is not an earlier output"),
+        ({"thesis.tex": "mine"}, "is not an earlier output, which --force would delete"),
+        (
+            {"model.npz": "ours", "summary.json": '{"files": ["model.npz", "summary.json"]}', "notes.md": "mine"},
+            "holds 'notes.md', which --force would delete",
+        ),
+        ({"model.npz": "mine"}, "is not an earlier output"),
+        ({"summary.json": "[no summary of ours]"}, "is not an earlier output"),
     ],
 )
-def test_force_spares_what_is_not_ours(run: Run, table: Path, tmp_path: Path, present: list[str], message: str) -> None:
+def test_force_spares_what_is_not_ours(
+    run: Run, table: Path, tmp_path: Path, present: dict[str, str], message: str
+) -> None:
     out = tmp_path / "run"
     out.mkdir()
-    for name in present:
-        (out / name).write_text("mine")
+    for name, content in present.items():
+        (out / name).write_text(content)
     assert_refused(run("fit", table, *FAST, "--out", out, "--force"), message)
     assert sorted(entry.name for entry in out.iterdir()) == sorted(present)
 
@@ -405,7 +412,7 @@ def test_a_failure_half_way_leaves_nothing_new(
         written.extend(folder.parent.iterdir())
         raise error
 
-    monkeypatch.setattr(results, "_write_plots", fail)
+    monkeypatch.setattr(results, "write_plots", fail)
     result = run("fit", table, *FAST, "--seed", 1, "--out", out, "--force")
     assert len(written) == 6, "the failure should come half way"
     assert result.exit_code == {OSError: 1, KeyboardInterrupt: 130, RuntimeError: 1}[type(error)]

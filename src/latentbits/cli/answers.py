@@ -67,7 +67,7 @@ def denoise(
 
     DIR is a folder made by "latentbits fit", or a model file. Columns are matched by name.
     """
-    from latentbits.cli.results import data_table
+    from latentbits.cli.present.results import data_table
 
     model, data = _opened(fitted, file, reading)
     cells = model.denoise(data, threshold=threshold_probability, ratings=ratings, change=change)
@@ -154,6 +154,11 @@ def _opened(fitted: Path, file: Path, reading: Values) -> tuple[Any, BinaryData]
     from latentbits.persistence import load_model
 
     model = load_model(_model_file(fitted))
+    if not hasattr(model, "suspects"):
+        raise DataError(
+            f"{fitted}: {type(model).__name__} knows no phantoms, by which cells are cleaned, suspected or explained; "
+            "fit --model aspect-bernoulli or beta-ica"
+        )
     names = getattr(model, "feature_names_in_", None)
     return model, _matched(_read_for(names, file, reading), names, file.name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from latentbits.cli.output import check_folder
 if TYPE_CHECKING:
     import numpy as np
 
-    from latentbits.cli.results import Results
+    from latentbits.cli.present.results import Results
 
 __all__ = ["demo"]
 
@@ -33,8 +34,8 @@ def demo(out: Path, force: bool, seed: int) -> None:
 
     DIR gets what "latentbits fit" leaves, and the pictures as tables: noisy.csv and clean.csv.
     """
-    from latentbits import datasets, simulate
-    from latentbits.cli.results import Stopwatch, data_table
+    from latentbits import datasets, plots, simulate
+    from latentbits.cli.present.results import Stopwatch, data_table
     from latentbits.data.binary_data import BinaryData
 
     check_folder(out, force=force)
@@ -48,9 +49,13 @@ def demo(out: Path, force: bool, seed: int) -> None:
     parameters = {"n_components": N_COMPONENTS, "n_init": N_RESTARTS, "random_state": seed, "n_jobs": -1}
     with console.notes() as heard:
         results = fit_and_gather("aspect-bernoulli", parameters, data, watch, quiet=False)
-    results.clean, results.image_shape = digits.X, digits.image_shape
+    denoised, shape = results.model.denoise(data), digits.image_shape
+    results.figures |= {
+        "components": partial(plots.plot_components, results.model, shape=shape),
+        "denoising": partial(plots.plot_denoising, data, denoised, clean=digits.X, shape=shape),
+    }
     results.tables |= {"noisy": data_table(noisy.X, data), "clean": data_table(digits.X, data)}
-    results.summary["demo"] = judged(results, digits.X)
+    results.summary["demo"] = judged(results, denoised, digits.X)
     save(results, out, force=force, notes=heard, watch=watch)
     _tell(results, out)
 
@@ -61,7 +66,7 @@ def _damage(changed: np.ndarray, clean: np.ndarray) -> str:
     return f"Turned {lost:,} of their {clean.sum():,} black pixels white: {of_all}."
 
 
-def judged(results: Results, clean: np.ndarray) -> dict[str, Any]:
+def judged(results: Results, denoised: np.ndarray, clean: np.ndarray) -> dict[str, Any]:
     """How well the damage was found and undone, against the reconstruction that knows of no phantom."""
     from latentbits import metrics
 
@@ -70,7 +75,7 @@ def judged(results: Results, clean: np.ndarray) -> dict[str, Any]:
     return {
         "noise_removal_rate": {
             "plain_reconstruction": metrics.noise_removal_rate(clean, noisy, plain >= 0.5),
-            "denoised": metrics.noise_removal_rate(clean, noisy, results.denoised),
+            "denoised": metrics.noise_removal_rate(clean, noisy, denoised),
         },
         "auc": {
             "plain_reconstruction": metrics.denoising_auc(clean, noisy, plain),

@@ -22,7 +22,7 @@ from latentbits.cli.output import check_folder, new_folder
 from latentbits.models.registry import MODELS
 
 if TYPE_CHECKING:
-    from latentbits.cli.results import Results, Stopwatch
+    from latentbits.cli.present.results import Results, Stopwatch
     from latentbits.data.binary_data import BinaryData
 
 __all__ = ["FORCE_HELP", "fit", "fit_and_gather", "save"]
@@ -47,11 +47,12 @@ def fit(file: Path, reading: Values, model: str, learning: Values, out: Path, fo
     FILE is CSV, TSV or other delimited text (also gzipped), .npz, .npy, .mtx or .parquet, of 0, 1 and missing
     cells.
 
-    DIR gets model.npz, components.csv, weights.csv, denoised.csv, suspects.csv (the 1000 most suspected
-    zeros, and ones if there is a black phantom), restarts.csv, summary.json and plots. A fit that is
-    interrupted leaves the best answer so far, and exit code 130.
+    DIR gets model.npz, components.csv, weights.csv, restarts.csv, summary.json and plots; of the aspect models
+    (aspect-bernoulli, beta-ica) also denoised.csv and suspects.csv (the 1000 most suspected zeros, and ones if
+    there is a black phantom), of the others reconstruction.csv. A fit that is interrupted leaves the best
+    answer so far, and exit code 130.
     """
-    from latentbits.cli.results import Stopwatch, tell
+    from latentbits.cli.present.results import Stopwatch, tell
 
     check_folder(out, force=force)
     watch = Stopwatch()
@@ -71,7 +72,7 @@ def fit_and_gather(
     name: str, parameters: dict[str, Any], data: BinaryData, watch: Stopwatch, *, quiet: bool
 ) -> Results:
     """Fit the model of that name, with a progress bar if somebody looks, and ask it everything."""
-    from latentbits.cli.results import gather
+    from latentbits.cli.present import gather
     from latentbits.models.registry import model_class
 
     estimator = model_class(name)(**parameters, verbose=int(console.shows_progress(quiet=quiet)))
@@ -84,7 +85,7 @@ def fit_and_gather(
 
 def save(results: Results, out: Path, *, force: bool, notes: list[str], watch: Stopwatch) -> None:
     """Write the results to their folder, with what was noted on the way."""
-    from latentbits.cli.results import write
+    from latentbits.cli.present.results import write
 
     results.summary |= {"notes": notes, "seconds": watch.seconds}
     with new_folder(out, force=force) as draft:

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -26,9 +26,7 @@ __all__ = [
 ]
 
 MODEL_FILE, SUMMARY_FILE = "model.npz", "summary.json"
-TABLES = ("components", "weights", "denoised", "suspects", "restarts", "noisy", "clean")
 PLOTS_FOLDER = "plots"
-_OURS = {MODEL_FILE, SUMMARY_FILE, PLOTS_FOLDER, *(f"{table}.csv" for table in TABLES)}
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -49,9 +47,11 @@ def check_folder(folder: Path, *, force: bool) -> None:
     if not folder.is_dir():
         raise FileExistsError(f"{folder} is a file, not a folder; choose another --out")
     found = {entry.name for entry in folder.iterdir()}
-    if not found or ({MODEL_FILE, SUMMARY_FILE} <= found and not _foreign(found)):
+    ours = _listed_files(folder)
+    foreign = sorted(name for name in found - ours if not name.startswith("."))  # hidden ones are the system's
+    if not found or (ours and not foreign):
         return
-    which = f"holds {_foreign(found)[0]!r}, which" if _foreign(found) else "is not an earlier output, which"
+    which = f"holds {foreign[0]!r}, which" if ours else "is not an earlier output, which"
     raise FileExistsError(f"{folder} {which} --force would delete; move it away, or choose another --out")
 
 
@@ -62,9 +62,11 @@ def _check_parent(folder: Path) -> None:
         raise NotADirectoryError(f"{parent} is not a folder to write into; choose another --out")
 
 
-def _foreign(names: Iterable[str]) -> list[str]:
-    """The names of files that are not ours; hidden ones are the system's, and don't count."""
-    return sorted(name for name in names if name not in _OURS and not name.startswith("."))
+def _listed_files(folder: Path) -> set[str]:
+    """The files that an earlier output says it has; none if the folder isn't one."""
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        return {str(name) for name in json.loads((folder / SUMMARY_FILE).read_text(encoding="utf-8"))["files"]}
+    return set()
 
 
 @contextlib.contextmanager

@@ -1,0 +1,133 @@
+"""Results of the aspect models: components with their phantoms, cleaned data, suspects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from latentbits import plots
+from latentbits.cli.present.factors import components_table, weights_table
+from latentbits.cli.present.results import Figures, Results, attributes, common_summary, data_table, restart_line, size
+from latentbits.data.binary_data import BinaryData, quoted
+from latentbits.models.aspect.base import AspectModel, Kind
+
+if TYPE_CHECKING:
+    from latentbits.models.aspect.estimator import BetaICA
+
+__all__ = ["gather"]
+
+N_SUSPECTS = 1000
+N_TOLD = 5
+SUSPECTED = 0.5
+
+
+def gather(model: AspectModel, data: BinaryData) -> Results:
+    """Ask a model fitted to the data everything that goes into the folder."""
+    denoised = model.denoise(data)
+    suspects, counts = _suspects(model, data)
+    tables = {
+        "components": components_table(model, data, kind=model.phantoms_, share=_shares(model)),
+        "weights": weights_table(model, data),
+        "denoised": data_table(denoised, data),
+        "suspects": suspects,
+        "restarts": model.restarts_,
+    }
+    if hasattr(model, "components_interval"):
+        tables["components_interval"] = _interval_table(model, data)
+    summary = {**common_summary(model, data), "components": _components(model), "suspected": counts}
+    figures: Figures = {
+        "components": partial(plots.plot_components, model),
+        "weights": partial(plots.plot_weights, model, ones=data.ones_per_row()),
+        "objective": partial(plots.plot_objective, model),
+        "denoising": partial(plots.plot_denoising, data, denoised),
+    }
+    return Results(model, data, tables, summary, figures, list(_lines(model, summary, suspects)))
+
+
+def _suspects(model: AspectModel, data: BinaryData) -> tuple[pd.DataFrame, dict[str, int]]:
+    """The most suspected zeros, and ones if there is a phantom that makes them; and how many there are."""
+    kinds: list[Kind] = ["absence"]
+    if "black" in model.phantoms_:
+        kinds.append("presence")
+    parts: list[pd.DataFrame] = []
+    counts: dict[str, int] = {}
+    for kind in kinds:
+        part = model.suspects(data, kind=kind, top=N_SUSPECTS)
+        part.insert(2, "kind", kind)
+        counts[kind] = _count_suspected(model, data, kind, part)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True), counts
+
+
+def _count_suspected(model: AspectModel, data: BinaryData, kind: Kind, listed: pd.DataFrame) -> int:
+    """How many cells score at least one half; all are scored anew only if the list doesn't reach so far."""
+    if len(listed) < N_SUSPECTS or listed["score"].iloc[-1] < SUSPECTED:
+        return int((listed["score"] >= SUSPECTED).sum())
+    return int((model.suspicion(data, kind=kind) >= SUSPECTED).sum())
+
+
+def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:
+    """The components with their 95 % credible intervals, a line for each component and attribute."""
+    low, high = model.components_interval(0.95)
+    K, D = model.components_.shape
+    return pd.DataFrame(
+        {
+            "component": np.repeat(np.arange(K), D),
+            "attribute": np.tile(attributes(data), K),
+            "mean": model.components_.ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
+        }
+    )
+
+
+def _shares(model: AspectModel) -> np.ndarray:
+    """Each component's share of the data: the mean of its weights."""
+    return model.weights_.mean(axis=0)
+
+
+def _components(model: AspectModel) -> list[dict[str, Any]]:
+    parts = zip(model.phantoms_, _shares(model), strict=True)
+    return [{"component": k, "kind": str(kind), "share": float(share)} for k, (kind, share) in enumerate(parts)]
+
+
+# ---- telling -----------------------------------------------------------------------------------------------
+
+
+def _lines(model: AspectModel, summary: dict[str, Any], suspects: pd.DataFrame) -> Iterator[str]:
+    n = len(model.components_)
+    yield f"{n} component{'s' * (n > 1)} fitted to {size(summary['data'])}."
+    yield from _phantom_lines(summary)
+    yield from _suspect_lines(summary, suspects)
+    yield restart_line(summary)
+
+
+def _phantom_lines(summary: dict[str, Any]) -> Iterator[str]:
+    does = {"white": "zeros that the content of the rows does not", "black": "ones that the content does not"}
+    phantoms = [part for part in summary["components"] if part["kind"] in does]
+    if len(phantoms) > N_TOLD:
+        yield f"{len(phantoms)} components are phantoms; the largest:"
+    for part in phantoms[:N_TOLD]:
+        yield (
+            f"Component {part['component']} is a {part['kind']} phantom: it explains {part['share']:.1%} "
+            f"of the data, {does[part['kind']]}."
+        )
+    if not phantoms:
+        yield "No component is a phantom: none stands for false zeros or ones alone, and denoised.csv is the data."
+
+
+def _suspect_lines(summary: dict[str, Any], table: pd.DataFrame) -> Iterator[str]:
+    values = {"absence": ("zeros", "a 1"), "presence": ("ones", "a 0")}
+    for kind, count in summary["suspected"].items():
+        what, meaning = values[kind]
+        end = ". The most suspected:" if count else "."
+        of_all = f"{count:,} of {summary['data'][what]:,} {what}"
+        yield f"{of_all} are suspected: by the content of its row, {meaning} is likelier there{end}"
+        best = table[(table["kind"] == kind) & (table["score"] >= SUSPECTED)].head(N_TOLD)
+        for suspect in best.itertuples():
+            place = f"row {quoted(str(suspect.row))}, column {quoted(str(suspect.column))}"
+            yield f"    {suspect.score:.2f}  {place}"
