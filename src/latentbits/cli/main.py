@@ -8,6 +8,7 @@ import click
 
 from latentbits.cli import console
 from latentbits.cli.answers import denoise, explain, suspects
+from latentbits.cli.choose import compare, select
 from latentbits.cli.demo import demo
 from latentbits.cli.fit import fit
 from latentbits.errors import DataError, ModelFileError
@@ -45,6 +46,7 @@ def program() -> None:
     Begin with "latentbits demo", or with a table of your own:
 
     \b
+        latentbits select sites.csv --components 2:8
         latentbits fit sites.csv --components 4 --out run
         latentbits suspects run sites.csv --top 20
 
@@ -53,7 +55,7 @@ def program() -> None:
     """
 
 
-for command in (fit, denoise, suspects, explain, demo):
+for command in (fit, select, compare, denoise, suspects, explain, demo):
     program.add_command(command)
 
 

@@ -142,6 +142,11 @@ LEARNING: dict[str, Values] = {
     "inference": {"type": click.Choice(["vb", "em"]), "help": "beta-ica: variational Bayes or variational EM."},
     "alpha": {"type": click.FloatRange(min=0.05), "callback": finite, "help": "beta-ica: prior weight of ones."},
     "beta": {"type": click.FloatRange(min=0.05), "callback": finite, "help": "beta-ica: prior weight of zeros."},
+    "smoothing": {
+        "type": click.FloatRange(min=0),
+        "callback": finite,
+        "help": "bernoulli-mixture: ones and zeros added to each count.",
+    },
     "gamma": {"type": click.FloatRange(min=0.001), "callback": finite, "help": "beta-ica: prior of a row's weights."},
 }
 """The options of fitting, for `bundled`."""
@@ -149,13 +154,16 @@ LEARNING: dict[str, Values] = {
 _PARAMETERS = {"components": "n_components", "restarts": "n_init", "seed": "random_state", "jobs": "n_jobs"}
 
 
-def parameters_of(learning: Values, model: str) -> Values:
-    """The options of fitting as a model's parameters; what wasn't given is left to the model."""
+def parameters_of(learning: Values, model: str, *, known_only: bool = False) -> Values:
+    """The options of fitting as a model's parameters; what wasn't given is left to the model.
+
+    An option that the model doesn't have is an error, or is left out if `known_only`.
+    """
     from latentbits.models.registry import model_class
 
     given = {_PARAMETERS.get(key, key): (key, value) for key, value in learning.items() if value is not None}
     known = model_class(model)().get_params()
     for parameter, (option, _) in given.items():
-        if parameter not in known:
+        if parameter not in known and not known_only:
             raise click.UsageError(f"--{option} is not an option of {model}; leave it out, or choose another --model")
-    return {parameter: value for parameter, (_, value) in given.items()}
+    return {parameter: value for parameter, (_, value) in given.items() if parameter in known}

@@ -251,10 +251,11 @@ value >= 1 present
             raise DataError(f"the cells to hide have the shape {cells.shape}, the data {self.shape}; give one of each")
         if self.sparse is None:
             return replace(self, cells=np.where(cells, np.int8(MISSING), self.dense()))
-        stored, hidden = self.sparse.tocoo(), np.nonzero(cells)
-        kept = ~cells[stored.coords]
-        codes = np.concatenate([stored.data[kept], np.full(len(hidden[0]), MISSING, np.int8)])
-        places = tuple(np.concatenate([a[kept], b]) for a, b in zip(stored.coords, hidden, strict=True))
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.sparse.indptr))
+        stored, hidden = (rows, self.sparse.indices), np.nonzero(cells)
+        kept = ~cells[stored]
+        codes = np.concatenate([self.sparse.data[kept], np.full(len(hidden[0]), MISSING, np.int8)])
+        places = tuple(np.concatenate([a[kept], b]) for a, b in zip(stored, hidden, strict=True))
         return replace(self, sparse=_with_index_types(sp.coo_array((codes, places), shape=self.shape).tocsr()))
 
     def to_frame(self) -> pd.DataFrame:

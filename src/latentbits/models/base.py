@@ -234,8 +234,13 @@ class FactorModel(BinaryModel):
         check_is_fitted(self)
         check_number("n_samples", n_samples, least=1, integer=True)
         rng = as_generator(random_state)
-        W = self.weights_[rng.choice(len(self.weights_), size=n_samples, p=self._row_prior())]
+        W = self._training_coordinates[rng.choice(len(self.weights_), size=n_samples, p=self._row_prior())]
         return (rng.random((n_samples, self.n_features_in_)) < self._probabilities(W)).astype(np.int8)
+
+    @property
+    def _training_coordinates(self) -> np.ndarray:
+        """What `_coordinates` gives for the training rows."""
+        return self.weights_
 
     def _row_prior(self) -> np.ndarray:
         return self.row_weight_ / self.row_weight_.sum()
@@ -248,7 +253,9 @@ class FactorModel(BinaryModel):
         (The "empirical Bayes test likelihood": a new row's weights are drawn from those of the training rows.)
         """
         check_is_fitted(self)
-        return cells.empirical_bayes(self._data(X), self.weights_, self._log_probabilities, self._row_prior())
+        return cells.empirical_bayes(
+            self._data(X), self._training_coordinates, self._log_probabilities, self._row_prior()
+        )
 
     def score(self, X: Any, y: None = None) -> float:
         """Mean of `score_samples`."""

@@ -1,0 +1,1 @@
+"""Probabilistic latent semantic analysis: the aspect model of the ones alone."""

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from scipy.stats import ranksums
+
+from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, compare, simulate
+
+
+@pytest.fixture(scope="module")
+def X():
+    return simulate.aspect_bernoulli(120, 25, 3, concentration=0.3, sharpness=0.2, random_state=0).X
+
+
+@pytest.fixture(scope="module")
+def found(X):
+    models = {"beta": BetaICA(3, n_init=3), "mixture": BernoulliMixture(3, n_init=3), "columns": BernoulliMixture(1)}
+    return compare(models, X, n_folds=5, random_state=0)
+
+
+def test_structure_beats_independent_columns(found):
+    assert found.table["model"].tolist()[-1] == "columns"
+    assert found.best == found.table["model"][0] != "columns"
+    last = found.table.iloc[-1]
+    assert last["cells_behind"] > 2 * last["cells_behind_se"]
+    assert last["auc"] < found.table["auc"][0]
+
+
+def test_p_values_are_those_of_a_rank_sum_test_against_the_best(found):
+    scores = found.folds[found.folds["criterion"] == "cells"].pivot(index="fold", columns="model", values="score")
+    by_model = found.table.set_index("model")
+    best = scores.mean().idxmax()
+    assert by_model.loc[best, "cells_p"] == 1
+    for name in set(scores.columns) - {best}:
+        # Exact for few folds; scipy's ranksums is its normal approximation.
+        assert by_model.loc[name, "cells_p"] == pytest.approx(ranksums(scores[name], scores[best]).pvalue, abs=0.05)
+    assert by_model.loc["columns", "cells_p"] < 0.05
+
+
+def test_all_models_get_the_same_held_out_rows_and_cells(X):
+    twice = compare({"a": BernoulliMixture(2), "b": BernoulliMixture(2)}, X, n_folds=3, random_state=0)
+    assert twice.table["cells"].nunique() == twice.table["cv"].nunique() == 1
+    np.testing.assert_array_equal(twice.table["cells_behind"], 0)
+
+
+def test_models_in_a_list_are_named_by_what_tells_them_apart(X):
+    def named(*models):
+        return set(compare(models, X, criterion="cv", n_folds=2, random_state=0).table["model"])
+
+    few = {"n_init": 1, "tol": 1e-3}
+    assert named(AspectBernoulli(2, **few), BernoulliMixture(2)) == {"AspectBernoulli", "BernoulliMixture"}
+    assert named(BernoulliMixture(1), BernoulliMixture(2)) == {"BernoulliMixture(1)", "BernoulliMixture(2)"}
+    assert named(BernoulliMixture(2), BernoulliMixture(2)) == {"BernoulliMixture(2) #0", "BernoulliMixture(2) #1"}
+
+
+@pytest.mark.parametrize(
+    ("models", "criterion", "message"),
+    [
+        ([BernoulliMixture(1)], "cells", "at least two models"),
+        ([BernoulliMixture(1), BernoulliMixture(2)], "aic", "what they haven't seen; use cells, cv"),
+        ([BernoulliMixture(1), BernoulliMixture(2)], "auc", "'auc' is unknown"),
+    ],
+)
+def test_wrong_questions_get_a_sentence(X, models, criterion, message):
+    with pytest.raises(ValueError, match=message):
+        compare(models, X, criterion=criterion)
+
+
+def test_the_plot_has_a_panel_for_each_score(found):
+    figure = found.plot()
+    assert len(figure.axes) == 3
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == found.table["model"].tolist()
+    assert repr(found) == f"Comparison(3 models, best {found.best})"
