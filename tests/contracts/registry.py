@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, xlogy
 
-from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, simulate
+from latentbits import (
+    NMF,
+    PLSA,
+    AspectBernoulli,
+    BernoulliMixture,
+    BernoulliNMF,
+    BetaICA,
+    FastICA,
+    LogisticPCA,
+    simulate,
+)
 from tests.reference import aspect, mixture
 
 STRICT = "feeds values other than 0 and 1, which a strict model refuses"
@@ -25,9 +35,11 @@ class Contract:
     has : what more can be said of the model, for the contracts marked `needs`:
         "simplex" (weights of a row sum to 1, components are probabilities), "mirror" (swapping 0 and 1 turns H into
         1 - H), "sample_weight", "phantoms", "closed form" (of one component), "likelihood" (score, aic, bic),
-        "truth" (simulated components come back)
+        "truth" (simulated components come back), "climb" (the history has every pass), "one optimum" (two climbs that
+        differ by rounding end at the same place)
     not_binary : scikit-learn's checks that feed other values than 0 and 1
     variant : parameters that tell this entry from others of its class
+    excused : scikit-learn's checks that the model fails, with the reason
     """
 
     make: Callable[..., Any]
@@ -37,12 +49,14 @@ class Contract:
     has: frozenset[str] = frozenset()
     not_binary: frozenset[str] = field(default_factory=frozenset)
     variant: dict[str, Any] = field(default_factory=dict)
+    excused: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "-".join([type(self.make()).__name__, *map(str, self.variant.values())])
 
 
-MIXTURE = frozenset({"simplex", "mirror", "sample_weight", "closed form", "likelihood", "truth"})
+CLIMBS = frozenset({"climb", "sample_weight", "likelihood"})
+MIXTURE = CLIMBS | {"simplex", "mirror", "closed form", "truth", "one optimum"}
 ASPECT = MIXTURE | {"phantoms"}
 
 CONTINUOUS = frozenset(
@@ -85,6 +99,13 @@ CONTINUOUS = frozenset(
         "check_transformer_preserve_dtypes",
     }
 )
+
+
+MANY_OPTIMA = {
+    f"check_sample_weight_equivalence_on_{form}_data": "equal up to rounding in each round, which may grow: many optima"
+    for form in ("dense", "sparse")
+}
+WEIGHTED = frozenset(name for name in CONTINUOUS if "sample_weight" in name)
 
 
 def _separated(n_rows: int, seed: int) -> simulate.AspectTruth:
@@ -133,8 +154,36 @@ def _smoothed(ones: np.ndarray, zeros: np.ndarray, smoothing: float = 0.3) -> tu
     return share, float(np.sum(xlogy(ones + smoothing, share) + xlogy(zeros + smoothing, 1 - share)))
 
 
+def _of_probabilities(model: Any, X: np.ndarray) -> np.ndarray:
+    """log mean_n p(x | training row n) from the model's own probabilities, in plain loops."""
+    ones, zeros = (np.exp(part) for part in model._log_probabilities(model._training_coordinates))
+    weight = model.row_weight_ / model.row_weight_.sum()
+    out = []
+    for row in np.asarray(X, float):
+        total = 0.0
+        for share, p, q in zip(weight, ones, zeros, strict=True):
+            seen = ~np.isnan(row)
+            total += share * np.prod(np.where(row[seen] == 1, p[seen], q[seen]))
+        out.append(np.log(total))
+    return np.array(out)
+
+
+def _factorisation(
+    kind: type, has: frozenset[str], not_binary: frozenset[str], excused: Any = None, **quicker: Any
+) -> Contract:
+    def make(**parameters: Any) -> Any:
+        return kind(**{"n_components": 3, "n_init": 3, "random_state": 0, **quicker, **parameters})
+
+    return Contract(make, _separated, _of_probabilities, None, has, not_binary, excused=excused or {})
+
+
 CONTRACTS = [
     Contract(_aspect_bernoulli, _separated, _empirical_bayes, _likeliest, ASPECT, CONTINUOUS),
+    _factorisation(LogisticPCA, CLIMBS, CONTINUOUS),
+    _factorisation(BernoulliNMF, CLIMBS, CONTINUOUS, MANY_OPTIMA, tol=1e-4),
+    _factorisation(PLSA, CLIMBS | {"simplex"}, CONTINUOUS),
+    _factorisation(NMF, frozenset({"likelihood"}), CONTINUOUS - WEIGHTED),
+    _factorisation(FastICA, frozenset({"likelihood"}), CONTINUOUS - WEIGHTED),
     Contract(_bernoulli_mixture, _classes, mixture.log_likelihoods, _smoothed, MIXTURE, CONTINUOUS),
     _beta_ica("vb"),
     _beta_ica("em"),

@@ -9,10 +9,17 @@ from tests.contracts.registry import CONTRACTS, STRICT
 
 QUICK = {"n_init": 1, "max_iter": 60, "n_components": 2}
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:the rows vary in"),  # few rows of few columns, in which FastICA finds few
+]
+EXCUSED = {type(contract.make()): contract.excused for contract in CONTRACTS}
 
 
-@parametrize_with_checks([type(contract.make())(binarize=0.5, **contract.variant) for contract in CONTRACTS])
+@parametrize_with_checks(
+    [type(contract.make())(binarize=0.5, **contract.variant) for contract in CONTRACTS],
+    expected_failed_checks=lambda estimator: EXCUSED[type(estimator)],
+)
 def test_all_checks_pass_with_default_parameters_when_values_are_binarised(estimator, check):
     check(estimator)
 

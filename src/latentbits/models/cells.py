@@ -13,6 +13,7 @@ from latentbits.fitting.workers import Workers
 
 __all__ = [
     "LogProbabilities",
+    "block_groups",
     "column_products",
     "empirical_bayes",
     "indicator_blocks",
@@ -20,6 +21,9 @@ __all__ = [
     "row_products",
     "safe_log",
 ]
+
+MAX_GROUPS = 8
+"""Groups of row blocks, each with sums of its own."""
 
 LogProbabilities = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Coordinates of rows (n x K) -> log P(1) and log P(0) of their cells (n x D)."""
@@ -106,3 +110,10 @@ def _where(data: BinaryData, rows: slice, code: int) -> np.ndarray | sp.csr_arra
     parts = ((csr.data[first:last] == code).astype(float), csr.indices[first:last])
     pointers = (csr.indptr[rows.start : rows.stop + 1] - first).astype(np.int32)
     return sp.csr_array((*parts, pointers), shape=(rows.stop - rows.start, data.shape[1]))
+
+
+def block_groups(n_rows: int, n_columns: int) -> list[list[slice]]:
+    """The row blocks, dealt out for threads: by the shape alone, so that sums don't depend on the number of threads."""
+    blocks = list(row_blocks(n_rows, n_columns))
+    n = min(MAX_GROUPS, len(blocks))
+    return [blocks[start::n] for start in range(n)]

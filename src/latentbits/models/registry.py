@@ -5,14 +5,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["MODELS", "model_class", "model_name", "resolve"]
+__all__ = ["MODELS", "TABLE_MODELS", "model_class", "model_name", "resolve"]
 
 MODELS = {
     "aspect-bernoulli": "latentbits.models.aspect.estimator:AspectBernoulli",
     "beta-ica": "latentbits.models.aspect.estimator:BetaICA",
     "bernoulli-mixture": "latentbits.models.mixture.estimator:BernoulliMixture",
+    "logistic-pca": "latentbits.models.logistic_pca.estimator:LogisticPCA",
+    "bernoulli-nmf": "latentbits.models.bernoulli_nmf.estimator:BernoulliNMF",
+    "plsa": "latentbits.models.plsa.estimator:PLSA",
+    "nmf": "latentbits.models.adapted.estimator:NMF",
+    "fast-ica": "latentbits.models.adapted.estimator:FastICA",
 }
 """Name -> "module:Class"; a new model adds one line."""
+
+TABLE_MODELS = tuple(MODELS)
+"""The models whose rows have weights on components of 0-1 tables: they can be selected and compared."""
 
 
 def model_class(name: str) -> type[Any]:

@@ -1,0 +1,1 @@
+"""Bernoulli NMF: nonnegative causes that add up before they saturate."""

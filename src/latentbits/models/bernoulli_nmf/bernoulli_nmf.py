@@ -1,0 +1,172 @@
+"""Nonnegative factors of 0-1 data, P = tanh(u/2) with u = W H + a tiny background, by maximum likelihood.
+
+As 1 - tanh(u/2) = 2 / (1 + e^u), the log likelihood of a cell is
+
+    x log tanh(u/2) + (1 - x) log(1 - tanh(u/2)) = x log sinh(u/2) - (1 - x) u/2 - log cosh(u/2).
+
+Each part has a lower bound that touches it at the present u0 and lets go of the sum over components, u = sum_k w_k h_k:
+
+- log sinh(u/2) = log u + log(sinh(u/2) / u). The second part is convex, so it lies above its tangent, of slope
+  s1 = coth(u0/2) / 2 - 1 / u0. For log u, by Jensen's inequality with q_k = w0_k h0_k / u0,
+  log u >= sum_k q_k log(w_k h_k) + const.
+- -log cosh(u/2) >= -lambda u^2 + const, lambda = tanh(u0/2) / (4 u0) (Jaakkola and Jordan), and by Jensen
+  u^2 <= sum_k q_k (w_k h_k / q_k)^2 = u0 sum_k (w_k h_k)^2 / (w0_k h0_k).
+
+The background is one more component, which stays as it is. Then every w_ik maximises a log w + b w - c w^2, so that
+w = (b + sqrt(b^2 + 8 a c)) / (4 c), with H fixed at a = w0 sum_j x h/u0, b = sum_j h (x s1 - (1 - x)/2),
+c = (1/w0) sum_j lambda u0 h. The same for H.
+
+Where all rows that have a component have a 1, the likelihood rises for ever with the entry. So H stays within 1 and W
+within 1000 (30 would do for any cell alone, but entries also have their ratios to keep). The bound is concave in each
+entry, so its maximum within limits is the closed form cut off there.
+
+States hold logarithms, so that an extrapolation can't leave the domain. The likelihood has many optima, and an
+accelerated climb may let differences in rounding grow: a row of weight 2 and two rows make equal rounds, but may end in
+different optima.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from latentbits.data.binary_data import BinaryData, row_blocks
+from latentbits.fitting.workers import Workers
+from latentbits.kernels.tanh_rows import BACKGROUND, tanh_bound, tanh_rows
+from latentbits.models.cells import block_groups
+
+__all__ = ["MaximumLikelihood", "Normalised", "State", "normalised", "rates", "solve_rows"]
+
+LEAST = 1e-12
+"""The smallest entry during a climb: one at 0 could never rise again. It counts for less than the background."""
+
+MOST = 1e3
+"""The largest weight; H is at most 1."""
+
+GAP = 1e-10
+MAX_STEPS = 300
+
+
+class State(NamedTuple):
+    """Logarithms of W (N, K), from LEAST to MOST, and of H (K, D), from LEAST to 1."""
+
+    log_W: np.ndarray
+    log_H: np.ndarray
+
+    @classmethod
+    def of(cls, W: np.ndarray, H: np.ndarray) -> State:
+        """The state with these entries, the largest of each component 1, all within their limits."""
+        scale = np.maximum(H.max(axis=1), LEAST)
+        return cls(np.log(np.clip(W * scale, LEAST, MOST)), np.log(np.clip(H / scale[:, None], LEAST, 1.0)))
+
+
+class Normalised(NamedTuple):
+    """Components (K, D) whose largest entry is 1, by falling share in the data, and the rows' average weights (K,)."""
+
+    components: np.ndarray
+    average: np.ndarray
+
+
+@dataclass(frozen=True)
+class MaximumLikelihood:
+    """Maximising the bound in W, then in H."""
+
+    data: BinaryData
+    row_weight: np.ndarray
+    n_components: int
+    workers: Workers
+
+    def initialise(self, rng: np.random.Generator) -> State:
+        """Random components around what the columns' shares ask for; rows alike, so their order doesn't matter."""
+        N, D = self.data.shape
+        observed = self.data.observed_per_column(self.row_weight)
+        share = (self.data.ones_per_column(self.row_weight) + 0.5) / (observed + 1.0)
+        level = np.where(observed > 0, 2 * np.arctanh(share), 0.0)
+        H = level * np.exp(rng.uniform(-1.0, 1.0, size=(self.n_components, D)))
+        return State.of(np.full((N, self.n_components), 1 / self.n_components), H)
+
+    def step(self, state: State) -> tuple[State, float]:
+        """W given H, then H given W, in one pass: a block's rows are updated and add to the columns' sums at once."""
+        W, H = np.exp(state.log_W), np.exp(state.log_H)
+        N, D = self.data.shape
+        new_W = np.empty_like(W)
+
+        def one(blocks: list[slice]) -> tuple[float, np.ndarray]:
+            log_likelihood, sums = 0.0, np.zeros((3, *H.shape))
+            for rows in blocks:
+                cells, weight = self.data.rows(rows).dense(), self.row_weight[rows]
+                row_log, *bound = _bound(W[rows], H, cells)
+                log_likelihood += float(weight @ row_log)
+                new_W[rows] = np.clip(W[rows] * _factors(*(part @ H.T for part in bound)), LEAST, MOST)
+                _, *bound = _bound(new_W[rows], H, cells)
+                weighted = (weight[:, None] * new_W[rows]).T
+                for total, part in zip(sums, bound, strict=True):
+                    total += weighted @ part
+            return log_likelihood, sums
+
+        log_likelihoods, sums = zip(*self.workers.map(one, block_groups(N, D)), strict=True)
+        new_H = np.clip(H * _factors(*np.sum(sums, axis=0)), LEAST, 1.0)
+        return State(np.log(new_W), np.log(new_H)), float(sum(log_likelihoods))
+
+    def project(self, state: State) -> State:
+        """Components with a largest entry of 1, and everything within its limits."""
+        scale = state.log_H.max(axis=1)
+        log_W = np.clip(state.log_W + scale, np.log(LEAST), np.log(MOST))
+        return State(log_W, np.clip(state.log_H - scale[:, None], np.log(LEAST), 0.0))
+
+    def scales(self) -> tuple[np.ndarray | float, ...]:
+        """A row of weight 2 counts like two rows."""
+        return self.row_weight[:, None], 1.0
+
+
+def normalised(state: State, row_weight: np.ndarray) -> Normalised:
+    """The state's components in their final form; entries at their lower limit become 0."""
+    W, H = np.exp(state.log_W), np.where(state.log_H > np.log(2 * LEAST), np.exp(state.log_H), 0.0)
+    scale = H.max(axis=1)
+    components = H / np.where(scale > 0, scale, 1.0)[:, None]
+    average = row_weight @ W / row_weight.sum() * scale
+    order = np.argsort(-average * components.sum(axis=1), kind="stable")
+    return Normalised(components[order], average[order])
+
+
+def rates(W: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """u of the cells: W H and the background."""
+    return W @ H + BACKGROUND
+
+
+def solve_rows(
+    data: BinaryData, components: np.ndarray, average: np.ndarray, workers: Workers
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each row's best weights, the components fixed, and what it could still gain per cell at most.
+
+    Rows without observed cells get the average weights.
+    """
+    N, D = data.shape
+    H = np.ascontiguousarray(components)
+    W, gap = np.empty((N, len(H))), np.empty(N)
+
+    def one(rows: slice) -> None:
+        tanh_rows(data.rows(rows).dense(), H, average, MOST, GAP, MAX_STEPS, W[rows], gap[rows])
+
+    workers.map(one, list(row_blocks(N, D)))
+    return W, gap
+
+
+def _bound(W: np.ndarray, H: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows' log likelihoods, and x/u, x s1 - (1 - x)/2 and lambda u of the cells."""
+    u = rates(W, H)
+    row_log, ratio, slope, level = np.empty(len(u)), np.empty_like(u), np.empty_like(u), np.empty_like(u)
+    tanh_bound(u, cells, row_log, ratio, slope, level)
+    return row_log, ratio, slope, level
+
+
+def _factors(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """w / w0 = (B + sqrt(B^2 + 8 A C)) / (4 C), where a = w0 A, b = B and c = C / w0; 1 where nothing is observed.
+
+    For negative B the same root is written without the difference of two nearly equal numbers.
+    """
+    root = np.sqrt(B**2 + 8 * A * C)
+    above, below = np.where(B > 0, B + root, 2 * A), np.where(B > 0, 4 * C, root - B)
+    return np.divide(above, below, out=np.ones_like(A), where=below > 0)

@@ -1,0 +1,1 @@
+"""Logistic PCA: low rank on the scale of log odds."""

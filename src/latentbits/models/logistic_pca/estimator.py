@@ -1,0 +1,158 @@
+"""The estimator of logistic PCA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.restarts import Restart
+from latentbits.fitting.workers import Workers
+from latentbits.models.base import FactorModel
+from latentbits.models.logistic_pca.logistic_pca import (
+    PenalisedLikelihood,
+    PrincipalForm,
+    State,
+    principal_form,
+    solve_rows,
+)
+from latentbits.numerics import RandomSource, check_number
+
+__all__ = ["LogisticPCA"]
+
+LEAST_RIDGE = 1e-6
+
+
+class LogisticPCA(FactorModel):
+    """Logistic PCA: the log odds of the cells are a table of rank K plus a bias for each column.
+
+    ``logit P = weights_ @ components_ + bias_``. The counterpart of PCA for 0-1 data: components add and cancel on the
+    scale of log odds, so they predict well and are hard to read as causes. Fitted by alternating least squares on a
+    bound of the likelihood, accelerated. A small ridge keeps the log odds of separable data finite.
+
+    Parameters
+    ----------
+    n_components : int, default=5
+        K, the rank.
+    ridge : float, default=0.1
+        The objective is the log likelihood minus ``ridge`` times the sum of the singular values of the centred table of
+        log odds (the same as ridge/2 times the squares of both factors). At least 1e-6.
+    n_init : int, default=3
+        Random starts. The best is kept, all are in `restarts_`; they seldom end far apart.
+    max_iter : int, default=1000
+        Passes over the data a start may make (a round of three is finished).
+    tol : float, default=1e-6
+        A start has converged when three passes raise the objective by less than this per observed cell.
+    binarize : float, optional
+        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
+    random_state : None, int, Generator or RandomState
+        The same seed gives the same answer on any number of jobs.
+    n_jobs : int, optional
+        Threads; -1 for all cores.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal rows in the order of `singular_values_`, the largest entry of each positive. A row is zero where the
+        rank is lower than K.
+    weights_ : ndarray of shape (n_rows, n_components)
+        Coordinates of the training rows, of either sign.
+    bias_ : ndarray of shape (n_features,)
+        Log odds of the columns at the centre of the rows.
+    singular_values_ : ndarray of shape (n_components,)
+        Of the centred table of log odds (rows times the root of their weight), as the climb left it.
+    objective_ : float
+        Penalised log likelihood at the end of the best start's climb.
+    objective_history_ : ndarray
+        The best start's objective after each pass; it never falls, but for rounding.
+    restarts_ : DataFrame
+        Seed, objective, n_iter and converged of every start.
+    restart_components_ : list of ndarray
+        The components of every start.
+    n_iter_, converged_ : int, bool
+        Of the best start.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+
+    References
+    ----------
+    Tipping, Probabilistic visualisation of high-dimensional binary data, NIPS 1999. Schein, Saul and Ungar, A
+    generalized linear model for principal component analysis of binary data, AISTATS 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentbits import LogisticPCA
+    >>> side = np.repeat([-1, 1], 50)
+    >>> log_odds = 3 * np.outer(side, [1, 1, -1, -1]) + [0, 1, 0, 1]
+    >>> X = np.random.default_rng(0).random((100, 4)) < 1 / (1 + np.exp(-log_odds))
+    >>> model = LogisticPCA(1, random_state=0).fit(X)
+    >>> (model.components_[0] > 0).tolist()
+    [False, False, True, True]
+    >>> bool(np.abs(model.reconstruct(X) - 1 / (1 + np.exp(-log_odds))).mean() < 0.1)
+    True
+    """
+
+    similarity_ = "cosine"
+
+    def __init__(
+        self,
+        n_components: int = 5,
+        *,
+        ridge: float = 0.1,
+        n_init: int = 3,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        binarize: float | None = None,
+        random_state: RandomSource = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.ridge = ridge
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.binarize = binarize
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("ridge", self.ridge, least=LEAST_RIDGE)
+
+    def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> PenalisedLikelihood:
+        return PenalisedLikelihood(data, row_weight, self.n_components, self.ridge, workers)
+
+    def _keep(self, state: State, row_weight: np.ndarray) -> PrincipalForm:
+        return principal_form(state, row_weight)
+
+    def _adopt(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
+        self.components_ = best.kept.components
+        self.singular_values_ = best.kept.singular_values
+        self.bias_ = best.kept.bias
+        self.restart_components_ = [run.kept.components for run in runs]
+
+    def _coordinates(self, data: BinaryData, workers: Workers) -> np.ndarray:
+        return solve_rows(data, self.components_, self.singular_values_, self.bias_, self.ridge, workers)[0]
+
+    def _log_odds(self, W: np.ndarray) -> np.ndarray:
+        return W @ self.components_ + self.bias_
+
+    def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        theta = self._log_odds(W)
+        return log_expit(theta), log_expit(-theta)
+
+    def _probabilities(self, W: np.ndarray) -> np.ndarray:
+        return expit(self._log_odds(W))
+
+    def _n_parameters(self, n_rows: int) -> int:
+        """Those of a bias and a centred table of rank K (or of what rank the table can have)."""
+        K, D = self.components_.shape
+        rank = min(K, n_rows - 1, D)
+        return D + rank * (n_rows - 1) + rank * D - rank**2

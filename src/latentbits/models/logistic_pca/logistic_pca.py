@@ -1,0 +1,206 @@
+"""Logistic PCA by the bound of Jaakkola and Jordan (Tipping 1999; Schein, Saul and Ungar 2003).
+
+The model is logit P = theta = U V + b: rows have coordinates U (N x K), columns V (K x D) and a bias b (D). Per cell
+
+    log P(x) = (x - 1/2) theta - log(2 cosh(theta/2))
+            >= (x - 1/2) theta - lambda(t) theta^2 + const,      lambda(t) = tanh(t/2) / (4 t),  1/8 at 0,
+
+with equality at theta = +-t. For fixed t that is weighted least squares, in U and in (V, b) by turns. A step does both
+on one bound, which costs one exponential per cell; making the bound tight again in between saves few.
+
+The objective is the log likelihood minus ridge/2 (sum_i r_i |u_i|^2 + |V|^2), r_i the weight of row i. Moves that
+leave U V + b as it is can only gain by lowering the penalty: shifting U into the bias is best where U is centred
+(sum_i r_i u_i = 0), and U A, A^-1 V is best where U'RU = VV' ("balanced"; R = diag(r)). There the penalty is
+ridge sum_k s_k with s the singular values of R^(1/2) U V.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logit
+
+from latentbits.data.binary_data import BinaryData, row_blocks
+from latentbits.fitting.workers import Workers
+from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
+from latentbits.models.cells import block_groups
+
+__all__ = ["PenalisedLikelihood", "PrincipalForm", "State", "principal_form", "solve_rows"]
+
+FARTHEST = 50.0
+"""An extrapolated bias stays within this: a constant column's best bias is infinite."""
+
+DEAD = 1e-9
+"""A singular value below this part of the largest is none."""
+
+GAP = 1e-16
+MAX_STEPS = 200
+
+
+class State(NamedTuple):
+    """U: (N, K). V: (K, D). b: (D,)."""
+
+    U: np.ndarray
+    V: np.ndarray
+    b: np.ndarray
+
+
+class PrincipalForm(NamedTuple):
+    """The centred U V as scores @ components, and what goes with it.
+
+    components: (K, D) orthonormal rows by falling singular value, the largest entry of each positive; zero where the
+    rank is lower than K. singular_values: (K,) of R^(1/2) U V. scores: (N, K). bias: (D,).
+    """
+
+    components: np.ndarray
+    singular_values: np.ndarray
+    scores: np.ndarray
+    bias: np.ndarray
+
+
+@dataclass(frozen=True)
+class PenalisedLikelihood:
+    """Alternating weighted least squares on the bound."""
+
+    data: BinaryData
+    row_weight: np.ndarray
+    n_components: int
+    ridge: float
+    workers: Workers
+
+    def initialise(self, rng: np.random.Generator) -> State:
+        """Random V and the columns' own log odds; U is 0, so equal rows stay equal and their order doesn't matter."""
+        N, D = self.data.shape
+        ones = self.data.ones_per_column(self.row_weight)
+        share = (ones + 0.5) / (self.data.observed_per_column(self.row_weight) + 1.0)
+        return State(np.zeros((N, self.n_components)), rng.normal(size=(self.n_components, D)), logit(share))
+
+    def step(self, state: State) -> tuple[State, float]:
+        """U given V and b, then V and b given U, then the balanced form of the same U V + b.
+
+        One pass: a block's rows are solved for, and their share in the columns' equations is added up at once.
+        """
+        U, V, b = state
+        N, D = self.data.shape
+        K = self.n_components
+        new_U = np.empty_like(U)
+        pairs = _pairs(V.T)
+
+        def one(blocks: list[slice]) -> tuple[float, np.ndarray, np.ndarray]:
+            log_likelihood, A, y = 0.0, np.zeros((D, (K + 1) * (K + 2) // 2)), np.zeros((D, K + 1))
+            for rows in blocks:
+                theta = U[rows] @ V + b
+                row_log, slack, target = np.empty(len(theta)), np.empty_like(theta), np.empty_like(theta)
+                logistic_bound(theta, self.data.rows(rows).dense(), b, row_log, slack, target)
+                log_likelihood += float(self.row_weight[rows] @ row_log)
+                u = new_U[rows] = _solve_u(slack, target, V, pairs, self.ridge)
+                with_one = np.column_stack([u, np.ones(len(u))])
+                A += slack.T @ (self.row_weight[rows, None] * _pairs(with_one))
+                y += target.T @ (self.row_weight[rows, None] * with_one)
+            return log_likelihood, A, y
+
+        log_likelihoods, As, ys = zip(*self.workers.map(one, block_groups(N, D)), strict=True)
+        penalty = self.ridge / 2 * (self.row_weight @ (U**2).sum(axis=1) + (V**2).sum())
+        new_V, new_b = _solve_v(np.sum(As, axis=0), np.sum(ys, axis=0), b, self.ridge)
+        return self.project(State(new_U, new_V, new_b)), float(sum(log_likelihoods) - penalty)
+
+    def project(self, state: State) -> State:
+        """The centred and balanced form of U V + b whose V is nearest to the given one, so that states stay comparable.
+
+        It raises the objective unless it leaves the state as it is.
+        """
+        form = principal_form(state, self.row_weight)
+        root = np.sqrt(form.singular_values)
+        V = root[:, None] * form.components
+        left, _, right = np.linalg.svd(state.V @ V.T)
+        turn = left @ right
+        U = np.divide(form.scores, root, out=np.zeros_like(form.scores), where=root > 0)
+        return State(U @ turn.T, turn @ V, np.clip(form.bias, -FARTHEST, FARTHEST))
+
+    def scales(self) -> tuple[np.ndarray | float, ...]:
+        """A row of weight 2 counts like two rows."""
+        return self.row_weight[:, None], 1.0, 1.0
+
+
+def principal_form(state: State, row_weight: np.ndarray) -> PrincipalForm:
+    """Singular value decomposition of the centred R^(1/2) U V, from two thin QR decompositions."""
+    U, V, b = state
+    K, D = V.shape
+    centre = row_weight @ U / row_weight.sum()
+    U = U - centre
+    basis, V_in_basis = np.linalg.qr(V.T)
+    U_triangle = np.linalg.qr(np.sqrt(row_weight)[:, None] * U, mode="r")
+    _, s, right = np.linalg.svd(U_triangle @ V_in_basis.T, full_matrices=False)
+    alive = s > DEAD * s[0]
+    n = int(alive.sum())
+    found = right[:n] @ basis.T
+    signs = np.sign(found[np.arange(n), np.abs(found).argmax(axis=1)])
+    components, values, scores = np.zeros((K, D)), np.zeros(K), np.zeros((len(U), K))
+    components[:n] = signs[:, None] * found
+    values[:n] = s[:n]
+    scores[:, :n] = U @ (V @ components[:n].T)
+    return PrincipalForm(components, values, scores, b + centre @ V)
+
+
+def solve_rows(
+    data: BinaryData,
+    components: np.ndarray,
+    singular_values: np.ndarray,
+    bias: np.ndarray,
+    ridge: float,
+    workers: Workers,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of rows, components and bias fixed, and what each row's last step gained at most.
+
+    In the balanced form u = score / sqrt(s), so the ridge on a score w is ridge/2 sum_k w_k^2 / s_k.
+    """
+    N, D = data.shape
+    root = np.sqrt(singular_values)
+    V = np.ascontiguousarray(root[:, None] * components)
+    U, gap = np.empty((N, len(V))), np.empty(N)
+
+    def one(rows: slice) -> None:
+        cells = data.rows(rows).dense()
+        logistic_rows(cells, V, bias, ridge, GAP, MAX_STEPS, U[rows], gap[rows])
+
+    workers.map(one, list(row_blocks(N, D)))
+    return U * root, gap
+
+
+def _solve_u(slack: np.ndarray, target: np.ndarray, V: np.ndarray, pairs: np.ndarray, ridge: float) -> np.ndarray:
+    """u_i from (sum_j 2 lambda_ij v_j v_j' + ridge I) u_i = sum_j (x_ij - 1/2 - 2 lambda_ij b_j) v_j."""
+    K = len(V)
+    A = (slack @ pairs)[:, _places(K)] + ridge * np.eye(K)
+    return np.linalg.solve(A, (target @ V.T)[:, :, None])[:, :, 0]
+
+
+def _solve_v(A: np.ndarray, y: np.ndarray, b: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
+    """V and the new bias from the columns' equations, with a_i = (u_i, 1) and the ridge on all but the last:
+
+    (sum_i r_i 2 lambda_ij a_i a_i' + ridge) (v_j, b'_j) = sum_i r_i (x_ij - 1/2) a_i. The sums on the left come packed
+    as A; y is made of x - 1/2 - 2 lambda b instead of x - 1/2. A bias stays where nothing is seen.
+    """
+    K = y.shape[1] - 1
+    full = A[:, _places(K + 1)]
+    right = y + b[:, None] * full[:, :, K]
+    full[:, range(K), range(K)] += ridge
+    unseen = full[:, K, K] <= 0
+    full[unseen, K, K] = 1.0
+    right[unseen, K] = b[unseen]
+    answer = np.linalg.solve(full, right[:, :, None])[:, :, 0]
+    return np.ascontiguousarray(answer[:, :K].T), np.ascontiguousarray(answer[:, K])
+
+
+def _pairs(vectors: np.ndarray) -> np.ndarray:
+    """The products v_k v_l, k <= l, of each row v: n x K -> n x K (K + 1) / 2."""
+    first, second = np.triu_indices(vectors.shape[1])
+    return vectors[:, first] * vectors[:, second]
+
+
+def _places(K: int) -> np.ndarray:
+    """Where v_k v_l is among the pairs: K x K."""
+    places = np.zeros((K, K), dtype=np.intp)
+    places[np.triu_indices(K)] = np.arange(K * (K + 1) // 2)
+    return np.maximum(places, places.T)

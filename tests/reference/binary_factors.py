@@ -1,0 +1,162 @@
+"""Binary factor analysis in plain loops and by enumeration. Imports no model."""
+
+from itertools import product
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import minimize
+from scipy.special import betaln, logsumexp
+
+
+def codes(m):
+    return [np.array(signs, dtype=float) for signs in product([-1, 1], repeat=m)]
+
+
+# ---- the binary quadratic program ------------------------------------------------------------------
+
+
+def bqp_value(Q, f, y):
+    return 0.5 * y @ Q @ y - f @ y
+
+
+def brute_force(Q, f):
+    """The smallest value, and a code that has it."""
+    best = min(codes(len(f)), key=lambda y: bqp_value(Q, f, y))
+    return bqp_value(Q, f, best), best
+
+
+def greedy(Q, f):
+    """Fix the sign that gains most, until none is left; the diagonal of Q adds the same to all codes."""
+    off = Q - np.diag(np.diag(Q))
+    y = np.zeros(len(f))
+    while not y.all():
+        gains = [
+            (bqp_value(off, f, y) - bqp_value(off, f, _with(y, i, s)), i, s)
+            for i in np.flatnonzero(y == 0)
+            for s in (-1, 1)
+        ]
+        _, i, s = max(gains)
+        y = _with(y, i, s)
+    return y
+
+
+def _with(y, i, s):
+    changed = y.copy()
+    changed[i] = s
+    return changed
+
+
+def dual_solution(Q, f):
+    """Maximise -1/2 f^T (Q + Diag s)^-1 f - 1/2 sum s over s >= 0; returns the maximum, and (Q + Diag s)^-1 f."""
+
+    def negative(s):
+        y = np.linalg.solve(Q + np.diag(s), f)
+        return 0.5 * f @ y + 0.5 * s.sum(), 0.5 - 0.5 * y**2
+
+    best = minimize(negative, np.ones(len(f)), jac=True, bounds=[(0, None)] * len(f), options={"ftol": 1e-15})
+    return -best.fun, np.linalg.solve(Q + np.diag(best.x), f)
+
+
+# ---- likelihood and EM ------------------------------------------------------------------------------
+
+
+def log_joint(x, y, A, c, phi, beta):
+    """log p(x, y)"""
+    noise = stats.norm.logpdf(x, A @ y + c, phi**-0.5).sum()
+    return noise + sum(np.log(b) if sign > 0 else np.log(1 - b) for sign, b in zip(y, beta, strict=True))
+
+
+def log_likelihood(x, A, c, phi, beta):
+    return logsumexp([log_joint(x, y, A, c, phi, beta) for y in codes(len(beta))])
+
+
+def posterior(x, A, c, phi, beta):
+    """P(y | x) of all codes, in the order of `codes`."""
+    joint = np.array([log_joint(x, y, A, c, phi, beta) for y in codes(len(beta))])
+    return np.exp(joint - logsumexp(joint))
+
+
+def em_step(X, A, c, phi, beta):
+    """One step of EM as weighted least squares over all pairs of a row and a code; A, c, phi, beta."""
+    m = len(beta)
+    weight = np.concatenate([posterior(x, A, c, phi, beta) for x in X])
+    Z = np.array([[*y, 1.0] for _ in X for y in codes(m)])
+    targets = np.repeat(X, 2**m, axis=0)
+    root = np.sqrt(weight)[:, None]
+    B = np.linalg.lstsq(root * Z, root * targets, rcond=None)[0]
+    squares = np.sum(weight[:, None] * (targets - Z @ B) ** 2)
+    return B[:-1].T, B[-1], X.size / squares, weight @ (Z[:, :-1] > 0) / len(X)
+
+
+# ---- harmony and evidence ----------------------------------------------------------------------------
+
+
+def log_prior(A, c, phi, beta, alpha, *, alpha_rate, phi_rate, xi, c_variance):
+    """Eq. 3-6 with Gamma(1, rate) and Beta(xi / 2, xi / 2)."""
+    total = stats.norm.logpdf(c, 0, np.sqrt(c_variance)).sum() + stats.gamma.logpdf(phi, 1, scale=1 / phi_rate)
+    for i in range(len(beta)):
+        total += stats.norm.logpdf(A[:, i], 0, alpha[i] ** -0.5).sum()
+        total += stats.gamma.logpdf(alpha[i], 1, scale=1 / alpha_rate)
+        total += stats.beta.logpdf(beta[i], xi / 2, xi / 2)
+    return total
+
+
+def harmony(X, Y, A, c, phi, beta, alpha, tau, **prior):
+    """H of eq. 11."""
+    fit = sum(log_joint(x, y, A, c, phi, beta) for x, y in zip(X, Y, strict=True))
+    return fit + (tau * log_prior(A, c, phi, beta, alpha, **prior) if tau else 0.0)
+
+
+def sampled_bound(X, q, rng, n_samples, *, alpha_rate, phi_rate, xi, c_variance):
+    """E_q[log p(X, Y, theta) - log q(Y, theta)] by Monte Carlo: the mean, and its standard error.
+
+    q: Y (means), B, cov, alpha_shape, alpha_rate, phi_shape, phi_rate, on, off, as attributes. All draws at once, the
+    first axis; every density is SciPy's.
+    """
+    S, m = n_samples, q.Y.shape[1]
+    p_on = (1 + q.Y) / 2
+    Y = np.where(rng.random((S, *p_on.shape)) < p_on, 1.0, -1.0)
+    B = np.stack([rng.multivariate_normal(b, q.cov, size=S) for b in q.B], axis=1)
+    alpha = rng.gamma(q.alpha_shape, 1 / q.alpha_rate, size=(S, m))
+    phi = rng.gamma(q.phi_shape, 1 / q.phi_rate, size=S)
+    beta = rng.beta(q.on, q.off, size=(S, m))
+
+    A, c = B[:, :, :-1], B[:, :, -1]
+    mean = np.einsum("sni,sti->stn", A, Y) + c[:, None]
+    log_p = stats.norm.logpdf(X, mean, phi[:, None, None] ** -0.5).sum(axis=(1, 2))
+    log_p += np.log(np.where(Y > 0, beta[:, None], 1 - beta[:, None])).sum(axis=(1, 2))
+    log_p += stats.norm.logpdf(A, 0, alpha[:, None] ** -0.5).sum(axis=(1, 2))
+    log_p += stats.norm.logpdf(c, 0, np.sqrt(c_variance)).sum(axis=1)
+    log_p += stats.gamma.logpdf(alpha, 1, scale=1 / alpha_rate).sum(axis=1)
+    log_p += stats.gamma.logpdf(phi, 1, scale=1 / phi_rate)
+    log_p += stats.beta.logpdf(beta, xi / 2, xi / 2).sum(axis=1)
+
+    log_q = np.log(np.where(Y > 0, p_on, 1 - p_on)).sum(axis=(1, 2))
+    for j, b in enumerate(q.B):
+        log_q += stats.multivariate_normal.logpdf(B[:, j], b, q.cov)
+    log_q += stats.gamma.logpdf(alpha, q.alpha_shape, scale=1 / q.alpha_rate).sum(axis=1)
+    log_q += stats.gamma.logpdf(phi, q.phi_shape, scale=1 / q.phi_rate)
+    log_q += stats.beta.logpdf(beta, q.on, q.off).sum(axis=1)
+    draws = log_p - log_q
+    return draws.mean(), draws.std() / np.sqrt(S)
+
+
+def log_evidence_of_one_factor(X, *, alpha_rate, phi_rate, xi, c_variance):
+    """log p(X) for m = 1: codes enumerated, beta and (a, c) integrated in closed form, alpha and phi on a grid."""
+    N, n = X.shape
+    grid = np.linspace(-12, 12, 121)
+    log_alpha, log_phi = np.meshgrid(grid, grid)
+    alpha, phi = np.exp(log_alpha), np.exp(log_phi)
+    # The densities of log alpha and log phi, times the area of a cell of the grid.
+    log_weight = np.log(alpha_rate) - alpha_rate * alpha + np.log(phi_rate) - phi_rate * phi
+    log_weight += log_alpha + log_phi + 2 * np.log(grid[1] - grid[0])
+    terms = []
+    for y in product([-1.0, 1.0], repeat=N):
+        on = sum(sign > 0 for sign in y)
+        log_codes = betaln(xi / 2 + on, xi / 2 + N - on) - betaln(xi / 2, xi / 2)
+        # Given code, alpha and phi every column of X is Gaussian: a and c are Gaussian, and so is the noise.
+        covariance = np.outer(y, y) / alpha[..., None, None] + np.eye(N) / phi[..., None, None] + c_variance
+        squares = np.einsum("tj,abts,sj->ab", X, np.linalg.inv(covariance), X)
+        log_x = -0.5 * squares - n / 2 * (np.linalg.slogdet(covariance)[1] + N * np.log(2 * np.pi))
+        terms.append(logsumexp(log_weight + log_x) + log_codes)
+    return logsumexp(terms)
