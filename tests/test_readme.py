@@ -10,10 +10,17 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 
 @pytest.mark.filterwarnings("ignore:.*rows have no weight")
 def test_the_python_of_the_readme_runs():
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    *_, last = code.strip().splitlines()
+    first, second = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     names: dict = {}
-    exec(code.replace(last, f"rate = {last}"), names)
+    exec(_keeping_the_last(first, "rate") + _keeping_the_last(second, "compared"), names)
     assert "white" in names["model"].phantoms_
     assert 0.7 < names["rate"] < 1
     assert (names["clean"][names["noisy"].X == 1] == 1).all(), "only zeros were falsified"
+    assert names["found"].table["n_components"].tolist() == [1, 4, 8]
+    assert len(names["compared"]) == 4
+
+
+def _keeping_the_last(code, name):
+    """The code, with the value of its last line under a name."""
+    *_, last = code.strip().splitlines()
+    return code.replace(last, f"{name} = {last}")
