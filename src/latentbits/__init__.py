@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from latentbits.models.adapted.estimator import NMF, FastICA
     from latentbits.models.aspect.estimator import AspectBernoulli, BetaICA
     from latentbits.models.bernoulli_nmf.estimator import BernoulliNMF
+    from latentbits.models.binary_factors.encoders import solve_bqp
+    from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
+    from latentbits.models.binary_ica.blica import fit_blica
+    from latentbits.models.binary_ica.estimator import BinaryICA
+    from latentbits.models.binary_ica.identifiability import identifiability, mean_cosine_similarity
+    from latentbits.models.binary_ica.parameters import pairwise_from_model
+    from latentbits.models.binary_ica.segments import segments_by_length
     from latentbits.models.binary_ica.tetrachoric import tetrachoric
+    from latentbits.models.ica_mixture.estimator import ICAMixture
     from latentbits.models.logistic_pca.estimator import LogisticPCA
     from latentbits.models.mixture.estimator import BernoulliMixture
     from latentbits.models.plsa.estimator import PLSA
@@ -26,23 +34,32 @@ if TYPE_CHECKING:
     from latentbits.tasks.stability import component_stability
 
 _HOME = {
-    "NMF": "latentbits.models.adapted.estimator",
-    "PLSA": "latentbits.models.plsa.estimator",
     "AspectBernoulli": "latentbits.models.aspect.estimator",
     "BernoulliMixture": "latentbits.models.mixture.estimator",
     "BernoulliNMF": "latentbits.models.bernoulli_nmf.estimator",
     "BetaICA": "latentbits.models.aspect.estimator",
     "BinaryData": "latentbits.data.binary_data",
+    "BinaryFactorAnalysis": "latentbits.models.binary_factors.estimator",
+    "BinaryICA": "latentbits.models.binary_ica.estimator",
     "DataError": "latentbits.errors",
     "FastICA": "latentbits.models.adapted.estimator",
+    "ICAMixture": "latentbits.models.ica_mixture.estimator",
     "LogisticPCA": "latentbits.models.logistic_pca.estimator",
     "ModelFileError": "latentbits.errors",
+    "NMF": "latentbits.models.adapted.estimator",
+    "PLSA": "latentbits.models.plsa.estimator",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",
+    "fit_blica": "latentbits.models.binary_ica.blica",
+    "identifiability": "latentbits.models.binary_ica.identifiability",
     "load_model": "latentbits.persistence",
+    "mean_cosine_similarity": "latentbits.models.binary_ica.identifiability",
+    "pairwise_from_model": "latentbits.models.binary_ica.parameters",
     "read_table": "latentbits.data.readers",
     "save_model": "latentbits.persistence",
+    "segments_by_length": "latentbits.models.binary_ica.segments",
     "select_order": "latentbits.tasks.select",
+    "solve_bqp": "latentbits.models.binary_factors.encoders",
     "tetrachoric": "latentbits.models.binary_ica.tetrachoric",
 }
 _MODULES = ("datasets", "metrics", "plots", "sequences", "simulate")
@@ -55,22 +72,31 @@ __all__ = [
     "BernoulliNMF",
     "BetaICA",
     "BinaryData",
+    "BinaryFactorAnalysis",
+    "BinaryICA",
     "DataError",
     "FastICA",
+    "ICAMixture",
     "LogisticPCA",
     "ModelFileError",
     "__version__",
     "compare",
     "component_stability",
     "datasets",
+    "fit_blica",
+    "identifiability",
     "load_model",
+    "mean_cosine_similarity",
     "metrics",
+    "pairwise_from_model",
     "plots",
     "read_table",
     "save_model",
+    "segments_by_length",
     "select_order",
     "sequences",
     "simulate",
+    "solve_bqp",
     "tetrachoric",
 ]
 

@@ -35,7 +35,10 @@ FORMAT = "latentbits-model"
 FORMAT_VERSION = 1
 HEADER = "header"
 
-NAMED_TUPLES = {"Components": "latentbits.models.aspect.base:Components"}
+NAMED_TUPLES = {
+    "Components": "latentbits.models.aspect.base:Components",
+    "Clusters": "latentbits.models.ica_mixture.posterior:Clusters",
+}
 """The named tuples that may be part of a model, by the name that stands in the file."""
 
 _PLAIN_KINDS = "biufU"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from latentbits.cli.present.results import Results
+    from latentbits.data.binary_data import BinaryData
+    from latentbits.models.aspect.base import AspectModel
 
 __all__ = ["demo"]
 
@@ -55,7 +57,7 @@ def demo(out: Path, force: bool, seed: int) -> None:
         "denoising": partial(plots.plot_denoising, data, denoised, clean=digits.X, shape=shape),
     }
     results.tables |= {"noisy": data_table(noisy.X, data), "clean": data_table(digits.X, data)}
-    results.summary["demo"] = judged(results, denoised, digits.X)
+    results.summary["demo"] = judged(results.model, data, denoised, digits.X)
     save(results, out, force=force, notes=heard, watch=watch)
     _tell(results, out)
 
@@ -66,12 +68,11 @@ def _damage(changed: np.ndarray, clean: np.ndarray) -> str:
     return f"Turned {lost:,} of their {clean.sum():,} black pixels white: {of_all}."
 
 
-def judged(results: Results, denoised: np.ndarray, clean: np.ndarray) -> dict[str, Any]:
+def judged(model: AspectModel, data: BinaryData, denoised: np.ndarray, clean: np.ndarray) -> dict[str, Any]:
     """How well the damage was found and undone, against the reconstruction that knows of no phantom."""
     from latentbits import metrics
 
-    model, noisy = results.model, results.data.dense()
-    plain = model.reconstruct(results.data)
+    noisy, plain = data.dense(), model.reconstruct(data)
     return {
         "noise_removal_rate": {
             "plain_reconstruction": metrics.noise_removal_rate(clean, noisy, plain >= 0.5),
@@ -79,7 +80,7 @@ def judged(results: Results, denoised: np.ndarray, clean: np.ndarray) -> dict[st
         },
         "auc": {
             "plain_reconstruction": metrics.denoising_auc(clean, noisy, plain),
-            "suspects": metrics.denoising_auc(clean, noisy, model.suspicion(results.data)),
+            "suspects": metrics.denoising_auc(clean, noisy, model.suspicion(data)),
         },
     }
 

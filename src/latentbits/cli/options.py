@@ -12,8 +12,21 @@ import click
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
+    from latentbits.data.numbers import NumberTable
 
-__all__ = ["FILE_PATH", "force_option", "model_argument", "read", "reads_file", "table_options"]
+__all__ = [
+    "FILE_PATH",
+    "LEARNING",
+    "bundled",
+    "force_option",
+    "model_argument",
+    "parameters_of",
+    "read",
+    "read_numbers",
+    "read_with_segments",
+    "reads_file",
+    "table_options",
+]
 
 Command = Callable[..., Any]
 Values = dict[str, Any]
@@ -96,6 +109,30 @@ def read(file: Path, reading: Values) -> BinaryData:
     return read_table(file, header=header, **chosen)
 
 
+def read_numbers(file: Path, reading: Values) -> NumberTable:
+    """The numbers of a file, read by those options of `reads_file` that make sense for them."""
+    from latentbits.data import numbers
+
+    useless = [key for key in ("missing", "true", "false", "presence", "threshold", "array") if reading[key]]
+    if useless:
+        raise click.UsageError(f"--{useless[0]} is about 0-1 data, and this model takes numbers; leave it out")
+    chosen = {key: reading[key] for key in ("delimiter", "columns", "exclude", "encoding") if reading[key]}
+    labels: str | bool | None = False if reading["no_row_labels"] else reading["row_labels"]
+    return numbers.read_numbers(file, header=not reading["no_header"], row_labels=labels, **chosen)
+
+
+def read_with_segments(file: Path, reading: Values, column: str) -> tuple[BinaryData, list[Any]]:
+    """The data of a file without one of its columns, and that column: numbers if it holds only such, else texts."""
+    data = read(file, {**reading, "exclude": (*reading["exclude"], column)})
+    assert data.column_names is not None
+    only = {**reading, "columns": (data.column_names[0],), "exclude": (), "row_labels": column, "no_row_labels": False}
+    labels = read(file, only).row_names or []
+    try:
+        return data, [float(label) for label in labels]
+    except ValueError:
+        return data, labels
+
+
 def not_zero(ctx: click.Context, option: click.Parameter, value: int) -> int:
     """Refuse 0 jobs, which mean nothing; negative numbers count from all cores."""
     if value == 0:
@@ -111,7 +148,10 @@ def finite(ctx: click.Context, option: click.Parameter, value: float | None) -> 
 
 
 LEARNING: dict[str, Values] = {
-    "components": {"type": click.IntRange(min=1), "required": True, "help": "How many, phantoms included."},
+    "components": {
+        "type": click.IntRange(min=1),
+        "help": "How many, phantoms included; of binary-factors at most.  [required but for binary-ica, ica-mixture]",
+    },
     "restarts": {
         "type": click.IntRange(min=1),
         "default": 10,
@@ -139,7 +179,10 @@ LEARNING: dict[str, Values] = {
         "callback": finite,
         "help": "A start has converged when a cell's log likelihood rises less.  [default: the model's own]",
     },
-    "inference": {"type": click.Choice(["vb", "em"]), "help": "beta-ica: variational Bayes or variational EM."},
+    "inference": {
+        "type": click.Choice(["vb", "em", "byy"]),
+        "help": "beta-ica: variational Bayes or variational EM; binary-factors: those, or Bayesian Ying-Yang.",
+    },
     "alpha": {"type": click.FloatRange(min=0.05), "callback": finite, "help": "beta-ica: prior weight of ones."},
     "beta": {"type": click.FloatRange(min=0.05), "callback": finite, "help": "beta-ica: prior weight of zeros."},
     "smoothing": {
@@ -148,10 +191,29 @@ LEARNING: dict[str, Values] = {
         "help": "bernoulli-mixture: ones and zeros added to each count.",
     },
     "gamma": {"type": click.FloatRange(min=0.001), "callback": finite, "help": "beta-ica: prior of a row's weights."},
+    "ridge": {"type": click.FloatRange(min=1e-6), "callback": finite, "help": "logistic-pca: penalty."},
+    "method": {"type": click.Choice(["blica", "mle", "ivae"]), "help": "binary-ica: how to fit."},
+    "encoder": {
+        "type": click.Choice(["round", "cdual", "greedy", "enum"]),
+        "help": "binary-factors: how byy finds codes.",
+    },
+    "clusters": {"type": click.IntRange(min=1), "help": "ica-mixture: how many to begin with."},
+    "sources": {"type": click.IntRange(min=1), "help": "ica-mixture: of each cluster, at most."},
+    "gaussians": {"type": click.IntRange(min=1), "help": "ica-mixture: of each source; 1 for factor analysers."},
 }
 """The options of fitting, for `bundled`."""
 
-_PARAMETERS = {"components": "n_components", "restarts": "n_init", "seed": "random_state", "jobs": "n_jobs"}
+_PARAMETERS = {
+    "components": "n_components",
+    "restarts": "n_init",
+    "seed": "random_state",
+    "jobs": "n_jobs",
+    "clusters": "n_clusters",
+    "sources": "n_sources",
+    "gaussians": "n_gaussians",
+}
+_NUMBER_FREE = ("binary-ica", "ica-mixture")
+"""Models that don't need to be told a number of components."""
 
 
 def parameters_of(learning: Values, model: str, *, known_only: bool = False) -> Values:
@@ -161,6 +223,8 @@ def parameters_of(learning: Values, model: str, *, known_only: bool = False) -> 
     """
     from latentbits.models.registry import model_class
 
+    if learning.get("components", 1) is None and model not in _NUMBER_FREE:
+        raise click.UsageError("Missing option '--components'.")
     given = {_PARAMETERS.get(key, key): (key, value) for key, value in learning.items() if value is not None}
     known = model_class(model)().get_params()
     for parameter, (option, _) in given.items():

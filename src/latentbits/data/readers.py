@@ -6,19 +6,14 @@ value of every cell that is neither 0, 1 nor missing.
 
 from __future__ import annotations
 
-import codecs
-import csv
 import difflib
-import gzip
 import math
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from io import TextIOWrapper
-from itertools import chain, islice
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NoReturn
@@ -38,16 +33,14 @@ from latentbits.data.binary_data import (
     encode,
     quoted,
 )
+from latentbits.data.text_file import TextFile, is_blank, option
 from latentbits.errors import DataError
 
-__all__ = ["read_table"]
+__all__ = ["check_is_file", "read_table"]
 
-_DELIMITERS = (",", "\t", ";", "|")
 _TRUE = ("true", "yes")
 _FALSE = ("false", "no")
 _MISSING = ("", "na", "nan", "?", "n/a", "null", "none")
-_GZIP_MAGIC = b"\x1f\x8b"
-_SAMPLE_LINES = 20
 _CACHED_TOKENS = 100_000  # distinct measurements under a threshold may be as many as the cells
 _BAD_BYTE = BAD & 0xFF
 
@@ -127,7 +120,7 @@ def read_table(
     """
     file = Path(path)
     origin = Origin(file.name, "threshold={0:g} (--threshold {0:g})")
-    _check_is_file(file, origin)
+    check_is_file(file, origin)
     if threshold is not None and not math.isfinite(threshold):
         raise origin.error(f"threshold={threshold} is not a finite number; use for example threshold=1")
     choice = _Choice(row_labels, columns, exclude)
@@ -143,10 +136,11 @@ def read_table(
         _refuse_options(vars(choice), f"to files with column names, not to .{kind} files", origin)
         return _read_matrix(file, kind, array, threshold, origin)
     tokens = _Tokens(_vocabulary(missing, true, false, presence, origin), threshold)
-    return _TextReader(file, origin, encoding, delimiter, header, choice, tokens).read()
+    return _TextReader(TextFile(file, origin, encoding, delimiter), origin, header, choice, tokens).read()
 
 
-def _check_is_file(file: Path, origin: Origin) -> None:
+def check_is_file(file: Path, origin: Origin) -> None:
+    """Refuse a folder, and a file that is not there (with what may have been meant)."""
     if file.is_dir():
         raise origin.error("this is a folder; give the path of a file in it")
     if not file.exists():
@@ -162,11 +156,6 @@ def _refuse_options(options: dict[str, Any], applies: str, origin: Origin) -> No
     given = [name for name, value in options.items() if value is not None]
     if given:
         raise origin.error(f"the option {given[0]} applies only {applies}; leave it out")
-
-
-def _option(name: str, value: object) -> str:
-    """An option as Python and the command line spell it."""
-    return f"{name}={value!r} (--{name.replace('_', '-')} {value})"
 
 
 # Choosing columns
@@ -332,80 +321,18 @@ class _Body:
 class _TextReader:
     """One pass over one delimited text file."""
 
-    file: Path
+    text: TextFile
     origin: Origin
-    encoding: str
-    delimiter: str | None
     header: bool
     choice: _Choice
     tokens: _Tokens
 
     def read(self) -> BinaryData:
-        self._check_options()
-        with self._lines() as lines:
-            sample = list(islice(lines, _SAMPLE_LINES))
-            if not any(line.strip() for line in sample):
-                raise self.origin.error("the file is empty; it needs a header line and at least one row")
-            delimiter = self.delimiter or _find_delimiter(sample)
-            rows = csv.reader(chain(sample, lines), delimiter=delimiter, skipinitialspace=True, strict=True)
-            try:
-                return self._read_rows((rows.line_num, row) for row in rows)
-            except csv.Error as error:
-                raise self.origin.error(
-                    f"the quotes don't match ({error}); close each quote, and double those inside a field",
-                    f"line {rows.line_num}",
-                ) from None
-
-    def _check_options(self) -> None:
-        if self.delimiter is not None and len(self.delimiter) != 1:
-            raise self.origin.error(
-                f"the delimiter {self.delimiter!r} is not one character; use {_option('delimiter', ',')}"
-            )
-        try:
-            codecs.lookup(self.encoding)
-        except LookupError:
-            raise self.origin.error(
-                f"the encoding {quoted(self.encoding)} is unknown; use {_option('encoding', 'utf-8')}"
-            ) from None
-
-    @contextmanager
-    def _lines(self) -> Iterator[Iterator[str]]:
-        """The decoded lines, with failures of decompression and decoding in our words."""
-        name = codecs.lookup(self.encoding).name
-        try:
-            with _open(self.file) as stream:
-                self._refuse_binary(stream.peek(1 << 16), name)
-                text = TextIOWrapper(stream, encoding="utf-8-sig" if name == "utf-8" else name, newline="")
-                yield iter(text)
-        except UnicodeError:
-            raise self._encoding_error() from None
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise self.origin.error("the gzip data are cut off or damaged; copy the file again") from None
-
-    def _refuse_binary(self, start: bytes, encoding: str) -> None:
-        if b"\0" in start and not encoding.startswith(("utf-16", "utf-32")):
-            way_out = "give a text file, or one that ends in .npz, .npy, .mtx or .parquet"
-            if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-                way_out = f"use {_option('encoding', 'utf-16')}"
-            raise self.origin.error(f"this is not {encoding} text, it holds NUL bytes; {way_out}")
-
-    def _encoding_error(self) -> DataError:
-        """Where decoding failed; the file is read again, as a stream only knows its place in a buffer."""
-        with _open(self.file) as stream:
-            content = stream.read()
-        try:
-            content.decode(self.encoding)
-        except UnicodeDecodeError as error:
-            line = content.count(b"\n", 0, error.start) + 1
-            return self.origin.error(
-                f"byte 0x{content[error.start]:02x} at offset {error.start} is not {self.encoding}; "
-                f"use {_option('encoding', 'latin-1')} or whatever the file was saved in",
-                f"line {line}",
-            )
-        return self.origin.error(f"this is not {self.encoding}; use the encoding that the file was saved in")
+        with self.text.rows() as rows:
+            return self._read_rows(rows)
 
     def _read_rows(self, rows: Iterator[tuple[int, list[str]]]) -> BinaryData:
-        line, first = next((line, row) for line, row in rows if not _is_blank(row, width=2))
+        line, first = next((line, row) for line, row in rows if not is_blank(row, width=2))
         if self.header:
             layout = self._layout(self._header_names(first, line), f"line {line}")
         else:
@@ -460,7 +387,7 @@ class _TextReader:
         """The rows, each of `width` fields; blank lines are skipped at the end and refused elsewhere."""
         blank = 0
         for line, row in rows:
-            if _is_blank(row, width):
+            if is_blank(row, width):
                 blank = blank or line
                 continue
             if blank:
@@ -508,43 +435,18 @@ class _TextReader:
             ways.append(f"exclude={other[:SHOWN]} ({flags}){more} to leave out what is not 0-1")
         number = _number(bad.first[0][2].strip())
         if number is not None and number < 0:
-            ways.append(f"{_option('missing', bad.first[0][2])} if it stands for missing")
+            ways.append(f"{option('missing', bad.first[0][2])} if it stands for missing")
         if number is not None:
             ways.append(self.origin.advice(number).removeprefix("use "))
         elif not ways:
             word = bad.first[0][2].strip()
             ways.append(
-                f"{_option('presence', word)} if it marks a presence and empty cells are absences, true, false or "
+                f"{option('presence', word)} if it marks a presence and empty cells are absences, true, false or "
                 "missing (--true, --false, --missing) to say what words mean, or correct the cell"
             )
         fault = "neither 0 nor 1" if self.tokens.threshold is None else "not a finite number"
         way_out = f"use {', or '.join(ways)}"
         raise bad_cells_error(self.origin, cells, bad.counts.total(), way_out, fault)
-
-
-def _open(file: Path) -> Any:
-    """The file's bytes, decompressed if they are gzip's, whatever the name says."""
-    with file.open("rb") as stream:
-        compressed = stream.read(2) == _GZIP_MAGIC
-    return gzip.open(file, "rb") if compressed else file.open("rb")
-
-
-def _find_delimiter(sample: Sequence[str]) -> str:
-    """The delimiter that splits the first lines evenly and into the most fields; a comma if none does."""
-
-    def evenness(delimiter: str) -> tuple[bool, bool, int]:
-        rows = list(csv.reader(sample, delimiter=delimiter, skipinitialspace=True))
-        if len(sample) == _SAMPLE_LINES:
-            rows = rows[:1] + rows[1:-1]  # the sample may end inside a quoted field
-        widths = [len(row) for row in rows if not _is_blank(row, width=2)] or [0]
-        return widths[0] > 1, len(set(widths)) == 1, widths[0]
-
-    return max(_DELIMITERS, key=evenness)
-
-
-def _is_blank(row: list[str], width: int) -> bool:
-    """Whether a row is a blank line; in a file of one column a quoted empty field is a cell."""
-    return not row or (width > 1 and len(row) == 1 and not row[0].strip())
 
 
 def _picker(columns: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["MODELS", "TABLE_MODELS", "model_class", "model_name", "resolve"]
+__all__ = ["MODELS", "NUMBER_MODELS", "TABLE_MODELS", "model_class", "model_name", "resolve"]
 
 MODELS = {
     "aspect-bernoulli": "latentbits.models.aspect.estimator:AspectBernoulli",
@@ -16,10 +16,16 @@ MODELS = {
     "plsa": "latentbits.models.plsa.estimator:PLSA",
     "nmf": "latentbits.models.adapted.estimator:NMF",
     "fast-ica": "latentbits.models.adapted.estimator:FastICA",
+    "binary-ica": "latentbits.models.binary_ica.estimator:BinaryICA",
+    "binary-factors": "latentbits.models.binary_factors.estimator:BinaryFactorAnalysis",
+    "ica-mixture": "latentbits.models.ica_mixture.estimator:ICAMixture",
 }
 """Name -> "module:Class"; a new model adds one line."""
 
-TABLE_MODELS = tuple(MODELS)
+NUMBER_MODELS = ("binary-factors", "ica-mixture")
+"""The models of continuous data."""
+
+TABLE_MODELS = tuple(name for name in MODELS if name not in (*NUMBER_MODELS, "binary-ica"))
 """The models whose rows have weights on components of 0-1 tables: they can be selected and compared."""
 
 

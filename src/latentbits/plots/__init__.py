@@ -6,15 +6,23 @@ notebook shows what is returned, and ``figure.savefig("name.png")`` works withou
 
 from latentbits.plots.components import plot_components
 from latentbits.plots.denoising import plot_denoising
+from latentbits.plots.ica_mixture import plot_bound, plot_clusters, plot_source_densities, plot_strengths
+from latentbits.plots.mixing import plot_mixing, plot_source_scales
 from latentbits.plots.objective import plot_objective
 from latentbits.plots.selection import plot_comparison, plot_selection
 from latentbits.plots.weights import plot_weights
 
 __all__ = [
+    "plot_bound",
+    "plot_clusters",
     "plot_comparison",
     "plot_components",
     "plot_denoising",
+    "plot_mixing",
     "plot_objective",
     "plot_selection",
+    "plot_source_densities",
+    "plot_source_scales",
+    "plot_strengths",
     "plot_weights",
 ]

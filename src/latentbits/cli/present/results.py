@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from latentbits.cli.console import say
 from latentbits.cli.output import MODEL_FILE, PLOTS_FOLDER, SUMMARY_FILE, write_csv, write_json
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latentbits.data.binary_data import BinaryData
+    from latentbits.data.numbers import NumberTable
 
 __all__ = [
+    "Data",
     "Figures",
     "Results",
     "Stopwatch",
@@ -36,6 +38,7 @@ __all__ = [
     "write",
 ]
 
+Data = Union["BinaryData", "NumberTable"]
 Figures = dict[str, Callable[[], "Figure"]]
 AGREEMENT = 1e-4
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
@@ -63,7 +66,7 @@ class Results:
     """
 
     model: Any
-    data: BinaryData
+    data: Data
     tables: dict[str, pd.DataFrame]
     summary: dict[str, Any]
     figures: Figures
@@ -73,12 +76,12 @@ class Results:
 # ---- tables ------------------------------------------------------------------------------------------------
 
 
-def data_table(cells: np.ndarray, data: BinaryData) -> pd.DataFrame:
+def data_table(cells: np.ndarray, data: Data) -> pd.DataFrame:
     """Cells of the shape of the data, with their labels."""
     return labelled(cells, attributes(data), data)
 
 
-def labelled(values: np.ndarray, names: list[str], data: BinaryData) -> pd.DataFrame:
+def labelled(values: np.ndarray, names: list[str], data: Data) -> pd.DataFrame:
     """A table with the rows' labels, or positions, in front."""
     import pandas as pd
 
@@ -88,7 +91,7 @@ def labelled(values: np.ndarray, names: list[str], data: BinaryData) -> pd.DataF
     return table
 
 
-def attributes(data: BinaryData) -> list[str]:
+def attributes(data: Data) -> list[str]:
     """The columns' names; without any, their positions, as in the table of suspects."""
     return data.column_names if data.column_names is not None else [str(j) for j in range(data.shape[1])]
 
@@ -103,31 +106,35 @@ def unused(name: str, taken: Sequence[str]) -> str:
 # ---- the summary -------------------------------------------------------------------------------------------
 
 
-def common_summary(model: Any, data: BinaryData) -> dict[str, Any]:
+def common_summary(model: Any, data: Data) -> dict[str, Any]:
     """What the summary of every model begins with."""
+    from latentbits.data.numbers import NumberTable
     from latentbits.models.registry import model_name
 
-    n_rows, n_columns = data.shape
+    rows = data.values if isinstance(data, NumberTable) else data
     return {
         "model": model_name(model),
         "versions": _versions(),
         "parameters": model.get_params(),
         "seed": model.random_state,
-        "data": {
-            "fingerprint": data.fingerprint(),
-            "rows": n_rows,
-            "columns": n_columns,
-            "ones": data.n_ones,
-            "zeros": data.n_observed - data.n_ones,
-            "missing": data.n_missing,
-            "density": data.density,
-        },
+        "data": _about(data),
         "objective": float(model.objective_),
         "iterations": int(model.n_iter_),
         "converged": bool(model.converged_),
-        **{name: getattr(model, name)(data) for name in ("aic", "bic") if hasattr(model, name)},
+        **{name: getattr(model, name)(rows) for name in ("aic", "bic") if hasattr(model, name)},
         "restarts": {"made": len(model.restarts_), "agreeing": _n_agreeing(model)},
     }
+
+
+def _about(data: Data) -> dict[str, Any]:
+    from latentbits.data.numbers import NumberTable
+
+    n_rows, n_columns = data.shape
+    about: dict[str, Any] = {"fingerprint": data.fingerprint(), "rows": n_rows, "columns": n_columns}
+    if isinstance(data, NumberTable):
+        return about
+    counts = {"ones": data.n_ones, "zeros": data.n_observed - data.n_ones, "missing": data.n_missing}
+    return {**about, **counts, "density": data.density}
 
 
 def _versions() -> dict[str, str]:
@@ -179,8 +186,11 @@ def tell(results: Results, folder: Path) -> None:
 
 def size(data: dict[str, Any]) -> str:
     """The size of the data in words."""
+    table = f"{data['rows']:,} rows x {data['columns']:,} columns"
+    if "ones" not in data:
+        return table
     missing = f", {data['missing']:,} cells missing" if data["missing"] else ""
-    return f"{data['rows']:,} rows x {data['columns']:,} columns ({data['density']:.1%} ones{missing})"
+    return f"{table} ({data['density']:.1%} ones{missing})"
 
 
 def restart_line(summary: dict[str, Any]) -> str:

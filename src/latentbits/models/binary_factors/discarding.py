@@ -1,0 +1,81 @@
+"""How a fit gets rid of factors: when it has settled, one at a time, the weakest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from latentbits.fitting.climb import Climbed
+from latentbits.fitting.monitor import Monitor
+from latentbits.models.binary_factors.model import Parameters
+
+__all__ = ["Discard", "Learned", "settle_and_discard", "weakest"]
+
+FEWEST_ROWS = 5  # a factor that fewer rows have (or lack) can't be told from outliers
+LARGEST_EDGE = 0.2  # but this share of the rows is always enough
+
+State = TypeVar("State")
+
+
+class Discard(NamedTuple):
+    """Factor number `factor` of the start was discarded after pass `iteration`; the reason is "weak" or "constant"."""
+
+    iteration: int
+    factor: int
+    reason: str
+    norm: float
+    probability: float
+
+
+class Learned(NamedTuple, Generic[State]):
+    """Where a run has come to, and what it discarded on the way."""
+
+    state: State
+    discards: list[Discard]
+
+
+def settle_and_discard(
+    state: State,
+    *,
+    stages: Sequence[Callable[[State], State]],
+    parameters: Callable[[State], Parameters],
+    drop: Callable[[State, int], State],
+    n_rows: int,
+    delta: float,
+    monitor: Monitor,
+) -> Climbed[Any]:
+    """In every stage: settle, discard the weakest factor, settle again, until none is given up or the monitor stops.
+
+    A stage is how to settle; what has been climbed to is a `Learned`. (Algorithm 1 of Tu and Xu prints the discard
+    inside the loop, after every update. That loses good factors, because the noise is overestimated in the first
+    passes.)
+    """
+    numbers = list(range(parameters(state).A.shape[1]))
+    discards: list[Discard] = []
+    for settle in stages:
+        while True:
+            state = settle(state)
+            theta = parameters(state)
+            factor = weakest(theta, n_rows, delta)
+            if factor is None or not monitor.converged:
+                break
+            norm = float(np.linalg.norm(theta.A[:, factor]))
+            reason = "weak" if norm < delta / np.sqrt(theta.phi) else "constant"
+            discards.append(Discard(monitor.n_iter, numbers.pop(factor), reason, norm, float(theta.beta[factor])))
+            state = drop(state, factor)
+    return Climbed(Learned(state, discards), monitor.history[-1])
+
+
+def weakest(theta: Parameters, n_rows: int, delta: float) -> int | None:
+    """The factor to discard next, if any: of those that line 14 of Algorithm 1 gives up, the shortest.
+
+    Those are the factors with |a_i|^2 < delta sqrt(a_i^T Sigma a_i), which is |a_i| < delta / sqrt(phi); and those that
+    nearly all rows have, or lack: its epsilon is here a number of rows, because a factor of two or three rows is a name
+    for outliers, in a table of any length.
+    """
+    edge = min(LARGEST_EDGE, (FEWEST_ROWS - 0.5) / n_rows)
+    norm = np.linalg.norm(theta.A, axis=0)
+    given_up = (norm < delta / np.sqrt(theta.phi)) | (np.minimum(theta.beta, 1 - theta.beta) < edge)
+    return int(np.where(given_up, norm, np.inf).argmin()) if given_up.any() else None

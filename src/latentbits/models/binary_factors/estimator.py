@@ -1,0 +1,387 @@
+"""The estimator of binary factor analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from latentbits.errors import DataError
+from latentbits.fitting.restarts import Restart, Runner, climbing
+from latentbits.fitting.workers import Workers, n_workers
+from latentbits.models.base import RestartedModel
+from latentbits.models.binary_factors.byy import HarmonyLearning, Update
+from latentbits.models.binary_factors.discarding import Discard
+from latentbits.models.binary_factors.em import MaximumLikelihood
+from latentbits.models.binary_factors.encoders import ENUM_LIMIT, Encoder, encode, signs
+from latentbits.models.binary_factors.model import (
+    EXACT_LIMIT,
+    Parameters,
+    Prior,
+    exact_posterior,
+    log_odds,
+    mean_field,
+)
+from latentbits.models.binary_factors.vb import VariationalBayes, expected_program
+from latentbits.numerics import RandomSource, as_generator, check_number
+
+__all__ = ["BinaryFactorAnalysis"]
+
+Inference = Literal["byy", "vb", "em"]
+
+
+class Found(NamedTuple):
+    """What a run has found, in the units of the learner.
+
+    Q, offset : of the binary quadratic program of a row (eq. 13), f being phi A^T (x - c) + offset
+    """
+
+    theta: Parameters
+    Q: np.ndarray
+    offset: np.ndarray
+    discards: list[Discard]
+
+
+class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RestartedModel):
+    """Binary factor analysis: continuous rows as a sum of causes that are on or off, plus noise.
+
+    ``x = mixing_ @ y + mean_ + noise`` with every y_i either -1 or 1, and noise of the same precision in all variables.
+    By default (`inference="byy"` or `"vb"`) the number of factors is found while learning: start with more than
+    expected, and those that turn out weak or constant are discarded. If nothing in the data is stronger than the noise
+    all are discarded: `n_components_` is then 0, the model is a Gaussian, and every method still works (codes have no
+    columns).
+
+    Parameters
+    ----------
+    n_components : int, default=5
+        Factors to start with; for "em" the number that is kept.
+    inference : "byy", "vb" or "em", default="byy"
+        - "byy": Bayesian Ying-Yang harmony learning. Every row gets one code, and parameters maximise the harmony H,
+          the log likelihood of rows and codes together (plus the log prior). Fast, and good at finding the number.
+        - "vb": variational Bayes, a posterior for codes and parameters that factorises; always with priors.
+        - "em": maximum likelihood with exact posteriors, without priors; no factor is discarded. For `bic`. Takes up to
+          16 factors, because it sums over all codes.
+    encoder : "round", "cdual", "greedy" or "enum", default="round"
+        How "byy" finds a row's code (see `solve_bqp`). The less exact ones are better at discarding, and faster.
+    priors : bool, default=True
+        Whether "byy" uses priors on the parameters: shorter columns of the mixing matrix, even probabilities, all of
+        them weak. They help when there are few rows.
+    update : "closed" or "gradient", default="closed"
+        How "byy" moves the parameters: to the maximum given the codes, or a step along the gradient.
+    delta : float, default=2.0
+        A factor is discarded when its column of the mixing matrix is shorter than `delta` standard deviations of the
+        noise. 0 discards none but those that fewer than 5 rows have, or lack (and less than a fifth of all rows).
+    n_init : int, default=5
+        Random starts; the one with the highest objective is kept. ("vb" and "em" start from the codes of a quick fit by
+        least squares and rounding, which in its turn starts at random.)
+    max_iter : int, default=2000
+        Passes over the data a start may make.
+    tol : float, default=1e-6
+        A start has converged when a pass (three of them for "em") raises the objective by less than this per cell. For
+        "byy" the codes must stay as well; or ten passes have brought no new height.
+    random_state : None, int, Generator or RandomState
+        The same seed gives the same answer on any number of jobs.
+    n_jobs : int, optional
+        Threads; -1 for all cores.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    mixing_ : ndarray of shape (n_features, n_components_)
+        What each factor adds when on and takes away when off; the longest column first. The sign of a factor is free;
+        it is chosen so that the entry of largest size in its column is positive.
+    mean_ : ndarray of shape (n_features,)
+        What is added to all rows. (The data's mean is this plus ``mixing_ @ (2 * factor_probabilities_ - 1)``.)
+    noise_precision_ : float
+        One over the variance of the noise.
+    factor_probabilities_ : ndarray of shape (n_components_,)
+        Of each factor being on.
+    n_components_ : int
+        Factors left.
+    discards_ : DataFrame
+        One line for each factor that the best start discarded: iteration (pass), factor (its number at the start),
+        reason ("weak" or "constant"), norm (length of its column), probability.
+    objective_ : float
+        Of the best start: H for "byy", the evidence bound for "vb", the log likelihood for "em". H and the bound are
+        comparable between different numbers of factors, since every factor costs the code's bit in every row.
+    objective_history_ : ndarray
+        The best start's objective after each pass. It never falls for "em", for "vb" and "byy" with "enum" only where
+        factors are discarded; the other encoders may lower H.
+    restarts_ : DataFrame
+        Seed, objective, n_iter, converged and n_components of every start.
+    n_iter_, converged_ : int, bool
+        Of the best start.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+
+    Notes
+    -----
+    X is centred, and divided by one number (the root mean square deviation from the columns' means), before learning;
+    what is learned is given in the units of X. So the answer moves with the data's unit and location, and the weak
+    priors mean the same for all data. Columns aren't scaled one by one: the noise is taken to be the same in all.
+
+    Missing values (NaN) are refused, by scikit-learn's message.
+
+    References
+    ----------
+    Tu and Xu, Learning binary factor analysis with automatic model selection, Neurocomputing 2014.
+
+    Examples
+    --------
+    >>> from latentbits.data.simulate.binary_factors import binary_factors
+    >>> truth = binary_factors(200, 10, 3, noise=0.25, random_state=0)
+    >>> model = BinaryFactorAnalysis(5, random_state=0).fit(truth.X)
+    >>> model.n_components_
+    3
+    >>> model.transform(truth.X[:2]).shape
+    (2, 3)
+    >>> model.discards_["reason"].tolist()
+    ['weak', 'weak']
+    """
+
+    def __init__(
+        self,
+        n_components: int = 5,
+        *,
+        inference: Inference = "byy",
+        encoder: Encoder = "round",
+        priors: bool = True,
+        update: Update = "closed",
+        delta: float = 2.0,
+        n_init: int = 5,
+        max_iter: int = 2000,
+        tol: float = 1e-6,
+        random_state: RandomSource = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.inference = inference
+        self.encoder = encoder
+        self.priors = priors
+        self.update = update
+        self.delta = delta
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # codes are int8, whatever X is
+        return tags
+
+    # ---- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: None = None) -> Self:
+        """Find the factors, and (but for "em") their number.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, none of them missing.
+        y : ignored
+        """
+        self._check_parameters()
+        data = self._data(X, reset=True)
+        centre = data.mean(axis=0)
+        Z = np.ascontiguousarray(data - centre)
+        # Columns that are constant but for rounding have no spread to be measured by.
+        scale = float(np.sqrt(np.mean(Z * Z)))
+        if scale <= 1e-12 * float(np.abs(data).max()):
+            scale = 1.0
+        Z /= scale
+        best, runs = self._best_run(self._make_runner(Z), n_cells=float(Z.size), keep=self._found)
+        shift = -Z.size * np.log(scale)  # densities of X, not of Z
+        best, *runs = (_shifted(run, shift) for run in (best, *runs))
+        self._adopt_run(best, runs)
+        self.restarts_["n_components"] = [run.kept.theta.A.shape[1] for run in runs]
+        self._adopt(best.kept, centre, scale)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_number("n_components", self.n_components, least=1, integer=True)
+        self._check_schedule()
+        check_number("delta", self.delta, least=0)
+        for name, choices in (("inference", Inference), ("encoder", Encoder), ("update", Update)):
+            value, known = getattr(self, name), get_args(choices)
+            if value not in known:
+                raise ValueError(f"{name}={value!r} is unknown; use one of {', '.join(map(repr, known))}")
+        if self.inference == "em" and self.n_components > EXACT_LIMIT:
+            raise ValueError(
+                f'n_components={self.n_components} is too many for inference="em", which sums over all 2^m codes; '
+                f'use at most {EXACT_LIMIT}, or inference="byy" or "vb"'
+            )
+        if self.inference == "byy" and self.encoder == "enum" and self.n_components > ENUM_LIMIT:
+            raise ValueError(
+                f'n_components={self.n_components} is too many for encoder="enum", which tries all 2^m codes; '
+                f"use at most {ENUM_LIMIT}, or another encoder"
+            )
+
+    def _data(self, X: Any, *, reset: bool = False) -> np.ndarray:
+        data: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
+        return data
+
+    def _make_runner(self, Z: np.ndarray) -> Callable[[Workers], Runner[Any]]:
+        m, prior = self.n_components, Prior(tau=float(self.priors or self.inference == "vb"))
+        if self.inference == "em":
+            return climbing(lambda workers: MaximumLikelihood(Z, m, workers))
+        if self.inference == "vb":
+            return lambda workers: VariationalBayes(Z, m, prior, self.delta, workers).run
+        return lambda workers: HarmonyLearning(Z, m, self.encoder, self.update, prior, self.delta, workers).run
+
+    def _found(self, outcome: Any) -> Found:
+        if self.inference == "em":
+            return _point(outcome.parameters, [])
+        if self.inference == "byy":
+            return _point(outcome.state.theta, outcome.discards)
+        Q, offset = expected_program(outcome.state)
+        return Found(outcome.state.parameters, Q, offset, outcome.discards)
+
+    def _adopt(self, found: Found, centre: np.ndarray, scale: float) -> None:
+        """Take over a run: back to the units of X, factors in the order of their length, signs chosen."""
+        A, c, phi, beta = found.theta
+        order = np.argsort(-np.linalg.norm(A, axis=0), kind="stable")
+        A = A[:, order]
+        sign = signs(A[np.abs(A).argmax(axis=0), np.arange(len(order))]).astype(float)
+        beta = beta[order]
+        self.mixing_ = A * sign * scale
+        self.mean_ = c * scale + centre
+        self.noise_precision_ = phi / scale**2
+        self.factor_probabilities_ = np.where(sign > 0, beta, 1 - beta)
+        self.n_components_ = len(order)
+        self.discards_ = _table(found.discards, scale)
+        self._interaction = found.Q[np.ix_(order, order)] * np.outer(sign, sign)
+        self._offset = found.offset[order] * sign
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    # ---- codes ---------------------------------------------------------------------------------------------------
+
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Codes of rows (int8, n_rows x n_components_), -1 for off and 1 for on; each row on its own.
+
+        For "byy" the answer of its `encoder`, for "em" the likeliest code, for "vb" of each factor the likelier state.
+        """
+        check_is_fitted(self)
+        data = self._data(X)
+        if self.inference == "vb":
+            return signs(self._mean_field(data))
+        encoder = "enum" if self.inference == "em" else self.encoder
+        with Workers(n_workers(self.n_jobs)) as workers:
+            return encode(self._interaction, self._linear(data), encoder, workers)
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """The probability of each factor being on in each row (n_rows x n_components_).
+
+        Exact for "byy" and "em" with up to 16 factors, by a sum over all codes. For "vb", and for "byy" with more
+        factors, the factors of a row are taken as independent given the row (mean field, started from the codes of
+        `transform` for "byy" and from even odds for "vb"), which tends to overstate how certain they are.
+        """
+        check_is_fitted(self)
+        data = self._data(X)
+        if self.inference != "vb" and self.n_components_ <= EXACT_LIMIT:
+            return np.clip((1 + self._posterior_mean(data)) / 2, 0.0, 1.0)
+        return (1 + self._mean_field(data)) / 2
+
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
+        """Rows without noise (n_rows x n_features) for given codes: ``X @ mixing_.T + mean_``.
+
+        Codes needn't be -1 and 1: expectations (``2 * predict_proba - 1``) give expected rows.
+        """
+        check_is_fitted(self)
+        codes = np.asarray(X, dtype=float)
+        if codes.ndim != 2 or codes.shape[1] != self.n_components_:
+            raise DataError(
+                f"codes have the shape {codes.shape}; give n_rows x {self.n_components_}, as transform returns them"
+            )
+        if not np.isfinite(codes).all():
+            raise DataError("codes must be finite, without NaN; give them as transform returns them")
+        return codes @ self.mixing_.T + self.mean_
+
+    def _linear(self, data: np.ndarray) -> np.ndarray:
+        """f of eq. 13"""
+        return self.noise_precision_ * (data - self.mean_) @ self.mixing_ + self._offset
+
+    def _mean_field(self, data: np.ndarray) -> np.ndarray:
+        F = self._linear(data)
+        start = np.zeros(F.shape)
+        if self.inference == "byy":
+            start = encode(self._interaction, F, self.encoder, Workers()).astype(float)
+        return mean_field(self._interaction, F, start)
+
+    def _posterior_mean(self, data: np.ndarray) -> np.ndarray:
+        with Workers(n_workers(self.n_jobs)) as workers:
+            return exact_posterior(self._parameters(), data, workers).mean
+
+    def _parameters(self) -> Parameters:
+        return Parameters(self.mixing_, self.mean_, self.noise_precision_, self.factor_probabilities_)
+
+    # ---- likelihood ----------------------------------------------------------------------------------------------
+
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
+        """Log likelihood of each row: exact, codes summed over, parameters as fitted (up to 16 factors)."""
+        check_is_fitted(self)
+        data = self._data(X)
+        if self.n_components_ > EXACT_LIMIT:
+            raise ValueError(
+                f"the likelihood sums over all codes, which are too many for {self.n_components_} factors; "
+                f"fit with at most {EXACT_LIMIT}"
+            )
+        with Workers(n_workers(self.n_jobs)) as workers:
+            return exact_posterior(self._parameters(), data, workers).row_log
+
+    def score(self, X: ArrayLike, y: None = None) -> float:
+        """Mean of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    def bic(self, X: ArrayLike) -> float:
+        """Schwarz' criterion, lower is better (twice that of Tu and Xu's eq. 14)."""
+        row_log = self.score_samples(X)
+        return float(np.log(len(row_log)) * self._n_parameters() - 2 * row_log.sum())
+
+    def aic(self, X: ArrayLike) -> float:
+        """Akaike's criterion, lower is better."""
+        return float(2 * self._n_parameters() - 2 * self.score_samples(X).sum())
+
+    def _n_parameters(self) -> int:
+        n, m = self.mixing_.shape
+        return n * m + m + n + 1
+
+    def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
+        """New rows (n_samples x n_features): codes by `factor_probabilities_`, mixed, with noise."""
+        check_is_fitted(self)
+        check_number("n_samples", n_samples, least=1, integer=True)
+        rng = as_generator(random_state)
+        on = rng.random((n_samples, self.n_components_)) < self.factor_probabilities_
+        noise = rng.standard_normal((n_samples, self.n_features_in_)) / np.sqrt(self.noise_precision_)
+        return self.inverse_transform(np.where(on, 1.0, -1.0)) + noise
+
+
+def _point(theta: Parameters, discards: list[Discard]) -> Found:
+    return Found(theta, theta.phi * theta.A.T @ theta.A, log_odds(theta.beta) / 2, discards)
+
+
+def _shifted(run: Restart[Any], by: float) -> Restart[Any]:
+    """The run with a constant added to its objective."""
+    return replace(run, objective=run.objective + by, history=[value + by for value in run.history])
+
+
+def _table(discards: list[Discard], scale: float) -> pd.DataFrame:
+    """One line a discard, with columns of the same types when there are none; norms multiplied by `scale`."""
+    kinds = {"iteration": int, "factor": int, "reason": str, "norm": float, "probability": float}
+    table = pd.DataFrame(discards, columns=list(kinds)).astype(kinds)
+    table["norm"] *= scale
+    return table

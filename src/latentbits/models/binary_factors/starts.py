@@ -1,0 +1,45 @@
+"""Where fits start."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latentbits.fitting.workers import Workers
+from latentbits.models.binary_factors.encoders import encode
+from latentbits.models.binary_factors.model import Parameters, moments, noise_precision, program
+
+__all__ = ["random_start", "rough_fit"]
+
+ROUGH_PASSES = 100
+
+
+def random_start(X: np.ndarray, n_components: int, rng: np.random.Generator) -> Parameters:
+    """Even odds, noise as large as the spread of the (centred, scaled) data, and every column a random sum of rows.
+
+    So the columns lie where the data vary, and together have their total spread. (Found better than directions at
+    random, which start with more noise, and than rotations of the principal axes, which hold everything of a small
+    sample within as many axes as factors.)
+    """
+    N, n = X.shape
+    A = X.T @ rng.standard_normal((N, n_components)) / np.sqrt(N * n_components)
+    return Parameters(A, np.zeros(n), 1.0, np.full(n_components, 0.5))
+
+
+def rough_fit(
+    X: np.ndarray, n_components: int, rng: np.random.Generator, workers: Workers
+) -> tuple[Parameters, np.ndarray]:
+    """Parameters and codes (N x m) by least squares and rounding in turn, until the codes stay; odds are left even.
+
+    A start for likelihoods, as k-means is for mixtures: from a random mixing EM and variational Bayes often end in poor
+    optima, because soft codes of several factors blur into each other.
+    """
+    theta = random_start(X, n_components, rng)
+    Y = encode(*program(theta, X), "round", workers).astype(np.float64)
+    for _ in range(ROUGH_PASSES):
+        sums = moments(X, Y, Y.T @ Y)
+        A, c = sums.regress()
+        theta = Parameters(A, c, noise_precision(sums.squares(A, c), X.size), theta.beta)
+        last, Y = Y, encode(*program(theta, X), "round", workers).astype(np.float64)
+        if np.array_equal(last, Y):
+            break
+    return theta, Y

@@ -1,0 +1,161 @@
+"""BLICA: the mixing from tetrachoric correlations (Hyttinen, Barin-Pacela and Hyvärinen, "Binary ICA", section 5.2).
+
+In each segment u the correlation matrix C_u of the paper's q is known; only its scales are lost in binarisation. With
+A the mixing (which takes the link's c in here), s_u the sources' scales and Q_u = diag(q_u) the lost scales,
+S_u = Q_u (I + A diag(s_u^2) A^T) Q_u should resemble C_u in all segments at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from latentbits.fitting.climb import Climbed
+from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.restarts import Runner, Schedule, best_of
+from latentbits.fitting.workers import n_workers
+from latentbits.models.binary_ica.ascent import ascend
+from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, canonical
+from latentbits.numerics import RandomSource, as_generator
+
+__all__ = ["State", "fit_blica", "objective", "parameters_of", "runner", "source_means", "start"]
+
+
+START_STRENGTH = 2.0
+START_SPREAD = 0.3
+START_NOISE = 0.01
+"""Of a random start: the sources' strength beside the noise, how much the logarithms of their scales differ, and the
+least eigenvalue that counts."""
+
+
+class State(NamedTuple):
+    """A: (n, m) with c in it. log_s: (U, m). log_q: (U, n)."""
+
+    A: np.ndarray
+    log_s: np.ndarray
+    log_q: np.ndarray
+
+
+def objective(state: State, statistics: PairwiseStatistics) -> tuple[float, State]:
+    """sum_u N_u / 2 [-log det S_u - tr(C_u S_u^-1)] and its gradient.
+
+    With B = A diag(s_u), R = I + B B^T and M = Q^-1 C Q^-1, Woodbury's T = R^-1 B = B (I + B^T B)^-1 leaves one
+    product with an n x n matrix for each segment: M B.
+    """
+    A, log_s, log_q = state
+    C, _, N = statistics
+    s, w = np.exp(log_s), np.exp(-log_q)
+    B = A * s[:, None, :]
+    Bt = B.transpose(0, 2, 1)
+    inner = np.eye(A.shape[1]) + Bt @ B
+    W = np.linalg.inv(inner)
+    T = B @ W
+    MB = w[:, :, None] * (C @ (w[:, :, None] * B))
+    MR_diagonal = w**2 * np.diagonal(C, axis1=1, axis2=2) - np.einsum("uik,uik->ui", MB, T)
+    log_det = np.linalg.slogdet(inner)[1]
+    value = float(N @ (-2 * log_q.sum(axis=1) - log_det - MR_diagonal.sum(axis=1))) / 2
+    MT = MB @ W
+    dB = N[:, None, None] * (MT - T @ (Bt @ MT) - T)  # N (R^-1 M R^-1 - R^-1) B
+    return value, State(
+        np.einsum("uik,uk->ik", dB, s),
+        np.einsum("uik,uik->uk", dB, B),
+        N[:, None] * (MR_diagonal - 1),
+    )
+
+
+def start(statistics: PairwiseStatistics, n_components: int, rng: np.random.Generator) -> State:
+    """The principal axes of the average correlations, turned at random: what the second order leaves open.
+
+    Sources start with scales that differ a little by chance, and Q with the values that give S its unit diagonal.
+    """
+    C, _, N = statistics
+    U, n, _ = C.shape
+    values, axes = np.linalg.eigh(np.tensordot(N / N.sum(), C, axes=1))
+    used = min(n, n_components)
+    length = np.sqrt(np.maximum(values[::-1][:used], START_NOISE))
+    rotation = np.linalg.qr(rng.standard_normal((n_components, n_components)))[0]
+    A = START_STRENGTH * (axes[:, ::-1][:, :used] * length) @ rotation[:used]
+    log_s = rng.normal(0.0, START_SPREAD, (U, n_components))
+    total = 1 + np.exp(2 * log_s) @ (A**2).T
+    return State(A, log_s, -np.log(total) / 2)
+
+
+def runner(statistics: PairwiseStatistics, n_components: int) -> Runner[State]:
+    """One climb from a random start."""
+
+    def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
+        return ascend(lambda state: objective(state, statistics), start(statistics, n_components, rng), monitor)
+
+    return run
+
+
+def parameters_of(state: State, statistics: PairwiseStatistics) -> Parameters:
+    """The model in its canonical form, the sources' means from the thresholds."""
+    A, s = state.A / LINK, np.exp(state.log_s)
+    share = statistics.n_rows / statistics.n_rows.sum()
+    return canonical(Parameters(A, source_means(A, s, statistics.thresholds), s), share)
+
+
+def source_means(mixing: np.ndarray, scales: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """The sources' means (U, m) that the thresholds t tell, by weighted least squares.
+
+    By eq. 12, -t_i = c a_i . mu_u / sd_i, where sd_i^2 is the i-th diagonal entry of I + c^2 A diag(s_u^2) A^T. An
+    estimated threshold has a variance in proportion to Phi(t) (1 - Phi(t)) / phi(t)^2, and -t_i sd_i has sd_i^2 times
+    that. With as many sources as columns the equations are solved exactly, whatever their weights.
+    """
+    B = LINK * mixing
+    sd = np.sqrt(1 + scales**2 @ (B**2).T)
+    log_weight = -(thresholds**2) - log_ndtr(thresholds) - log_ndtr(-thresholds) - 2 * np.log(sd)
+    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+    target = -thresholds * sd
+    normal = np.einsum("ik,ui,il->ukl", B, weight, B)
+    ridge = 1e-12 * np.trace(normal, axis1=1, axis2=2) + 1e-300
+    normal += ridge[:, None, None] * np.eye(B.shape[1])
+    right = np.einsum("ik,ui->uk", B, weight * target)
+    return np.asarray(np.linalg.solve(normal, right[:, :, None])[:, :, 0])
+
+
+def fit_blica(
+    statistics: PairwiseStatistics,
+    n_components: int,
+    *,
+    n_init: int = 3,
+    max_iter: int = 5000,
+    tol: float = 1e-14,
+    random_state: RandomSource = None,
+    n_jobs: int | None = None,
+) -> Parameters:
+    """The model nearest to given thresholds and correlations; `BinaryICA` does this with those of data.
+
+    Parameters
+    ----------
+    statistics : PairwiseStatistics
+        Correlations (U x n x n), thresholds (U x n) and rows (U); of a model, `pairwise_from_model` gives them.
+    n_components : int
+    n_init, max_iter, tol, random_state, n_jobs :
+        As in `BinaryICA`, for statistics without noise; `tol` is per row and column.
+
+    Returns
+    -------
+    Parameters
+        Named tuple of `mixing`, `means` and `scales`, in the canonical form of `BinaryICA`.
+
+    Examples
+    --------
+    >>> from latentbits import mean_cosine_similarity, pairwise_from_model, simulate
+    >>> truth = simulate.binary_ica(1, 6, 2, 5, random_state=0)
+    >>> found = fit_blica(pairwise_from_model(truth.mixing, truth.means, truth.scales), 2, random_state=0)
+    >>> bool(mean_cosine_similarity(truth.mixing, found.mixing) > 1 - 1e-6)
+    True
+    """
+    n_cells = float(statistics.n_rows.sum()) * statistics.thresholds.shape[1]
+    best, _ = best_of(
+        lambda workers: runner(statistics, n_components),
+        Schedule(n_init, max_iter, tol, n_cells),
+        as_generator(random_state),
+        n_workers(n_jobs),
+        keep=lambda state: None,
+    )
+    return parameters_of(best.state, statistics)

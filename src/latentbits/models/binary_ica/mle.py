@@ -1,0 +1,71 @@
+"""Full maximum likelihood of the binary ICA model (Hyttinen, Barin-Pacela and Hyvärinen, eq. 7)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from latentbits.fitting.climb import Climbed
+from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.restarts import Runner
+from latentbits.fitting.workers import Workers
+from latentbits.models.binary_ica.ascent import ascend
+from latentbits.models.binary_ica.orthant import Orthants
+from latentbits.models.binary_ica.parameters import Parameters
+from latentbits.models.binary_ica.quadrature import Grid
+from latentbits.models.binary_ica.rows import CountedRows
+
+__all__ = ["Integrator", "State", "integrator", "objective", "runner", "start"]
+
+GRID_POINTS = 64
+ORTHANT_POINTS = 256
+
+WEAKEST = 1e-3
+"""Scales that BLICA has found to be smaller start here: nearer to 0 the likelihood has no slope."""
+
+
+class State(NamedTuple):
+    """A: (n, m). mu, log_s: (U, m)."""
+
+    A: np.ndarray
+    mu: np.ndarray
+    log_s: np.ndarray
+
+
+class Integrator(Protocol):
+    """What computes the log likelihood of one segment's counted rows, with its derivatives by A, mu and log s."""
+
+    def gradient(
+        self, cells: np.ndarray, counts: np.ndarray, A: np.ndarray, mu: np.ndarray, s: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]: ...
+
+
+def integrator(n_variables: int, n_components: int, n_points: int | None = None) -> Integrator:
+    """A grid over one or two sources (`n_points` in each dimension), else orthant probabilities by Sobol points."""
+    if n_components <= 2:
+        return Grid.regular(n_components, n_points or GRID_POINTS)
+    return Orthants.sobol(n_variables, n_points or ORTHANT_POINTS)
+
+
+def objective(state: State, rows: CountedRows, integrator: Integrator, workers: Workers) -> tuple[float, State]:
+    """sum over rows of log P(x | u), and its gradient."""
+    A, mu, log_s = state
+    s = np.exp(log_s)
+    parts = workers.map(lambda u: integrator.gradient(*rows.segment(u), A, mu[u], s[u]), range(len(mu)))
+    values, dA, d_mu, d_log_s = zip(*parts, strict=True)
+    return float(np.sum(values)), State(np.sum(dA, axis=0), np.stack(d_mu), np.stack(d_log_s))
+
+
+def start(parameters: Parameters) -> State:
+    """The state of a model that is known roughly."""
+    return State(parameters.mixing, parameters.means, np.log(np.maximum(parameters.scales, WEAKEST)))
+
+
+def runner(parameters: Parameters, rows: CountedRows, integrator: Integrator, workers: Workers) -> Runner[State]:
+    """One climb from the given model; nothing in it is random."""
+
+    def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
+        return ascend(lambda state: objective(state, rows, integrator, workers), start(parameters), monitor)
+
+    return run

@@ -1,0 +1,96 @@
+"""The parameters of the model, their one canonical form, and what they say about pairs of columns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from latentbits.errors import DataError
+
+__all__ = ["LINK", "PairwiseStatistics", "Parameters", "canonical", "covariances", "pairwise_from_model"]
+
+LINK = float(np.sqrt(np.pi / 8))
+"""The c of P(x = 1 | y) = Phi(c y), with which the normal distribution function follows the logistic one."""
+
+TINY = 1e-12
+
+
+class Parameters(NamedTuple):
+    """mixing: (n, m), the same in all segments. means, scales: (U, m), of the sources in each segment."""
+
+    mixing: np.ndarray
+    means: np.ndarray
+    scales: np.ndarray
+
+
+class PairwiseStatistics(NamedTuple):
+    """What BLICA needs to know of each segment u of U.
+
+    Attributes
+    ----------
+    correlations : ndarray of shape (U, n, n)
+        Tetrachoric correlations of the columns; positive definite, with ones on the diagonal.
+    thresholds : ndarray of shape (U, n)
+        A cell is 1 where its normal variable is above the threshold t of its column: P(x_i = 1 | u) = Phi(-t).
+    n_rows : ndarray of shape (U,)
+        Rows; only their proportion counts.
+    """
+
+    correlations: np.ndarray
+    thresholds: np.ndarray
+    n_rows: np.ndarray
+
+
+def canonical(parameters: Parameters, share: np.ndarray) -> Parameters:
+    """The same model in the form that is reported: scale, sign and order of a source can't be seen in the data.
+
+    The mean over rows of a source's variance within segments is 1 (`share`: (U,) the segments' shares of the rows);
+    the entry of each column of the mixing that is largest in size is positive; columns go from the longest to the
+    shortest.
+    """
+    mixing, means, scales = parameters
+    size = np.maximum(np.sqrt(share @ scales**2), TINY)
+    largest = np.take_along_axis(mixing, np.abs(mixing).argmax(axis=0)[None], axis=0)[0]
+    sign = np.where(largest < 0, -1.0, 1.0)
+    order = np.argsort(-np.linalg.norm(mixing * size, axis=0), kind="stable")
+    return Parameters((mixing * size * sign)[:, order], (means / size * sign)[:, order], (scales / size)[:, order])
+
+
+def covariances(parameters: Parameters) -> np.ndarray:
+    """I + c^2 A diag(s_u^2) A^T of each segment (U, n, n): the covariance of the paper's q (eq. 4)."""
+    B = LINK * parameters.mixing * parameters.scales[:, None, :]
+    return np.eye(len(parameters.mixing)) + B @ B.transpose(0, 2, 1)
+
+
+def pairwise_from_model(mixing: ArrayLike, means: ArrayLike, scales: ArrayLike) -> PairwiseStatistics:
+    """The exact thresholds and tetrachoric correlations of a model: what infinitely many rows would show.
+
+    Parameters
+    ----------
+    mixing : array-like of shape (n_variables, n_components)
+    means, scales : array-like of shape (n_segments, n_components)
+
+    Returns
+    -------
+    PairwiseStatistics
+        Named tuple of `correlations`, `thresholds` and `n_rows` (all 1), which `fit_blica` takes.
+
+    Examples
+    --------
+    >>> statistics = pairwise_from_model([[2.0], [-2.0]], [[0.5], [1.0]], [[1.0], [2.0]])
+    >>> statistics.correlations[:, 0, 1].round(3).tolist()
+    [-0.611, -0.863]
+    >>> statistics.thresholds.round(3).tolist()
+    [[-0.391, 0.391], [-0.464, 0.464]]
+    """
+    A, mu, s = (np.asarray(part, dtype=float) for part in (mixing, means, scales))
+    if A.ndim != 2 or mu.ndim != 2 or mu.shape != s.shape or mu.shape[1] != A.shape[1]:
+        raise DataError(
+            f"mixing, means and scales have the shapes {A.shape}, {mu.shape} and {s.shape}; give n_variables x "
+            "n_components, and twice n_segments x n_components"
+        )
+    S = covariances(Parameters(A, mu, s))
+    sd = np.sqrt(np.diagonal(S, axis1=1, axis2=2))
+    return PairwiseStatistics(S / (sd[:, :, None] * sd[:, None, :]), -LINK * mu @ A.T / sd, np.ones(len(mu)))

@@ -1,0 +1,1 @@
+"""Variational mixtures of undercomplete, non-symmetric independent components, and of factor analysers."""

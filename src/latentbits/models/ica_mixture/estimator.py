@@ -1,0 +1,317 @@
+"""The estimator: parameters, the units of the user's data, and answers."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from latentbits.errors import DataError
+from latentbits.fitting.climb import Climbed
+from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.workers import Workers
+from latentbits.models.base import RestartedModel
+from latentbits.models.ica_mixture import answers
+from latentbits.models.ica_mixture.moves import source_densities
+from latentbits.models.ica_mixture.posterior import PRIOR, Floats, live_sources, strengths
+from latentbits.models.ica_mixture.run import Event, Outcome, Plan, Run
+from latentbits.numerics import RandomSource, as_generator, check_number
+
+__all__ = ["ICAMixture"]
+
+EXACT = 1000
+"""Combinations of Gaussians up to which densities are summed up exactly."""
+
+
+class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RestartedModel):
+    """Variational mixture of independent component analysers with non-symmetric sources, and of factor analysers.
+
+    Every point belongs to one of the clusters and is there ``means_[c] + mixing_[c] @ sources`` plus noise of its own
+    variance in each dimension. Every source is a mixture of Gaussians, so that skewed, peaked, flat and two-humped ones
+    fit. Sources and clusters that the data don't need switch themselves off: `n_clusters` and `n_sources` are upper
+    limits. With ``n_gaussians=1`` it is the variational mixture of factor analysers.
+
+    Data are standardised inside, and everything is given back in their own units. Missing values are refused: every
+    pattern of them would need the sources' precision anew, which costs a pass the number of dimensions times as much.
+
+    Parameters
+    ----------
+    n_clusters : int, default=5
+        Clusters to begin with. `split` may add some.
+    n_sources : int, default=2
+        Sources of each cluster, at most.
+    n_gaussians : int, default=3
+        Gaussians in the density of a source.
+    rescale : bool, default=True
+        Bring sources to mean 0 and variance 1 in every pass, where this doesn't lower the bound.
+    rotate : bool, default=True
+        Solve for the sources' directions in every pass. This is not in the paper; without it, and with little noise,
+        the mixing matrices creep.
+    split : bool, default=True
+        Try to split clusters along a source with two separate humps.
+    reinitialise : bool, default=True
+        Try to respread the Gaussians of sources of which one Gaussian is left.
+    delete : bool, default=True
+        Remove clusters that have lost their points, and try to do without those that the others could replace. (The
+        paper waits for clusters to vanish by themselves.)
+    n_init : int, default=5
+        Random starts; the one with the highest bound is kept.
+    max_iter : int, default=2000
+        Passes over the data a start may make, those of undone moves included.
+    tol : float, default=1e-5
+        A start has converged when a pass raises the bound by less than this per cell of the data. Structural moves are
+        tried at ten times this, and kept if the bound ends higher than the passes alone would have brought it.
+    random_state : None, int, Generator or RandomState
+        The same seed gives the same answer on any number of jobs.
+    n_jobs : int, optional
+        Threads, for the restarts; -1 for all cores.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    n_clusters_ : int
+        Clusters found; they are ordered by size.
+    n_sources_ : ndarray of shape (n_clusters_,)
+        Sources of each cluster that are not switched off: those that move the data by at least 2 % of what the
+        cluster's strongest does.
+    source_strengths_ : ndarray of shape (n_clusters_, n_sources)
+        How far a source moves the standardised data, in falling order: length of its column of the mixing matrix times
+        its standard deviation.
+    mixing_ : ndarray of shape (n_clusters_, n_features, n_sources)
+        Mixing matrices, a column a source.
+    means_ : ndarray of shape (n_clusters_, n_features)
+        Where the sources are 0.
+    noise_precision_ : ndarray of shape (n_clusters_, n_features)
+        One over the variance of the noise.
+    weights_ : ndarray of shape (n_clusters_,)
+        Shares of the clusters.
+    labels_ : ndarray of shape (n_rows,)
+        The training rows' clusters.
+    history_ : DataFrame
+        Every move of the best start: iteration, move, cluster, source (-1 for all), bound before, bound after, kept.
+        For "rescale" and "rotate" the bounds are the cluster's own part, without and with the map.
+    objective_ : float
+        The bound on the log evidence of the standardised data.
+    objective_history_, restarts_, n_iter_, converged_ :
+        Of the best start (all, for `restarts_`). Between structural moves the bound never falls; an undone move leaves
+        its dip.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+
+    References
+    ----------
+    Chan, Lee and Sejnowski, Variational learning of clusters of undercomplete nonsymmetric independent components.
+
+    Examples
+    --------
+    >>> from latentbits.data.simulate.ica_mixture import ica_mixture
+    >>> plane, line = [[2.0, 1.0], [0.0, 1.0]], [[1.0], [2.0]]
+    >>> truth = ica_mixture([plane, line], means=[[0, 0], [9, -3]], n_points=150, random_state=0)
+    >>> model = ICAMixture(3, 2, n_init=1, random_state=0).fit(truth.X)
+    >>> model.n_clusters_, sorted(model.n_sources_.tolist())
+    (2, [1, 2])
+    >>> bool((model.labels_ == model.labels_[0]).sum() == 150)
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 5,
+        n_sources: int = 2,
+        n_gaussians: int = 3,
+        *,
+        rescale: bool = True,
+        rotate: bool = True,
+        split: bool = True,
+        reinitialise: bool = True,
+        delete: bool = True,
+        n_init: int = 5,
+        max_iter: int = 2000,
+        tol: float = 1e-5,
+        random_state: RandomSource = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_sources = n_sources
+        self.n_gaussians = n_gaussians
+        self.rescale = rescale
+        self.rotate = rotate
+        self.split = split
+        self.reinitialise = reinitialise
+        self.delete = delete
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # ---- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find clusters and sources.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Finite numbers.
+        y : ignored
+        """
+        self._check_parameters()
+        rows = self._numbers(X, reset=True)
+        self._centre = rows.mean(axis=0)
+        deviation = rows.std(axis=0)
+        # What is left of a constant column is rounding, which must not be blown up.
+        constant = deviation <= 1e-12 * np.abs(rows).max(axis=0)
+        self._scale = np.where(constant, 1.0, deviation)
+        standard = self._standardised(rows)
+
+        def make_runner(workers: Workers) -> Any:
+            def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[Any]:
+                return Run(standard, self._plan(), PRIOR, rng, monitor)()
+
+            return run
+
+        best, runs = self._best_run(make_runner, n_cells=float(rows.size))
+        self._adopt_run(best, runs)
+        self._adopt(best.state)
+        self.labels_ = self.predict(X)
+        return self
+
+    def _plan(self) -> Plan:
+        return Plan(*(getattr(self, name) for name in Plan._fields))
+
+    def _check_parameters(self) -> None:
+        for name in ("n_clusters", "n_sources", "n_gaussians"):
+            check_number(name, getattr(self, name), least=1, integer=True)
+        self._check_schedule()
+
+    def _adopt(self, outcome: Outcome) -> None:
+        rho = outcome.state.rho
+        order = np.argsort(-rho, kind="stable")
+        self._clusters = clusters = answers.arranged(outcome.state.clusters, order)
+        self.weights_ = rho[order] / rho.sum()
+        self.mixing_ = clusters.A * self._scale[:, None]
+        self.means_ = clusters.nu * self._scale + self._centre
+        self.noise_precision_ = clusters.psi / self._scale**2
+        self.source_strengths_ = strengths(clusters)
+        self.n_sources_ = live_sources(clusters).sum(axis=1)
+        self.n_clusters_ = len(order)
+        self.history_ = pd.DataFrame(outcome.history, columns=list(Event._fields))
+
+    def _numbers(self, X: Any, *, reset: bool = False) -> Floats:
+        rows: Floats = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        if not np.isfinite(rows).all():
+            i, j = (int(place) for place in np.argwhere(~np.isfinite(rows))[0])
+            raise DataError(
+                f"X[{i}, {j}] is {rows[i, j]}, but {type(self).__name__} takes finite numbers, no NaN and no infinity; "
+                "fill such cells in or leave their rows out"
+            )
+        return rows
+
+    def _standardised(self, rows: Floats) -> Floats:
+        return np.ascontiguousarray((rows - self._centre) / self._scale)
+
+    # ---- points --------------------------------------------------------------------------------------------------
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.mixing_.shape[2])
+
+    @property
+    def exact_(self) -> bool:
+        """Whether densities are exact sums over all combinations of Gaussians (see `score_samples`)."""
+        return bool(float(self.n_gaussians) ** float(self.n_sources_.max()) <= EXACT)
+
+    def _log_joint(self, X: Any) -> Floats:
+        """log p(x, c) in the units of the data, n_rows x n_clusters_."""
+        check_is_fitted(self)
+        rows = self._standardised(self._numbers(X))
+        density = answers.exact_log_density if self.exact_ else answers.bounded_log_density
+        return density(rows, self._clusters).T + np.log(self.weights_) - np.log(self._scale).sum()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The likeliest cluster of each row."""
+        return self._log_joint(X).argmax(axis=1)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the clusters, n_rows x n_clusters_."""
+        joint = self._log_joint(X)
+        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+
+    def transform(self, X: Any) -> Floats:
+        """Posterior means of the sources in each row's likeliest cluster, n_rows x n_sources."""
+        labels = self.predict(X)
+        means = answers.source_means(self._standardised(self._numbers(X)), self._clusters)
+        return means[labels, np.arange(len(labels))]
+
+    def inverse_transform(self, X: ArrayLike, labels: ArrayLike | None = None) -> Floats:
+        """Rows without noise, n_rows x n_features, from sources and the clusters that they belong to.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_sources)
+            As `transform` gives them.
+        labels : array-like of int, shape (n_rows,)
+            As `predict` gives them; may be left out if there is one cluster.
+        """
+        check_is_fitted(self)
+        sources = np.asarray(X, dtype=float)
+        if sources.ndim != 2 or sources.shape[1] != self._n_features_out:
+            raise DataError(
+                f"sources have the shape {sources.shape}; give n_rows x {self._n_features_out}, as transform does"
+            )
+        if labels is None and self.n_clusters_ > 1:
+            raise DataError(f"sources mean something else in each of {self.n_clusters_} clusters; give labels too")
+        c = np.zeros(len(sources), dtype=int) if labels is None else np.asarray(labels)
+        if c.shape != (len(sources),) or c.dtype.kind not in "iu" or np.any((c < 0) | (c >= self.n_clusters_)):
+            raise DataError(f"labels must be a whole number from 0 to {self.n_clusters_ - 1} for each row of sources")
+        rows = np.empty((len(sources), self.n_features_in_))
+        for cluster in range(self.n_clusters_):
+            rows[c == cluster] = self.means_[cluster] + sources[c == cluster] @ self.mixing_[cluster].T
+        return rows
+
+    def score_samples(self, X: Any) -> Floats:
+        """Log density of each row, in the units of the data.
+
+        Up to 1000 combinations of Gaussians (3 Gaussians, 6 sources) it is exact for the parameters' posterior means;
+        beyond that it is a lower bound, by the variational posterior of the row's sources.
+        """
+        return logsumexp(self._log_joint(X), axis=1)
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Mean of `score_samples`."""
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> tuple[Floats, np.ndarray]:
+        """New rows, and the clusters that they were drawn from."""
+        check_is_fitted(self)
+        check_number("n_samples", n_samples, least=1, integer=True)
+        rng = as_generator(random_state)
+        labels = rng.choice(self.n_clusters_, size=n_samples, p=self.weights_)
+        shares = self._clusters.pi_mean[labels].cumsum(axis=2)
+        k = (rng.random((*shares.shape[:2], 1)) > shares[..., :-1]).sum(axis=2, keepdims=True)
+        phi, beta = (
+            np.take_along_axis(array[labels], k, axis=2)[..., 0] for array in (self._clusters.phi, self._clusters.beta)
+        )
+        sources = phi + rng.normal(size=phi.shape) / np.sqrt(beta)
+        noise = rng.normal(size=(n_samples, self.n_features_in_)) / np.sqrt(self.noise_precision_[labels])
+        return self.inverse_transform(sources, labels) + noise, labels
+
+    def source_density(self, cluster: int, source: int, grid: ArrayLike) -> Floats:
+        """The density of a source on a grid, as the weighted densities of its Gaussians, len(grid) x n_gaussians.
+
+        Their sum over the second axis is the density of the source.
+        """
+        check_is_fitted(self)
+        check_number("cluster", cluster, least=0, below=self.n_clusters_, integer=True)
+        check_number("source", source, least=0, below=self._n_features_out, integer=True)
+        pi, phi, beta = (a[cluster, source] for a in (self._clusters.pi_mean, self._clusters.phi, self._clusters.beta))
+        return source_densities(pi, phi, beta, np.asarray(grid, dtype=float).ravel())

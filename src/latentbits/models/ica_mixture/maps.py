@@ -1,0 +1,88 @@
+"""Affine maps of the sources, s -> R (s - shift): A and nu make up for them, so that no likelihood changes.
+
+Rescaling is the paper's (section 2.3). Rotation is ours: with little noise the rules of Appendix C move A by steps of
+the size of the noise, while R can be solved for row by row, the labels Q(k) fixed: maximum likelihood ICA with mixtures
+of Gaussians for sources. The priors are not invariant under such maps. Therefore a cluster is mapped only if its part
+of the bound, after all rules have followed the map, is no lower than without the map.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from latentbits.models.ica_mixture.posterior import Clusters, Floats, Prior
+from latentbits.models.ica_mixture.statistics import Statistics, map_statistics
+from latentbits.models.ica_mixture.updates import cluster_bounds, update_alpha, update_clusters
+
+__all__ = ["Mapped", "map_clusters", "rescale", "rotate"]
+
+
+RIDGE = 1e-10
+"""Keeps systems solvable whose sources are all but one and the same, relative to their trace."""
+
+
+class Mapped(NamedTuple):
+    """Clusters after a map, with their sums and their parts of the bound."""
+
+    clusters: Clusters
+    stats: Statistics
+    R: Floats
+    shift: Floats
+    bounds: Floats
+
+
+def rescale(clusters: Clusters, stats: Statistics, prior: Prior) -> Mapped:
+    """Sources of mean 0 and variance 1; the clusters are up to date with `stats`."""
+    shift, variance = clusters.source_moments()
+    scale = 1 / np.sqrt(variance)
+    stretched = clusters._replace(
+        phi=(clusters.phi - shift[..., None]) * scale[..., None],
+        phi_precision=clusters.phi_precision * variance[..., None],
+        beta_rate=clusters.beta_rate / variance[..., None],
+    )
+    return map_clusters(stretched, stats, prior, scale[..., None] * np.eye(scale.shape[1]), shift)
+
+
+def rotate(clusters: Clusters, stats: Statistics, prior: Prior) -> Mapped:
+    """Sources in the directions that are best for the labels and the Gaussians as they are."""
+    return map_clusters(clusters, stats, prior, best_directions(clusters, stats), np.zeros(clusters.alpha.shape))
+
+
+def map_clusters(clusters: Clusters, stats: Statistics, prior: Prior, R: Floats, shift: Floats) -> Mapped:
+    """The map, followed by all rules; Gaussians stay where they are until their rules come."""
+    back = np.linalg.inv(R)
+    stats = map_statistics(stats, R, shift)
+    clusters = clusters._replace(
+        A=clusters.A @ back,
+        A_cov=np.swapaxes(back, 1, 2)[:, None] @ clusters.A_cov @ back[:, None],
+        nu=clusters.nu + (clusters.A @ shift[..., None])[..., 0],
+    )
+    clusters = update_clusters(update_alpha(clusters, stats, prior), stats, prior)
+    return Mapped(clusters, stats, R, shift, cluster_bounds(clusters, stats, prior))
+
+
+def best_directions(clusters: Clusters, stats: Statistics) -> Floats:
+    """Rows R_m in turn, each maximising n log |det R| - R_m W_m R_m' / 2 + R_m v_m, the other rows fixed.
+
+    With c the m-th row of the inverse transpose, the maximum is R_m = W_m^-1 (v_m + tau c), where tau is the positive
+    root of tau^2 c W_m^-1 c + tau v_m W_m^-1 c = n.
+    """
+    beta = clusters.beta
+    W = np.einsum("cmk,cmkij->cmij", beta, stats.kss)
+    v = np.einsum("cmk,cmki->cmi", beta * clusters.phi, stats.ks)
+    M = v.shape[1]
+    few = stats.n < M + 1  # points, too few to tell directions
+    W[few], v[few] = np.eye(M), 0.0
+    W += RIDGE * (1 + np.einsum("cmii->cm", W))[..., None, None] * np.eye(M)
+    n = np.maximum(stats.n, 1.0)
+    R = np.repeat(np.eye(M)[None], len(v), axis=0)
+    for m in range(M):
+        c = np.linalg.inv(R)[:, :, m]
+        to_v, to_c = np.moveaxis(np.linalg.solve(W[:, m], np.stack([v[:, m], c], axis=-1)), -1, 0)
+        linear, square = (c * to_v).sum(axis=1), (c * to_c).sum(axis=1)
+        tau = (np.sqrt(linear**2 + 4 * n * square) - linear) / (2 * square)
+        R[:, m] = to_v + tau[:, None] * to_c
+    R[few] = np.eye(M)
+    return R

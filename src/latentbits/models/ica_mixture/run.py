@@ -1,0 +1,188 @@
+"""One run from a random start: climb, try structural moves, keep what raises the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latentbits.fitting.climb import Climbed
+from latentbits.fitting.monitor import Monitor
+from latentbits.models.ica_mixture import moves
+from latentbits.models.ica_mixture.learner import State, Switches, sweep
+from latentbits.models.ica_mixture.posterior import Floats, Prior
+from latentbits.models.ica_mixture.start import nearest_centres, start_state
+
+__all__ = ["Event", "Outcome", "Plan", "Run"]
+
+SETTLE = 5
+"""Passes after a structural change during which the points stay where they are."""
+
+COARSE = 10.0
+"""Structural moves are tried and judged at this many times the tolerance."""
+
+HOPELESS = 40.0
+"""A trial is given up when it is further below the old bound than this many passes at its present rate."""
+
+EMPTY = 0.5
+"""A cluster with fewer points than this has lost them."""
+
+CHANGED = 0.05
+"""A cluster whose number of points changes by more than this part is another cluster."""
+
+DELETIONS = 3
+"""Clusters that are tried without, between two moves that were kept."""
+
+
+class Plan(NamedTuple):
+    """What a run starts with, and what it may do."""
+
+    n_clusters: int
+    n_sources: int
+    n_gaussians: int
+    rescale: bool
+    rotate: bool
+    split: bool
+    reinitialise: bool
+    delete: bool
+
+
+class Event(NamedTuple):
+    """A line of the history."""
+
+    iteration: int
+    move: str
+    cluster: int
+    source: int
+    before: float
+    after: float
+    kept: bool
+
+
+class Outcome(NamedTuple):
+    """How a run ended."""
+
+    state: State
+    history: list[Event]
+
+
+class Proposal(NamedTuple):
+    """A structural move to try, and a name by which it isn't tried twice."""
+
+    move: str
+    cluster: int
+    source: int
+    key: tuple[str, int, int]
+    make: Callable[[], State]
+
+
+class Run:
+    """A run over standardised data (T x N). `monitor` counts passes; its tolerance is per cell and pass."""
+
+    def __init__(self, X: Floats, plan: Plan, prior: Prior, rng: np.random.Generator, monitor: Monitor) -> None:
+        self.X = X
+        self.plan = plan
+        self.prior = prior
+        self.rng = rng
+        self.monitor = monitor
+        self.rise = monitor.tol * monitor.n_cells
+        self.history: list[Event] = []
+        self.tried: set[tuple[str, int, int]] = set()
+        self.generation = 0
+        self.last_tag = plan.n_clusters
+
+    def __call__(self) -> Climbed[Any]:
+        """Climb, and try moves until none is kept."""
+        share = nearest_centres(self.X, self.plan.n_clusters, self.rng)
+        start = start_state(self.X, share, self.plan.n_sources, self.plan.n_gaussians, self.prior, self.rng)
+        state, bound, rate = self._climb(start, COARSE * self.rise)
+        while (better := self._improved(state, bound, rate)) is not None:
+            state, bound, rate = better
+        state, bound, _ = self._climb(state, self.rise, settle=0)
+        self.monitor.converged = not self.monitor.finished
+        return Climbed(Outcome(state, self.history), bound)
+
+    def _climb(
+        self, state: State, rise: float, settle: int = SETTLE, goal: float = -np.inf
+    ) -> tuple[State, float, float]:
+        """Pass after pass until the bound rises by less than `rise` a pass; state, bound, and the last rise.
+
+        It ends earlier where `goal` is out of reach.
+        """
+        switches = Switches(self.plan.rescale, self.plan.rotate)
+        trace: list[float] = []
+        while True:
+            state, bound, maps = sweep(self.X, state, self.prior, switches, free=len(trace) >= settle)
+            self.monitor.record(bound)
+            for record in maps:
+                for c, (before, after) in enumerate(zip(record.before, record.after, strict=True)):
+                    kept = bool(after >= before)
+                    self._note(record.move, c, -1, float(before), float(after), kept)
+            trace.append(bound)
+            if self.monitor.finished:
+                return state, bound, 0.0
+            if len(trace) < settle + 4:
+                continue
+            rate = (trace[-1] - trace[-4]) / 3
+            if rate < rise or goal - bound > HOPELESS * rate:
+                return state, bound, rate
+            if self.plan.delete:
+                state = self._without_empty(state, bound)
+
+    def _without_empty(self, state: State, bound: float) -> State:
+        empty = np.flatnonzero(state.share.sum(axis=1) < EMPTY)
+        if len(empty) == 0 or len(empty) == len(state.rho):
+            return state
+        for c in empty:
+            self._note("delete", int(c), -1, bound, bound, True)
+        return moves.delete(state, list(empty), self.prior)
+
+    def _improved(self, state: State, bound: float, rate: float) -> tuple[State, float, float] | None:
+        """The state after the first structural move that is worth it; None if none is."""
+        for proposal in self._proposals(state):
+            if self.monitor.finished:
+                return None
+            if proposal.key in self.tried:
+                continue
+            self.tried.add(proposal.key)
+            began, mark = self.monitor.n_iter, len(self.history)
+            new, reached, new_rate = self._climb(proposal.make(), COARSE * self.rise, goal=bound)
+            # What plain climbing would have brought in the meantime is no merit of the move.
+            kept = reached > bound + rate * (self.monitor.n_iter - began)
+            event = Event(began, proposal.move, proposal.cluster, proposal.source, bound, reached, kept)
+            self.history.insert(mark, event)
+            if kept:
+                self.generation += 1
+                return self._renamed(state, new), reached, new_rate
+        return None
+
+    def _proposals(self, state: State) -> Iterator[Proposal]:
+        """What may be tried, the most useful first: every cluster taken away makes passes quicker."""
+        if self.plan.delete and len(state.rho) > 1:
+            for c in moves.deletion_order(state, self.prior)[:DELETIONS]:
+                make = partial(moves.delete, state, [c], self.prior)
+                yield Proposal("delete", c, -1, ("delete", self.generation, c), make)
+        if self.plan.reinitialise:
+            for c, m in moves.collapsed_sources(state.clusters):
+                make = partial(moves.reinitialise, state, c, m)
+                yield Proposal("reinitialise", c, m, ("reinitialise", int(state.tag[c]), m), make)
+            for c, m in moves.dead_sources(state.clusters):
+                make = partial(moves.revive, state, c, m)
+                yield Proposal("reinitialise", c, m, ("revive", int(state.tag[c]), m), make)
+        if self.plan.split:
+            for cut in moves.find_cuts(state.clusters):
+                make = partial(moves.split, state, cut, self.prior)
+                key = ("split", int(state.tag[cut.cluster]), cut.source)
+                yield Proposal("split", cut.cluster, cut.source, key, make)
+
+    def _renamed(self, old: State, new: State) -> State:
+        """New tags for the clusters whose points have changed: moves may be tried on them again."""
+        size = dict(zip(old.tag, old.share.sum(axis=1), strict=True))
+        changed = [abs(n - size[tag]) > CHANGED * n for tag, n in zip(new.tag, new.share.sum(axis=1), strict=True)]
+        self.last_tag += len(changed)
+        return new._replace(tag=np.where(changed, self.last_tag - np.arange(len(changed)), new.tag))
+
+    def _note(self, move: str, cluster: int, source: int, before: float, after: float, kept: bool) -> None:
+        self.history.append(Event(self.monitor.n_iter, move, cluster, source, before, after, kept))

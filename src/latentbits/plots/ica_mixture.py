@@ -1,0 +1,208 @@
+"""Figures of clusters and their independent sources."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from latentbits.plots.fitted import Floats, attribute
+from latentbits.plots.style import BEST, INK, QUIET, house_style, new_figure, whole_numbers
+
+__all__ = ["plot_bound", "plot_clusters", "plot_source_densities", "plot_strengths"]
+
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7f7f")
+"""Okabe and Ito's, which readers with any colour vision tell apart; used again from the first after the last."""
+
+MOVES = {"split": ("v", "#d55e00"), "delete": ("X", "#262626"), "reinitialise": ("o", "#009e73")}
+"""Mark and colour of the structural moves."""
+
+
+@house_style
+def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)) -> Figure:
+    """Draw points in two of their dimensions, coloured by cluster, with an arrow for each source's direction.
+
+    An arrow is the source's column of the mixing matrix times the standard deviation of the source, from the cluster's
+    mean; sources that are switched off have none.
+
+    Parameters
+    ----------
+    model : fitted model
+        With ``mixing_``, ``means_``, ``n_sources_``, ``predict`` and ``transform``.
+    X : array-like of shape (n_rows, n_features)
+    columns : (int, int), default=(0, 1)
+        The dimensions to draw.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> X = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> figure = plot_clusters(ICAMixture(1, n_init=1, random_state=0).fit(X), X)
+    >>> len(figure.axes[0].collections)
+    1
+    """
+    rows = np.asarray(X, dtype=float)
+    mixing, means = (np.asarray(attribute(model, name), dtype=float) for name in ("mixing_", "means_"))
+    labels, sources = model.predict(X), model.transform(X)
+    figure = new_figure(5.5, 5.0)
+    ax = figure.subplots()
+    i, j = columns
+    for c, (A, mean, n_live) in enumerate(zip(mixing, means, attribute(model, "n_sources_"), strict=True)):
+        own = labels == c
+        colour = COLOURS[c % len(COLOURS)]
+        ax.scatter(rows[own, i], rows[own, j], s=6, color=colour, alpha=0.5, linewidths=0, label=f"cluster {c}")
+        if own.any():
+            centre = mean + A @ sources[own].mean(axis=0)
+            for m in range(int(n_live)):
+                tip = centre + 2 * A[:, m] * sources[own, m].std()
+                arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
+                ax.annotate("", tip[[i, j]], centre[[i, j]], arrowprops=arrow)
+    ax.set(xlabel=f"column {i}", ylabel=f"column {j}")
+    if len(means) > 1:
+        ax.legend(markerscale=2.5)
+    return figure
+
+
+@house_style
+def plot_source_densities(model: Any, X: ArrayLike | None = None, *, most: int = 6) -> Figure:
+    """Draw the density of each source with its Gaussians, and the histogram of the sources found in the data.
+
+    Parameters
+    ----------
+    model : fitted model
+        With ``n_sources_``, ``source_density``, ``predict`` and ``transform``.
+    X : array-like, optional
+        Points, for the histograms.
+    most : int, default=6
+        Sources of a cluster to draw at most, the strongest first.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> X = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> figure = plot_source_densities(ICAMixture(1, n_init=1, random_state=0).fit(X), X)
+    >>> len(figure.axes)
+    2
+    """
+    live = [min(int(n), most) for n in attribute(model, "n_sources_")]
+    n_wide = max(1, *live) if len(live) > 1 else max(1, live[0])
+    figure = new_figure(2.0 * n_wide + 0.6, 1.7 * len(live) + 0.4)
+    grid = figure.add_gridspec(len(live), n_wide)
+    labels, sources = (None, None) if X is None else (model.predict(X), model.transform(X))
+    for c, n in enumerate(live):
+        for m in range(n):
+            ax = figure.add_subplot(grid[c, m])
+            found = None if sources is None else sources[labels == c, m]
+            _draw_density(ax, model, c, m, found)
+            ax.set_title(f"cluster {c}, source {m}", fontsize=8)
+    return figure
+
+
+def _draw_density(ax: Axes, model: Any, cluster: int, source: int, found: Floats | None) -> None:
+    values = np.linspace(-4, 4, 400)
+    if found is not None and len(found) > 1:
+        low, high = np.min(found), np.max(found)
+        margin = 0.1 * (high - low) + 1e-9
+        values = np.linspace(low - margin, high + margin, 400)
+        ax.hist(found, bins=min(40, ceil(np.sqrt(len(found)))), density=True, color="#d9d9d9")
+    parts = model.source_density(cluster, source, values)
+    ax.plot(values, parts, color=QUIET, linewidth=1.0, linestyle=":")
+    ax.plot(values, parts.sum(axis=1), color=BEST, linewidth=1.6)
+    ax.set(yticks=[], ylim=(0, None))
+    ax.spines["left"].set_visible(False)
+
+
+@house_style
+def plot_strengths(model: Any) -> Figure:
+    """Draw how far the sources of each cluster move the data; those that are switched off are grey.
+
+    Parameters
+    ----------
+    model : fitted model
+        With ``source_strengths_``, ``n_sources_`` and ``weights_`` (the clusters' shares).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> X = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> figure = plot_strengths(ICAMixture(1, n_init=1, random_state=0).fit(X))
+    >>> figure.axes[0].get_title(loc="left")
+    'cluster 0, 100 % of the data: 2 sources'
+    """
+    strengths = np.asarray(attribute(model, "source_strengths_"), dtype=float)
+    shares = np.asarray(attribute(model, "weights_"), dtype=float)
+    figure = new_figure(4.8, 1.5 * len(strengths) + 0.7)
+    panels = figure.subplots(len(strengths), sharex=True, squeeze=False)[:, 0]
+    for c, (ax, heights, n_live) in enumerate(zip(panels, strengths, attribute(model, "n_sources_"), strict=True)):
+        colours = [BEST if m < n_live else QUIET for m in range(len(heights))]
+        ax.bar(np.arange(len(heights)), heights, color=colours, width=0.7)
+        words = "source" if n_live == 1 else "sources"
+        ax.set_title(f"cluster {c}, {100 * shares[c]:.0f} % of the data: {n_live} {words}")
+        ax.xaxis.set_major_locator(whole_numbers())
+    panels[-1].set_xlabel("source")
+    figure.supylabel("strength, in standard deviations of the data")
+    return figure
+
+
+@house_style
+def plot_bound(model: Any) -> Figure:
+    """Draw the bound of the best start pass by pass, with its structural moves: full marks were kept, hollow undone.
+
+    Parameters
+    ----------
+    model : fitted model
+        With ``objective_history_`` and ``history_``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> X = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> figure = plot_bound(ICAMixture(2, n_init=1, random_state=0).fit(X))
+    >>> figure.axes[0].get_xlabel()
+    'pass over the data'
+    """
+    bound = np.asarray(attribute(model, "objective_history_"), dtype=float)
+    history = attribute(model, "history_")
+    figure = new_figure(6.5, 3.8)
+    ax = figure.subplots()
+    ax.plot(np.arange(1, len(bound) + 1), bound, color=BEST, linewidth=1.5)
+    for move, (marker, colour) in MOVES.items():
+        made = history[history["move"] == move]
+        for kept, chosen in made.groupby("kept"):
+            place = np.minimum(np.maximum(chosen["iteration"].to_numpy(), 1), len(bound))
+            label = f"{move}, {'kept' if kept else 'undone'}"
+            face = colour if kept else "white"
+            size = 45 if kept else 22
+            drawn = ax.scatter(place, bound[place - 1], marker=marker, s=size, c=face, label=label, zorder=3)
+            drawn.set_edgecolor(colour)
+    low, high = np.quantile(bound, [0.1, 1.0])
+    ax.set_ylim(low - 0.1 * (high - low) - 1e-9, high + 0.1 * (high - low) + 1e-9)
+    ax.xaxis.set_major_locator(whole_numbers())
+    ax.set(xlabel="pass over the data", ylabel="bound on the log evidence")
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="lower right")
+    return figure

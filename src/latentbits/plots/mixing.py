@@ -1,0 +1,101 @@
+"""Mixing matrices, and sources whose scale changes from segment to segment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from latentbits.plots.fitted import attribute, names_of
+from latentbits.plots.style import BEST, QUIET, house_style, new_figure, shortened, spread
+
+__all__ = ["plot_mixing", "plot_source_scales"]
+
+MOST_LABELS = 60
+MOST_PANELS = 12
+
+
+@house_style
+def plot_mixing(model: Any) -> Figure:
+    """Draw a mixing matrix: a line for each variable, a column for each source or factor, red up and blue down.
+
+    Variables are in the order of the source that moves them most.
+
+    Parameters
+    ----------
+    model : fitted model
+        With ``mixing_`` (n_features x n_components).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from latentbits import BinaryFactorAnalysis, plots, simulate
+    >>> X = simulate.binary_factors(100, 6, 2, noise=0.2, random_state=0).X
+    >>> figure = plots.plot_mixing(BinaryFactorAnalysis(2, random_state=0).fit(X))
+    >>> len(figure.axes[0].get_yticklabels())
+    6
+    """
+    mixing = np.asarray(attribute(model, "mixing_"), dtype=float)
+    n, m = mixing.shape
+    strongest = np.abs(mixing).argmax(axis=1)
+    order = np.lexsort((-np.abs(mixing).max(axis=1), strongest))
+    figure = new_figure(float(np.clip(0.45 * m + 3.0, 3.5, 14)), float(np.clip(0.17 * n + 1.2, 2.4, 12)))
+    ax = figure.subplots()
+    largest = float(np.abs(mixing).max()) or 1.0
+    picture = ax.imshow(
+        mixing[order], cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest"
+    )
+    names = names_of(model, None, n)
+    shown = spread(n, MOST_LABELS)
+    ax.set_yticks(shown, [shortened(names[order[i]], 22) for i in shown], fontsize=7)
+    ax.set_xticks(spread(m, 30))
+    ax.set_xlabel("source")
+    figure.colorbar(picture, ax=ax, shrink=0.6, label="mixing")
+    return figure
+
+
+@house_style
+def plot_source_scales(model: Any) -> Figure:
+    """Draw how the scale of each source changes over the segments, with its mean as a dotted line.
+
+    It is these changes that tell the sources apart.
+
+    Parameters
+    ----------
+    model : fitted model
+        With ``source_scales_``, ``source_means_`` and ``segments_``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from latentbits import BinaryICA, plots, simulate
+    >>> truth = simulate.binary_ica(100, 6, 2, 8, random_state=0)
+    >>> model = BinaryICA(2, n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
+    >>> len(plots.plot_source_scales(model).axes)
+    2
+    """
+    scales = np.asarray(attribute(model, "source_scales_"), dtype=float)
+    means = np.asarray(attribute(model, "source_means_"), dtype=float)
+    labels = [shortened(label, 10) for label in np.asarray(attribute(model, "segments_")).tolist()]
+    n_segments, n_sources = scales.shape
+    n = min(n_sources, MOST_PANELS)
+    figure = new_figure(float(np.clip(0.16 * n_segments + 3, 5, 12)), 1.0 + 1.15 * n)
+    axes = figure.subplots(n, sharex=True, squeeze=False)[:, 0]
+    places = np.arange(n_segments)
+    for k, ax in enumerate(axes):
+        ax.plot(places, means[:, k], color=QUIET, linestyle=":", linewidth=1.2, label="mean")
+        ax.plot(places, scales[:, k], color=BEST, marker="o", markersize=3, linewidth=1.2, label="scale")
+        ax.axhline(0, color=QUIET, linewidth=0.6)
+        ax.set_ylabel(f"source {k}")
+    axes[0].legend(loc="upper right", ncols=2, fontsize=8)
+    shown = spread(n_segments, 20)
+    axes[-1].set_xticks(shown, [labels[i] for i in shown], rotation=45 if max(map(len, labels)) > 3 else 0)
+    axes[-1].set_xlabel("segment" if n == n_sources else f"segment (the {n} strongest of {n_sources} sources)")
+    return figure
