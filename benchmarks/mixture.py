@@ -3,9 +3,10 @@
     python benchmarks/mixture.py [--quick]        (needs: pip install stepmix)
 
 StepMix runs from a random start until it stops by itself. We start from the parameters that it has after its first
-iteration and stop as soon as our log likelihood is no lower than its last one; a start from which we end in another
-optimum below that is counted as missed. Prints a table and writes it to benchmarks/results/mixture.json and mixture.md.
-Rivals take turns; times are medians over the starts, everything compiled before; both on one thread of BLAS.
+iteration, and stop by our own rule as well (a tolerance that ends no lower than StepMix, which the table shows); taking
+the data in is part of our time. A start from which we end in a lower optimum is counted as missed. Prints a table and
+writes it to benchmarks/results/mixture.json and mixture.md. Rivals take turns; times are medians over the starts,
+everything compiled before; both on one thread of BLAS.
 """
 
 from __future__ import annotations
@@ -35,16 +36,8 @@ STARTS = 7
 REL_TOL = 1e-9
 """Of StepMix: the gain in mean log likelihood, relative to it, at which it stops."""
 
-
-class Reached(Monitor):
-    """Stops once the objective is as high as a target."""
-
-    target = np.inf
-
-    @property
-    def finished(self) -> bool:
-        """Whether to stop now."""
-        return super().finished or bool(self.history and self.history[-1] >= self.target)
+TOL = 1e-9
+"""Ours: the gain per cell at which we stop."""
 
 
 def main() -> None:
@@ -58,7 +51,7 @@ def main() -> None:
         warnings.simplefilter("ignore")
         same = pd.DataFrame([same_start(StepMix, *case, starts) for case in cases])
         best = pd.DataFrame([best_of_many(StepMix, *case, starts) for case in cases[:2]])
-    tables = {"From the same start, to the same log likelihood": same, "Best of many own starts": best}
+    tables = {"From the same start, each to its own end": same, "Best of many own starts": best}
     for title, table in tables.items():
         print(f"\n{title}\n{table.to_string(index=False)}", flush=True)
     write(tables, quick)
@@ -76,9 +69,8 @@ def problem(n_rows: int, n_columns: int, K: int, missing: float) -> np.ndarray:
 def same_start(StepMix: Any, n_rows: int, n_columns: int, K: int, missing: float, starts: int) -> dict[str, Any]:
     """Both from the parameters of StepMix's first iteration."""
     X = problem(n_rows, n_columns, K, missing)
-    data = BinaryData.of(X)
     measurement = "bernoulli_nan" if missing else "bernoulli"
-    learner = MixtureEM(data, np.ones(n_rows), K, 0.0, Workers())
+    learner = MixtureEM(BinaryData.of(X), np.ones(n_rows), K, 0.0, Workers())
     learner.step(learner.initialise(np.random.default_rng(0)))  # warm
     theirs, ours, reached, difference, steps = [], [], 0, [], []
     for seed in range(starts):
@@ -89,12 +81,12 @@ def same_start(StepMix: Any, n_rows: int, n_columns: int, K: int, missing: float
         theirs.append(time.perf_counter() - begin)
         target = float(peer.score(X)) * n_rows
         start = learner.project(State(np.asarray(first.weights_), first.get_parameters()["measurement"]["pis"]))
-        monitor = Reached(tol=1e-12, max_iter=5000, n_cells=X.size)
-        monitor.target = target - 1e-9 * abs(target)
+        monitor = Monitor(tol=TOL, max_iter=5000, n_cells=X.size)
         begin = time.perf_counter()
+        learner = MixtureEM(BinaryData.of(X), np.ones(n_rows), K, 0.0, Workers())
         end = climb(learner, start, monitor)
         ours.append(time.perf_counter() - begin)
-        reached += end.objective >= monitor.target
+        reached += end.objective >= target - 1e-6 * abs(target)
         difference.append((end.objective - target) / abs(target))
         steps.append((int(peer.n_iter_), monitor.n_iter))
     ratio = np.array(theirs) / np.array(ours)

@@ -6,6 +6,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import AspectBernoulli, DataError
+from latentbits.data.binary_data import MISSING
 from latentbits.sequences import _Mixture, _State, _Steps, first_order_graph, mixture_transition
 from tests.reference import sequences
 from tests.reference.assertions import assert_nondecreasing
@@ -59,11 +60,12 @@ class TestFirstOrder:
         np.testing.assert_array_equal(a.counts.toarray(), b.counts.toarray())
 
     def test_min_count_and_self_loops(self):
-        graph = first_order_graph("aabababcc", min_count=2, self_loops=True)
+        graph = first_order_graph(list("aabababcc"), min_count=2, self_loops=True)
         np.testing.assert_array_equal(graph.adjacency.dense(), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
-        loops = first_order_graph("aabababcc", self_loops=True).adjacency.dense()
+        loops = first_order_graph(list("aabababcc"), self_loops=True).adjacency.dense()
         np.testing.assert_array_equal(np.diag(loops), [1, 0, 1])
-        assert not np.diag(first_order_graph("aabababcc").adjacency.dense()).any()
+        without = first_order_graph(list("aabababcc")).adjacency.dense()
+        np.testing.assert_array_equal(np.diag(without), MISSING, err_msg="what can't be is not absent")
 
     @pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series, iter])
     def test_any_form_of_ids(self, form):
@@ -242,9 +244,13 @@ class TestRefusals:
         with pytest.raises(ValueError, match=next(iter(options))):
             mixture_transition(IDS, **options)
 
+    def test_a_text_is_no_sequence_of_ids(self):
+        with pytest.raises(DataError, match="ids is a single text; give a list"):
+            first_order_graph("ann bob ann")
+
     def test_nobody_else_to_answer(self):
         with pytest.raises(DataError, match="no step has another id in reach"):
-            mixture_transition("aaaa", 2, self_answers=False)
+            mixture_transition(list("aaaa"), 2, self_answers=False)
         with pytest.raises(DataError, match="self_answers=1"):
             mixture_transition(IDS, 2, self_answers=1)
 

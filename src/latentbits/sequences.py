@@ -99,16 +99,16 @@ def first_order_graph(
     min_count : int, default=1
         Transitions seen less often are no edges.
     self_loops : bool, default=False
-        Whether an id that follows itself makes an edge.
+        Whether an id that follows itself makes an edge. If not, the diagonal of the adjacency is missing, not 0.
 
     Examples
     --------
     >>> graph = first_order_graph(["ann", "bob", "ann", "cid", "cid", "bob"])
     >>> graph.adjacency.to_frame()
-         ann  bob  cid
-    ann    0    1    1
-    bob    1    0    0
-    cid    0    1    0
+          ann   bob   cid
+    ann  <NA>     1     1
+    bob     1  <NA>     0
+    cid     0     1  <NA>
     >>> int(graph.counts.sum())
     5
     """
@@ -136,6 +136,9 @@ def mixture_transition(
     The mixture transition distribution model p(x_t = j | past) = sum_l lambda_l T[x_(t-l), j] is fitted by maximum
     likelihood (EM, accelerated); each step's most probable lag makes an edge. Sequences interleave, so the first-order
     graph links many who only spoke at the same time; this one looks through that.
+
+    With many ids and few steps of each, maximum likelihood overfits: one lag takes all the weight, and edges look
+    certain that are not. A dozen steps an id are few.
 
     Parameters
     ----------
@@ -173,7 +176,7 @@ def mixture_transition(
     >>> found = mixture_transition(ids, max_lag=3, random_state=0)
     >>> found.lag_weights.round(2).tolist()
     [0.0, 1.0, 0.0]
-    >>> found.adjacency.to_frame()
+    >>> found.adjacency.to_frame().fillna(0)
          ann  bob  dan  eve  fay
     ann    0    1    0    0    0
     bob    1    0    0    0    0
@@ -264,6 +267,8 @@ class _Steps(NamedTuple):
 
 def _codes(labels: Iterable[Hashable], what: str) -> tuple[list[Any], np.ndarray]:
     """The distinct labels, and the position of each label among them."""
+    if isinstance(labels, str):
+        raise DataError(f"{what} is a single text; give a list of labels, such as {what}=text.split()")
     if getattr(labels, "ndim", 1) != 1:
         raise DataError(f"{what} must be one list of labels, in the order of time; give a single column")
     values = np.fromiter(labels, dtype=object)  # as objects: NumPy would turn 1 beside "a" into text
@@ -298,8 +303,13 @@ def _graph(
     counts = sp.csr_array((np.ones(len(sources), np.int64), (sources, steps.targets)), shape=(n, n))
     edges = counts.tocoo()
     kept = (edges.data >= min_count) & (self_loops | (edges.row != edges.col))
-    cells = (np.ones(kept.sum(), np.int8), (edges.row[kept], edges.col[kept]))
-    adjacency = BinaryData.of(sp.csr_array(cells, shape=(n, n)), row_names=steps.names, column_names=steps.names)
+    values, rows, columns = np.ones(kept.sum()), edges.row[kept], edges.col[kept]
+    if not self_loops:  # an edge that can't be is no zero: nobody should ask why it is missing
+        diagonal = np.arange(n)
+        values = np.append(values, np.full(n, np.nan))
+        rows, columns = np.append(rows, diagonal), np.append(columns, diagonal)
+    cells = sp.csr_array((values, (rows, columns)), shape=(n, n))
+    adjacency = BinaryData.of(cells, row_names=steps.names, column_names=steps.names)
     return steps.names, counts, adjacency
 
 

@@ -17,7 +17,9 @@ FAST = ["--restarts", 2, "--folds", 3, "--jobs", 1]
 def test_select_tells_a_table_and_a_choice(run: Run, table: Path) -> None:
     result = run("select", table, "--components", "2:3", *FAST)
     assert result.exit_code == 0, result.output
-    lines = result.stdout.splitlines()
+    read, *lines = result.stdout.splitlines()
+    assert read.startswith("Read 60 rows x 12 columns (")
+    assert 'the column "site" names the rows' in read
     assert lines[0].split()[:2] == ["n_components", "aic"]
     assert [line.split()[0] for line in lines[1:4]] == ["1", "2", "3"]
     assert lines[4].startswith("aic: ")
@@ -46,6 +48,12 @@ def test_select_gives_pythons_numbers(run: Run, table: Path, tmp_path: Path) -> 
     assert set(summary["files"]) == {entry.name for entry in out.iterdir()}
 
 
+def test_a_model_without_aic_is_judged_by_held_out_cells(run: Run, table: Path) -> None:
+    result = run("select", table, "--model", "nmf", "--components", "2", *FAST)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1].startswith("cells: ")
+
+
 def test_an_earlier_output_is_replaced_only_when_asked_to(run: Run, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "chosen"
     arguments = ["select", table, "--components", "2", "--criterion", "aic", *FAST, "--out", out, "--quiet"]
@@ -70,6 +78,7 @@ def test_compare_has_the_baseline_and_names_the_best(run: Run, table: Path, tmp_
     assert set(written["model"]) == {"aspect-bernoulli:3", "bernoulli-mixture:2", "independent columns"}
     assert written["cells"].is_monotonic_decreasing
     assert f"Best by cells: {written['model'][0]}" in result.stdout
+    assert "Best by cv: " in result.stdout
     assert (out / "plots" / "comparison.png").is_file()
 
 

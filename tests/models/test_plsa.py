@@ -227,7 +227,7 @@ class TestEstimator:
         p = np.clip(probabilities, 1e-300, 1 - 1e-16)
         total = np.log(np.where(GAPS == 1, p, 1 - p))[observed].sum()
         assert model.log_likelihood(GAPS) == pytest.approx(total, rel=1e-9)
-        n_parameters = 3 * (24 - 1) + len(GAPS) * 2
+        n_parameters = 3 * (24 - 1) + len(GAPS) * 3  # two proportions and the intensity of each row
         assert model.aic(GAPS) == pytest.approx(2 * n_parameters - 2 * total, rel=1e-9)
 
     def test_proportions_are_rows_of_the_simplex_and_intensities_the_numbers_of_ones(self):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import ranksums
 
-from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, compare, simulate
+from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, ICAMixture, compare, select_order, simulate
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,10 @@ def test_models_in_a_list_are_named_by_what_tells_them_apart(X):
     ("models", "criterion", "message"),
     [
         ([BernoulliMixture(1)], "cells", "at least two models"),
+        (BernoulliMixture(1), "cells", "give a list of them"),
+        (["mixture", "plsa"], "cells", "'mixture' is no estimator"),
+        ([BernoulliMixture(2), ICAMixture(2)], "cv", "of 0-1 data and of numbers can't be compared"),
+        ([BernoulliMixture(2), BernoulliMixture(2, binarize=0.5)], "cv", "different values of binarize"),
         ([BernoulliMixture(1), BernoulliMixture(2)], "aic", "what they haven't seen; use cells, cv"),
         ([BernoulliMixture(1), BernoulliMixture(2)], "auc", "'auc' is unknown"),
     ],
@@ -69,3 +73,12 @@ def test_the_plot_has_a_panel_for_each_score(found):
     assert len(figure.axes) == 3
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == found.table["model"].tolist()
     assert repr(found) == f"Comparison(3 models, best {found.best})"
+
+
+def test_select_and_compare_hold_out_the_same(X):
+    few = {"n_folds": 3, "random_state": 7}
+    compared = compare([BernoulliMixture(1), BernoulliMixture(2)], X, **few).table.set_index("n_components")
+    selected = select_order(BernoulliMixture(), X, [2], criterion=["cells", "cv"], **few).table
+    for line in selected.itertuples():
+        assert line.cells == compared.loc[line.n_components, "cells"]
+        assert line.cv == compared.loc[line.n_components, "cv"]

@@ -25,6 +25,8 @@ from latentbits.models.registry import TABLE_MODELS
 if TYPE_CHECKING:
     import pandas as pd
 
+    from latentbits.data.binary_data import BinaryData
+
 __all__ = ["Numbers", "compare", "select"]
 
 BASELINE = "independent columns"
@@ -110,10 +112,9 @@ def folds_option(command: Any) -> Any:
 @click.option(
     "--criterion",
     type=Names(("aic", "bic", "evidence", "cv", "cells")),
-    default="aic,cells",
-    show_default=True,
     metavar="LIST",
-    help="aic, bic, evidence (beta-ica), cv (held-out rows), cells (held-out cells); the first one chooses.",
+    help="aic, bic, evidence (beta-ica), cv (held-out rows), cells (held-out cells); the first one chooses.  "
+    "[default: aic,cells; for nmf and fast-ica cells]",
 )
 @folds_option
 @bundled("learning", _SEARCHING)
@@ -126,7 +127,7 @@ def select(
     reading: Values,
     model: str,
     components: list[int],
-    criterion: list[str],
+    criterion: list[str] | None,
     folds: int,
     learning: Values,
     out: Path | None,
@@ -136,7 +137,8 @@ def select(
     """Compare numbers of components of a model for FILE; 1 is always tried as well, as the baseline.
 
     "cv" and "cells" fit FOLDS times more, each time without some rows or cells, and judge the model on these.
-    Stability tells how well other random starts find the components again (1: the same, 0: an accident).
+    Stability tells how well other random starts find the least stable component again (1: the same, 0 or less:
+    an accident).
     """
     from latentbits.models.registry import model_class
     from latentbits.tasks.select import select_order
@@ -146,11 +148,12 @@ def select(
     data = read(file, reading)
     parameters = parameters_of(learning, model)
     seed, jobs = parameters.pop("random_state", None), parameters.pop("n_jobs", None)
+    estimator = model_class(model)(**parameters)
     found = select_order(
-        model_class(model)(**parameters),
+        estimator,
         data,
         components,
-        criterion=criterion,
+        criterion=criterion or (["aic", "cells"] if hasattr(estimator, "aic") else ["cells"]),
         n_folds=folds,
         random_state=seed,
         n_jobs=jobs,
@@ -161,6 +164,7 @@ def select(
         told = {"model": model, "file": file.name, "choices": found.choices.to_dict("records")}
         _write(out, {name: table for name, table in tables.items() if len(table)}, found.plot(), told, force=force)
     if not quiet:
+        _tell_data(data)
         say(_readable(found.table))
         for choice in found.choices.itertuples():
             say(_choice_line(choice))
@@ -238,15 +242,24 @@ def compare(
         told = {"file": file.name, "best": found.best}
         _write(out, {"comparison": found.table, "folds": found.folds}, found.plot(), told, force=force)
     if not quiet:
+        _tell_data(data)
         say(_readable(found.table.drop(columns="n_components")))
-        say(_verdict(found.table, criterion[0]))
+        for name in criterion:
+            say(_verdict(found.table, name))
         if out is not None:
             say(f"Look at {out}: comparison.csv, folds.csv, and the plot in {PLOTS_FOLDER}.")
 
 
+def _tell_data(data: BinaryData) -> None:
+    """What was read, so that a column too many or too few is seen."""
+    n_rows, n_columns = data.shape
+    label = f'; the column "{data.row_label}" names the rows' if data.row_label else ""
+    say(f"Read {n_rows:,} rows x {n_columns:,} columns ({data.density:.1%} ones{label}).")
+
+
 def _readable(table: pd.DataFrame) -> str:
-    """A table for the terminal: four digits, the details of the differences left to the files."""
-    shown = table[[name for name in table.columns if "_behind" not in name]]
+    """A table for the terminal: the details of the differences are left to the files."""
+    shown = table[[name for name in table.columns if not name.endswith(("_behind_se", "_p"))]]
     return str(shown.to_string(index=False, float_format=lambda value: f"{value:.5g}"))
 
 
@@ -260,9 +273,10 @@ def _choice_line(choice: Any) -> str:
 
 
 def _verdict(table: pd.DataFrame, criterion: str) -> str:
-    best, others = table.iloc[0], table.iloc[1:]
+    best = table["model"].iloc[int(table[criterion].to_numpy().argmax())]
+    others = table[table["model"] != best]
     tied = others.loc[others[f"{criterion}_behind"] <= others[f"{criterion}_behind_se"], "model"].astype(str)
-    line = f"Best by {criterion}: {best['model']}"
+    line = f"Best by {criterion}: {best}"
     return f"{line}; within one standard error of it: {', '.join(tied)}." if len(tied) else f"{line}."
 
 

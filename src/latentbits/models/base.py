@@ -26,6 +26,10 @@ from latentbits.numerics import RandomSource, Similarity, as_generator, check_nu
 __all__ = ["BinaryModel", "FactorModel", "RestartedModel", "check_row_weight"]
 
 
+LARGEST_WEIGHT = 1e9
+"""Beyond this a row's weight drowns the digits of all others."""
+
+
 class RestartedModel(BaseEstimator):
     """An estimator that is fitted from several random starts, the best of which is kept."""
 
@@ -296,6 +300,8 @@ def check_row_weight(sample_weight: ArrayLike | None, n_rows: int) -> np.ndarray
         raise ValueError(f"sample_weight has the shape {weight.shape}; give one weight for each of {n_rows} rows")
     if not np.all(np.isfinite(weight)) or np.any(weight < 0):
         raise ValueError("sample_weight must be finite and not negative; give rows to leave out a weight of 0")
+    if weight.max(initial=0.0) > LARGEST_WEIGHT:
+        raise ValueError(f"a sample weight is above {LARGEST_WEIGHT:g}; divide all of them by the same number")
     if not np.any(weight > 0):
         raise ValueError("every sample weight is zero; give at least one row a weight above 0")
     return weight

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
@@ -87,7 +88,7 @@ class OrderSelection:
 def select_order(
     estimator: Any,
     X: Any,
-    orders: Iterable[int],
+    orders: Iterable[int] | int,
     *,
     criterion: str | Sequence[str] = "aic",
     n_folds: int = 10,
@@ -103,18 +104,22 @@ def select_order(
     estimator : estimator
         Its other parameters are used as they are.
     X : data for the estimator
-    orders : iterable of int
+    orders : iterable of int, or int
         For example ``range(2, 9)``.
     criterion : str or sequence of str, default="aic"
         Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once, with the
         model's own meaning of `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is
         held out once and foretold from the rest of its row, which works for every model of 0-1 data.
         AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more.
+        They need not agree. AIC and "cv" ask how many components describe the rows, "cells" how many still help to
+        foretell a cell: there point estimates of short rows (`AspectBernoulli`, `LogisticPCA`) are overconfident and
+        fewer components win; `BetaICA` does better. BIC and the evidence bound charge for the weights of every row, and
+        prefer few components on most data.
     n_folds : int, default=10
     parameter : str, default="n_components"
         The estimator's parameter to vary.
     random_state : None, int, Generator or RandomState
-        Of the folds and of all fits.
+        Of the folds, and of the fits if the estimator has no `random_state` of its own.
     n_jobs : int, optional
         Fits at once (threads); -1 for all cores.
     verbose : int, default=0
@@ -137,10 +142,9 @@ def select_order(
     wanted = check_criteria(criterion, estimator)
     numbers = _check_orders(orders)
     check_number("n_folds", n_folds, least=2, integer=True)
-    rng = as_generator(random_state)
+    fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     data = trials.data_for(estimator, X)
-    folds = trials.Folds(data, n_folds, rng)
-    seed = int(rng.integers(2**31))
+    folds = trials.Folds(data, n_folds, fold_seed)
     jobs: dict[tuple[str, int, int], Callable[[], trials.Outcome]] = {}
     for k in reversed(numbers):  # the longest first, so that no thread is left with it at the end
         make = partial(trials.prepared, estimator, seed, **{parameter: k})
@@ -194,7 +198,10 @@ def _fit_without_cells(make: Callable[[], Any], data: BinaryData, folds: trials.
 
 def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str]:
     """The criteria as a list, each of them known and defined for each estimator."""
-    wanted = [criterion] if isinstance(criterion, str) else list(criterion)
+    for estimator in estimators:
+        if not isinstance(estimator, BaseEstimator):
+            raise DataError(f"{estimator!r} is no estimator; give one such as AspectBernoulli(3)")
+    wanted = [criterion] if isinstance(criterion, str) else list(criterion or ())
     unknown = [name for name in wanted if name not in CRITERIA]
     if unknown or not wanted or len(set(wanted)) < len(wanted):
         named = f"criterion {unknown[0]!r} is unknown" if unknown else f"criterion={criterion!r} repeats or names none"
@@ -203,7 +210,10 @@ def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str
         for name in wanted:
             if not hasattr(estimator, _NEEDS[name]):
                 fitting = [c for c in CRITERIA if hasattr(estimator, _NEEDS[c])]
-                raise DataError(f"{type(estimator).__name__} has no {name}; use any of {', '.join(fitting)}")
+                way_out = (
+                    f"use any of {', '.join(fitting)} (--criterion)" if fitting else "give one of latentbits' models"
+                )
+                raise DataError(f"{type(estimator).__name__} has no {name}; {way_out}")
     return wanted
 
 
@@ -211,8 +221,8 @@ _NEEDS = {"aic": "aic", "bic": "bic", "evidence": "log_evidence", "cv": "score_s
 """The method behind each criterion."""
 
 
-def _check_orders(orders: Iterable[int]) -> list[int]:
-    numbers = sorted(set(orders))
+def _check_orders(orders: Iterable[int] | int) -> list[int]:
+    numbers = sorted(set(orders)) if isinstance(orders, Iterable) else [orders]
     for number in numbers:
         check_number("an order", number, least=1, integer=True)
     if not numbers:
@@ -221,7 +231,7 @@ def _check_orders(orders: Iterable[int]) -> list[int]:
 
 
 def _stability(k: int, model: Any) -> pd.DataFrame:
-    if not hasattr(model, "restart_components_"):
+    if not hasattr(model, "restart_components_") or len(model.restarts_) < 2:
         return pd.DataFrame({"n_components": [], "component": [], "stability": []})
     values = component_stability(model)
     return pd.DataFrame({"n_components": k, "component": np.arange(len(values)), "stability": values})
@@ -276,5 +286,5 @@ def _choices(wanted: list[str], table: pd.DataFrame) -> pd.DataFrame:
         if name in HELD_OUT:
             rival = int(np.argmax(table[f"{name}_behind"] <= table[f"{name}_behind_se"]))
         orders = table["n_components"]
-        rows.append((name, int(orders[best]), int(orders[rival]), bool(orders[best] == orders.max())))
+        rows.append((name, int(orders[best]), int(orders[rival]), bool(orders[best] == orders.max() > 1)))
     return pd.DataFrame(rows, columns=["criterion", "best", "rival", "at_the_end"])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from latentbits.numerics import Similarity, match_components
+from latentbits.numerics import Similarity, check_number, match_components
 
 __all__ = ["component_stability"]
 
@@ -17,7 +17,8 @@ def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
 
     Each of the `top` best restarts but the best is matched one to one with the best (Hungarian method). A component's
     stability is the mean similarity with its partners, on a scale where 1 is the same component and 0 is as (un)like as
-    two *different* components of these fits are; below 0 it has no counterpart at all.
+    two *different* components of these fits are; below 0 it has no counterpart at all. (Unrelated components score
+    somewhat above 0, up to about 0.3, as the best of several partners is taken.)
 
     Parameters
     ----------
@@ -40,6 +41,7 @@ def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
     True
     """
     check_is_fitted(model)
+    check_number("top", top, least=2, integer=True)
     best = model.components_
     order = np.argsort(-model.restarts_["objective"].to_numpy(), kind="stable")[1:top]
     others = [model.restart_components_[run] for run in order]
@@ -51,7 +53,8 @@ def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
         if metric == "cosine":  # a direction and its opposite are the same component
             other = _turned(best, other)
         matched = match_components(best, other, metric=metric)
-        alike.append(matched.similarity)
+        gone = ~best.any(axis=1) & ~other[matched.order].any(axis=1)  # found again as nothing
+        alike.append(np.where(gone, 1.0, matched.similarity))
         for k in range(len(best)):
             rest = np.delete(matched.order, k)
             unlike.append(_similarities(best[k], other[rest[rest >= 0]], metric))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
@@ -47,24 +47,24 @@ class Folds:
     Rows: every row is held out once. Cells: every cell is drawn into one of the folds, each with the same probability.
     """
 
-    def __init__(self, data: Data, n_folds: int, rng: np.random.Generator) -> None:
-        n_rows = data.shape[0]
-        if not 2 <= n_folds <= n_rows:
-            raise DataError(f"n_folds={n_folds} must be at least 2 and at most the number of rows, {n_rows}")
+    def __init__(self, data: Data, n_folds: int, seed: int) -> None:
         self.data = data
         self.n = n_folds
-        self._row_seed, self._cell_seed = (int(rng.integers(2**31)) for _ in range(2))
+        self._seed = seed
         self._cell_fold: np.ndarray | None = None
 
     def rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Training and test rows of each fold."""
-        splitter = KFold(self.n, shuffle=True, random_state=self._row_seed)
+        n_rows = self.data.shape[0]
+        if self.n > n_rows:
+            raise DataError(f"n_folds={self.n} (--folds) must be at most the number of rows, {n_rows}")
+        splitter = KFold(self.n, shuffle=True, random_state=self._seed)
         return list(splitter.split(np.zeros((self.data.shape[0], 1))))
 
     def cells(self, fold: int) -> np.ndarray:
         """Which cells a fold hides (N x D)."""
         if self._cell_fold is None:
-            rng = np.random.default_rng(self._cell_seed)
+            rng = np.random.default_rng(self._seed)
             self._cell_fold = rng.integers(self.n, size=self.data.shape, dtype=np.int16)
         return self._cell_fold == fold
 
@@ -110,11 +110,12 @@ class CellScore:
         """Scores on the cells that are both hidden and known."""
         truth = data.dense()
         asked = hidden & (truth != MISSING)
-        x, p = truth[asked], np.clip(probabilities[asked], SURE, 1 - SURE)
+        x = truth[asked]
         if len(x) == 0:
             raise DataError("no observed cell was held out; use fewer folds, or more data")
         both = 0 < x.sum() < len(x)  # all alike can't be ranked: no better than a coin
-        auc = float(roc_auc_score(x, p)) if both else 0.5
+        auc = float(roc_auc_score(x, probabilities[asked])) if both else 0.5
+        p = np.clip(probabilities[asked], SURE, 1 - SURE)
         return cls(float(np.mean(np.where(x == 1, np.log(p), np.log1p(-p)))), auc)
 
 
@@ -169,11 +170,11 @@ def sum_up_convergence(models: Sequence[Any]) -> None:
 
 
 def prepared(estimator: Any, seed: int, **parameters: Any) -> Any:
-    """A fresh copy that works silently on one thread, as many of them run at once."""
-    if not isinstance(estimator, BaseEstimator):
-        raise TypeError(f"{estimator!r} is not an estimator; give one such as AspectBernoulli()")
-    common = {"random_state": seed, "n_jobs": None, "verbose": 0}
+    """A fresh copy for one of many threads, silent; `seed` is for an estimator without a seed of its own."""
     known = estimator.get_params(deep=False)
+    common = {"n_jobs": None, "verbose": 0}
+    if known.get("random_state") is None:
+        common["random_state"] = seed
     return clone(estimator).set_params(**{k: v for k, v in common.items() if k in known}, **parameters)
 
 

@@ -126,7 +126,7 @@ class BernoulliNMF(FactorModel):
         return np.log(np.tanh(u / 2)), np.log(2) - np.logaddexp(0.0, u)
 
     def _probabilities(self, W: np.ndarray) -> np.ndarray:
-        return np.tanh(rates(W, self.components_) / 2)
+        return np.tanh(rates(np.maximum(W, 0.0), self.components_) / 2)
 
     def _n_parameters(self, n_rows: int) -> int:
         """Weights and components, up to the scale of each component."""

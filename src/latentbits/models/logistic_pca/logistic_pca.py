@@ -29,7 +29,7 @@ from latentbits.models.cells import block_groups
 
 __all__ = ["PenalisedLikelihood", "PrincipalForm", "State", "principal_form", "solve_rows"]
 
-FARTHEST = 50.0
+FARTHEST = 500.0
 """An extrapolated bias stays within this: a constant column's best bias is infinite."""
 
 DEAD = 1e-9
@@ -104,9 +104,13 @@ class PenalisedLikelihood:
         log_likelihoods, As, ys = zip(*self.workers.map(one, block_groups(N, D)), strict=True)
         penalty = self.ridge / 2 * (self.row_weight @ (U**2).sum(axis=1) + (V**2).sum())
         new_V, new_b = _solve_v(np.sum(As, axis=0), np.sum(ys, axis=0), b, self.ridge)
-        return self.project(State(new_U, new_V, new_b)), float(sum(log_likelihoods) - penalty)
+        return self._balanced(State(new_U, new_V, new_b)), float(sum(log_likelihoods) - penalty)
 
     def project(self, state: State) -> State:
+        """The balanced form of an extrapolated state, its bias within limits."""
+        return self._balanced(state._replace(b=np.clip(state.b, -FARTHEST, FARTHEST)))
+
+    def _balanced(self, state: State) -> State:
         """The centred and balanced form of U V + b whose V is nearest to the given one, so that states stay comparable.
 
         It raises the objective unless it leaves the state as it is.
@@ -117,7 +121,7 @@ class PenalisedLikelihood:
         left, _, right = np.linalg.svd(state.V @ V.T)
         turn = left @ right
         U = np.divide(form.scores, root, out=np.zeros_like(form.scores), where=root > 0)
-        return State(U @ turn.T, turn @ V, np.clip(form.bias, -FARTHEST, FARTHEST))
+        return State(U @ turn.T, turn @ V, form.bias)
 
     def scales(self) -> tuple[np.ndarray | float, ...]:
         """A row of weight 2 counts like two rows."""

@@ -22,6 +22,10 @@ EDGE = 1e-10
 """H and pi stay this far from 0 (and H from 1): no row can become impossible."""
 
 
+REACHABLE = 1e-4
+"""An extrapolation goes no nearer to 0 and 1."""
+
+
 class State(NamedTuple):
     """pi: (K,) on the simplex. H: (K, D) probabilities of a 1."""
 
@@ -60,13 +64,18 @@ class MixtureEM:
         # Nothing observed of a column, or a component without rows: there the state stays.
         new_H = np.divide(ones + eps, observed + 2 * eps, out=H.copy(), where=observed + 2 * eps > EDGE)
         objective = float(self.row_weight @ row_log + eps * np.sum(np.log(H) + np.log1p(-H)))
-        return self.project(State(r.sum(axis=0) / self.row_weight.sum(), new_H)), objective
+        return _bounded(State(r.sum(axis=0) / self.row_weight.sum(), new_H), EDGE), objective
 
     def project(self, state: State) -> State:
-        """Inside the bounds, pi on the simplex."""
-        pi = np.maximum(state.pi, EDGE)
-        return State(pi / pi.sum(), np.clip(state.H, EDGE, 1 - EDGE))
+        """Inside the bounds, but not at them: from the edge an entry needs hundreds of passes to come back."""
+        return _bounded(state, REACHABLE)
 
     def scales(self) -> tuple[np.ndarray | float, ...]:
         """The two count alike."""
         return 1.0, 1.0
+
+
+def _bounded(state: State, edge: float) -> State:
+    """H at least `edge` away from 0 and 1, and pi, on the simplex, away from 0."""
+    pi = np.maximum(state.pi, edge)
+    return State(pi / pi.sum(), np.clip(state.H, edge, 1 - edge))

@@ -138,8 +138,9 @@ class PLSA(FactorModel):
         return log_chances(W, self.components_)
 
     def _n_parameters(self, n_rows: int) -> int:
+        """A row's intensity is one of them: it is fitted, and the cells' probabilities depend on it."""
         K, D = self.components_.shape
-        return K * (D - 1) + (K - 1) * n_rows
+        return K * (D - 1) + K * n_rows
 
     def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components, and the proportions and intensities of the rows.
