@@ -105,7 +105,7 @@ def _loss(mean: pd.Series) -> float:
 
 
 def _draw_curves(table: pd.DataFrame) -> None:
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4))
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for name, group in table.groupby("model", sort=False):
         for ax, what in zip(axes, ("cv", "cells"), strict=True):
             ax.errorbar(group["n_components"], group[what], group[f"{what}_se"], marker="o", ms=3, lw=1.2, label=name)

@@ -1,0 +1,79 @@
+import gzip
+
+import numpy as np
+import pytest
+
+from latentbits.data.numbers import read_numbers
+from latentbits.errors import DataError
+
+
+def written(tmp_path, text, name="fields.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_numbers_with_names(tmp_path):
+    table = read_numbers(written(tmp_path, "id,a,b\nleft,1.5,-2\nright,1e3,0\n"))
+    np.testing.assert_array_equal(table.values, [[1.5, -2], [1000, 0]])
+    assert (table.row_names, table.column_names, table.row_label) == (["left", "right"], ["a", "b"], "id")
+    assert table.shape == (2, 2)
+
+
+def test_a_first_column_of_numbers_is_data(tmp_path):
+    table = read_numbers(written(tmp_path, "a;b\n1;2\n3;4\n"))
+    assert table.row_names is None
+    np.testing.assert_array_equal(table.values, [[1, 2], [3, 4]])
+
+
+def test_options_choose_columns(tmp_path):
+    path = written(tmp_path, "n,a,b,c\n7,1,2,x\n8,3,4,y\n")
+    table = read_numbers(path, row_labels="n", exclude=["c"])
+    assert (table.row_names, table.column_names) == (["7", "8"], ["a", "b"])
+    assert read_numbers(path, columns=["b", "a"]).column_names == ["b", "a"]
+    assert read_numbers(path, exclude=["c"], row_labels=False).column_names == ["n", "a", "b"]
+
+
+def test_without_a_header_columns_are_counted(tmp_path):
+    table = read_numbers(written(tmp_path, "1\t2\n3\t4\n", "x.tsv"), header=False)
+    assert table.column_names == ["x1", "x2"]
+    assert len(table.values) == 2
+
+
+def test_gzip(tmp_path):
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    np.testing.assert_array_equal(read_numbers(path).values, [[1, 2]])
+
+
+def test_the_fingerprint_tells_values_and_names(tmp_path):
+    texts = ["a,b\n1,2\n", "a,b\n1,3\n", "a,c\n1,2\n"]
+    prints = [read_numbers(written(tmp_path, text, f"{i}.csv")).fingerprint() for i, text in enumerate(texts)]
+    assert len(set(prints)) == 3
+    assert prints[0] == read_numbers(tmp_path / "0.csv").fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a,b\n1,2\n3,x\n", {}, r'fields.csv, line 3, column "b": value "x" is no finite number; fill it in'),
+        ("a,b\n1,\n", {}, r'line 2, column "b": the cell is empty'),
+        ("a,b\n1,inf\n", {}, r"no finite number"),
+        ("a,b\n1,2,3\n", {}, r"line 2: 3 fields in a table of 2 columns"),
+        ("a,b\n", {}, r"no row below it"),
+        ("", {}, r"the file is empty"),
+        ("a,a\n1,2\n", {}, r'"a" appears 2 times'),
+        ("a,b\n1,2\n", {"exclude": ["z"]}, r'there is no column "z"'),
+        ("a,b\n1,2\n", {"row_labels": "z"}, r'there is no column "z" to name the rows'),
+        ("a,b\n1,2\n", {"exclude": ["a", "b"]}, r"no column of numbers is left"),
+    ],
+)
+def test_refusals_name_the_place_and_the_way_out(tmp_path, text, options, message):
+    with pytest.raises(DataError, match=message):
+        read_numbers(written(tmp_path, text), **options)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    written(tmp_path, "a\n1\n")
+    with pytest.raises(DataError, match=r'did you mean "fields\.csv"'):
+        read_numbers(tmp_path / "field.csv")
