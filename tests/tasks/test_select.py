@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, select_order, simulate
+from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, BinaryFactorAnalysis, select_order, simulate
 from latentbits.tasks.select import paired_summary
 
 
@@ -111,3 +111,12 @@ def test_choosing_the_largest_number_is_marked(truth):
     found = select_order(AspectBernoulli(n_init=2), truth.X, [2], criterion=["aic", "bic"], random_state=0)
     assert found.choices["at_the_end"].tolist() == (found.choices["best"] == 2).tolist()
     assert repr(found) == f"OrderSelection(aic {found.best_order}, bic {found.choices['best'][1]})"
+
+
+def test_models_of_numbers_are_selected_by_bic():
+    X = simulate.binary_factors(150, 8, 2, noise=0.3, random_state=0).X
+    found = select_order(BinaryFactorAnalysis(inference="em", n_init=3), X, [1, 2, 3], criterion="bic", random_state=0)
+    assert found.best_order == 2
+    assert "stability" not in found.table
+    with pytest.raises(ValueError, match="BinaryFactorAnalysis has no cells; use any of aic, bic, cv"):
+        select_order(BinaryFactorAnalysis(inference="em"), X, [1, 2], criterion="cells")

@@ -136,8 +136,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
 
     Examples
     --------
-    >>> from latentbits.data.simulate.binary_factors import binary_factors
-    >>> truth = binary_factors(200, 10, 3, noise=0.25, random_state=0)
+    >>> from latentbits import BinaryFactorAnalysis, simulate
+    >>> truth = simulate.binary_factors(200, 10, 3, noise=0.25, random_state=0)
     >>> model = BinaryFactorAnalysis(5, random_state=0).fit(truth.X)
     >>> model.n_components_
     3

@@ -110,9 +110,9 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     Examples
     --------
-    >>> from latentbits.data.simulate.ica_mixture import ica_mixture
+    >>> from latentbits import ICAMixture, simulate
     >>> plane, line = [[2.0, 1.0], [0.0, 1.0]], [[1.0], [2.0]]
-    >>> truth = ica_mixture([plane, line], means=[[0, 0], [9, -3]], n_points=150, random_state=0)
+    >>> truth = simulate.ica_mixture([plane, line], means=[[0, 0], [9, -3]], n_points=150, random_state=0)
     >>> model = ICAMixture(3, 2, n_init=1, random_state=0).fit(truth.X)
     >>> model.n_clusters_, sorted(model.n_sources_.tolist())
     (2, [1, 2])
