@@ -23,9 +23,8 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
-from latentbits.data.simulate.binary_factors import binary_factors
-from latentbits.models.binary_factors.encoders import solve_bqp
-from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
+from latentbits import BinaryFactorAnalysis, solve_bqp
+from latentbits.simulate import binary_factors
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -47,8 +46,8 @@ N_JOBS = 2
 RUNS = 50
 STARTS = 5
 ENCODERS = ("round", "cdual", "greedy", "enum")
-ROWS = (200, 150, 100, 50, 40, 30, 20)
-NOISES = (0.01, 0.1, 0.2, 0.25, 0.3, 0.5, 0.7, 1.0)
+ROWS = (200, 100, 50, 30, 20)
+NOISES = (0.01, 0.1, 0.25, 0.5, 1.0)
 TRUE, START, VARIABLES = 3, 5, 10
 Record = dict[str, Any]
 

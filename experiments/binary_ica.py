@@ -186,7 +186,7 @@ def _fastica(X: np.ndarray, m: int, seed: int) -> np.ndarray:
 # ---- full maximum likelihood -------------------------------------------------------------------------------------
 
 
-def likelihood(models: int = 6) -> list[Claim]:
+def likelihood(models: int = 4) -> list[Claim]:
     """Full maximum likelihood from BLICA's answer: n = m = 6 with 1000 rows a segment, n = 6, m = 2 with 200."""
     rows = []
     for (n, m), size in {(6, 6): 1000, (6, 2): 200}.items():

@@ -65,9 +65,9 @@ def main() -> None:
 
 
 def ica_five_clusters() -> list[Claim]:
-    """Five clusters in two dimensions, started with 8 to 10; centres at least 4 or 6 standard deviations apart."""
+    """Five clusters in two dimensions, started with 8 to 10; centres at least 4 standard deviations apart."""
     rows = []
-    for apart, trial in product((4.0, 6.0), range(trials)):
+    for apart, trial in product((4.0,), range(trials)):
         rng = np.random.default_rng(trial)
         truth = ica_mixture(
             [random_mixing(rng) for _ in range(5)],

@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from latentbits import AspectBernoulli, BinaryData, simulate
 from latentbits.errors import ModelFileError
 from latentbits.models.aspect.base import Components
-from latentbits.models.registry import model_class, model_name
+from latentbits.models.registry import MODELS, model_class, model_name
 from latentbits.persistence import load_model, save_model
 
 Header = dict[str, Any]
@@ -362,3 +362,32 @@ def test_registry_names_lead_to_classes_and_back() -> None:
     assert model_name(object()) is None
     with pytest.raises(ValueError, match='no model "aspect"; the known ones are aspect-bernoulli'):
         model_class("aspect")
+
+
+EVERY_MODEL = {
+    "bernoulli-mixture": {"n_components": 2},
+    "logistic-pca": {"n_components": 2},
+    "bernoulli-nmf": {"n_components": 2},
+    "plsa": {"n_components": 2},
+    "nmf": {"n_components": 2},
+    "fast-ica": {"n_components": 2},
+    "binary-ica": {"n_components": 2, "n_segments": 4},
+    "binary-factors": {"n_components": 3},
+    "ica-mixture": {"n_clusters": 2, "n_sources": 1, "n_gaussians": 2, "max_iter": 30},
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", EVERY_MODEL)
+def test_every_model_comes_back_with_the_same_answers(name: str, tmp_path: Path) -> None:
+    X = simulate.aspect_bernoulli(60, 8, 2, sharpness=0.2, random_state=0).X.astype(float)
+    model = model_class(name)(**EVERY_MODEL[name], n_init=2, random_state=0).fit(X)
+    save_model(model, tmp_path / "model.npz")
+    same = load_model(tmp_path / "model.npz")
+    assert same.get_params() == model.get_params()
+    assert_array_equal(same.transform(X), model.transform(X))
+    assert_array_equal(same.score_samples(X), model.score_samples(X))
+
+
+def test_every_registered_model_is_tried_here() -> None:
+    assert set(EVERY_MODEL) | {"aspect-bernoulli", "beta-ica"} == set(MODELS)
