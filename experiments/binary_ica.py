@@ -70,7 +70,10 @@ RECOVERED = [(5, 5), (6, 4), (8, 4), (9, 3), (10, 3)]
 NOT_RECOVERED = [(4, 4), (5, 4), (2, 6)]
 CASES = {"n = m = 10": (10, 10), "n = m = 6": (6, 6), "n = 6, m = 2": (6, 2)}
 ROWS = (50, 100, 200, 500, 1000, 2000)
-MODELS = 8
+IVAE_ROWS = (50, 200, 1000)
+"""iVAE takes fifty times as long as the others, and is asked at these sizes only."""
+
+MODELS = 4
 
 
 def main() -> None:
@@ -84,7 +87,7 @@ def main() -> None:
 
 
 def in_parallel(job: Callable[..., Any], cases: list[tuple[Any, ...]]) -> list[Any]:
-    return list(Parallel(n_jobs=N_JOBS)(delayed(job)(*case) for case in cases))
+    return list(Parallel(n_jobs=N_JOBS, verbose=5)(delayed(job)(*case) for case in cases))
 
 
 def error(truth: np.ndarray, found: np.ndarray) -> float:
@@ -145,10 +148,13 @@ def finite() -> list[Claim]:
         falls = sum(later < earlier - 0.005 for earlier, later in pairwise(line))
         claims.append(Claim("", f"{case}: BLICA improves with rows {ROWS}", "steadily", text, falls == 0))
         for rival in ("iVAE", "FastICA"):
-            wins = sum(median[case, rows, "BLICA"] > median[case, rows, rival] for rows in ROWS)
-            last = f"{median[case, ROWS[-1], rival]:.3f} at {ROWS[-1]} rows; BLICA ahead at {wins} of {len(ROWS)} sizes"
+            sizes = IVAE_ROWS if rival == "iVAE" else ROWS
+            wins = sum(median[case, rows, "BLICA"] > median[case, rows, rival] for rows in sizes)
+            last = (
+                f"{median[case, sizes[-1], rival]:.3f} at {sizes[-1]} rows; BLICA ahead at {wins} of {len(sizes)} sizes"
+            )
             said = "good only for m < n" if rival == "iVAE" else "not reliable"
-            claims.append(Claim("", f"{case}: {rival} below BLICA", said, last, wins == len(ROWS)))
+            claims.append(Claim("", f"{case}: {rival} below BLICA", said, last, wins == len(sizes)))
         if m < n:
             claims.append(
                 Claim("", f"{case}: BLICA high at 50 rows a segment (> 0.9)", "yes", f"{line[0]:.3f}", line[0] > 0.9)
@@ -160,10 +166,12 @@ def _finite(case: str, rows: int, seed: int) -> list[dict[str, Any]]:
     n, m = CASES[case]
     truth = simulate.binary_ica(rows, n, m, N_SEGMENTS, random_state=seed)
     found = {
-        "BLICA": lambda: fitted("blica", truth, seed, n_init=5).mixing_,
-        "iVAE": lambda: fitted("ivae", truth, seed, n_init=2).mixing_,
+        "BLICA": lambda: fitted("blica", truth, seed, n_init=3).mixing_,
+        "iVAE": lambda: fitted("ivae", truth, seed, n_init=1).mixing_,
         "FastICA": lambda: _fastica(truth.X, m, seed),
     }
+    if rows not in IVAE_ROWS:
+        del found["iVAE"]
     about = {"case": case, "rows": rows, "seed": seed}
     return [
         {**about, "method": name, "mcs": mean_cosine_similarity(truth.mixing, make())} for name, make in found.items()
@@ -186,7 +194,7 @@ def _fastica(X: np.ndarray, m: int, seed: int) -> np.ndarray:
 # ---- full maximum likelihood -------------------------------------------------------------------------------------
 
 
-def likelihood(models: int = 4) -> list[Claim]:
+def likelihood(models: int = 3) -> list[Claim]:
     """Full maximum likelihood from BLICA's answer: n = m = 6 with 1000 rows a segment, n = 6, m = 2 with 200."""
     rows = []
     for (n, m), size in {(6, 6): 1000, (6, 2): 200}.items():

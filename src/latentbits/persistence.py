@@ -92,6 +92,8 @@ def save_model(model: Any, path: str | Path) -> None:
     >>> bool((same.components_ == model.components_).all())
     True
     """
+    if not Path(path).absolute().parent.is_dir():
+        raise FileNotFoundError(f"{Path(path).parent}: no such folder to write into; make it first")
     name = model_name(model)
     if name is None:
         raise ModelFileError(f"{type(model).__name__} is not a model that can be saved; save one of the library's own")

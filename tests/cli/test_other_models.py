@@ -78,7 +78,7 @@ def test_ica_mixture(run: Run, numbers: Path, tmp_path: Path) -> None:
     assert files(out) == ALWAYS | {"clusters.csv", "mixing.csv", "rows.csv", "sources.csv", "history.csv"}
     rows, model = pd.read_csv(out / "rows.csv"), load_model(out / "model.npz")
     X = pd.read_csv(numbers, index_col="row")
-    np.testing.assert_array_equal(rows["cluster"], model.predict(X.to_numpy()))
+    np.testing.assert_array_equal(rows["cluster"], model.predict(X))
     chances = rows[[name for name in rows if name.startswith("cluster_")]]
     np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-6)
 

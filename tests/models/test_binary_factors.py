@@ -617,3 +617,19 @@ def test_scikit_learn_checks(inference):
         )
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed
+
+
+def test_codes_of_correlated_factors_by_variational_bayes_are_those_of_the_fit():
+    """From even odds the mean field of correlated factors ends in poor optima."""
+    rng = np.random.default_rng(4)
+    A = rng.normal(size=(6, 4)) + 1.2
+    X = np.where(rng.random((200, 4)) < 0.5, 1, -1) @ A.T + 0.5 * rng.normal(size=(200, 6))
+    model = BinaryFactorAnalysis(4, inference="vb", delta=0, random_state=0).fit(X)
+    residual = X - model.inverse_transform(model.transform(X))
+    assert np.mean(residual**2) * model.noise_precision_ < 1.5
+
+
+def test_a_column_in_another_unit_is_warned_about():
+    X = np.random.default_rng(0).normal(size=(50, 4)) * [1, 1, 1000, 1]
+    with pytest.warns(UserWarning, match=r"column 2 has 100.0% of all variance"):
+        BinaryFactorAnalysis(2, n_init=1, random_state=0).fit(X)

@@ -307,11 +307,16 @@ class TestIdentifiability:
         ours = [[identifiability(n, n, U) for n in range(2, 11)] for U in range(2, 7)]
         np.testing.assert_array_equal(ours, table)
 
+    @pytest.mark.filterwarnings("ignore:constant columns")
     def test_fit_warns_of_what_cannot_be_identified(self):
-        with pytest.warns(UserWarning, match="4 columns in 4 segments are too few for 4 components"):
+        with pytest.warns(UserWarning, match="4 columns in 4 segments are few for 4 components"):
             BinaryICA(n_init=1, n_segments=4, random_state=0).fit(TRUTH.X[:, :4])
-        with pytest.warns(UserWarning, match="two columns can be exchanged"):
+        with pytest.warns(UserWarning, match="two columns don't tell"):
             BinaryICA(1, n_init=1, random_state=0).fit(TRUTH.X[:, :2])
+        with pytest.warns(UserWarning, match="one segment leaves the sources free to rotate"):
+            BinaryICA(2, n_init=1, n_segments=1, random_state=0).fit(TRUTH.X)
+        with pytest.warns(UserWarning, match="rows each on average"):
+            BinaryICA(1, n_init=1, n_segments=30, random_state=0).fit(TRUTH.X[:60])
 
     def test_similarity_is_free_of_scale_sign_and_order(self):
         A = random_parameters(5, 3, 1).mixing
@@ -571,3 +576,18 @@ class TestSimulate:
     def test_bad_sizes_are_refused(self):
         with pytest.raises(ValueError, match="n_segments=0"):
             simulated.binary_ica(5, 4, 2, 0)
+
+
+class TestSeparation:
+    """Columns that are copies of each other have no finite maximum of the likelihood."""
+
+    @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.parametrize("K", [1, 2, 3])
+    def test_the_likelihood_stays_true_where_entries_would_grow_for_ever(self, K):
+        X = np.repeat(np.random.default_rng(1).integers(0, 2, (200, 1)), 4, axis=1)
+        model = BinaryICA(K, method="mle", n_init=1, n_segments=2, random_state=0, max_iter=60).fit(X)
+        assert np.abs(model.mixing_).max() < 25
+        rows = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1).T
+        assert np.exp(model.score_samples(rows)).sum() == pytest.approx(1, abs=0.02)
+        saturated = 200 * np.log(0.5)  # two rows, each half of the data
+        assert model.objective_ < saturated + 1.0

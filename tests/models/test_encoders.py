@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 
 from latentbits.errors import DataError
 from latentbits.models.binary_factors.encoders import solve_bqp
@@ -156,3 +157,21 @@ def test_bad_input_is_a_data_error():
 def test_the_others_take_many_factors(method):
     Q, F = program(60, 5, 14)
     assert np.isin(solve_bqp(Q, F, method=method).codes, [-1, 1]).all()
+
+
+def test_a_large_entry_cannot_hide_that_a_code_is_not_optimal():
+    Q = [[1e9, 0, 0], [0, 2, 1], [0, 1, 2]]
+    F = [[3e9, 0.5, 0.4]]
+    found, best = solve_bqp(Q, F, "cdual"), solve_bqp(Q, F, "enum")
+    assert not found.certified[0] or found.values[0] <= best.values[0] + 1e-6
+
+
+def test_the_box_is_solved_for_an_ill_conditioned_program():
+    Q = 0.001 * np.eye(6) + 0.999
+    F = np.random.default_rng(0).normal(size=(50, 6))
+    codes = solve_bqp(Q, F, "cdual").codes
+    root = np.linalg.cholesky(Q).T
+    for f, code in zip(F, codes, strict=True):
+        y = lsq_linear(root, np.linalg.solve(root.T, f), bounds=(-1, 1), tol=1e-12).x
+        sure = np.abs(y) > 1e-3
+        np.testing.assert_array_equal(code[sure], np.sign(y[sure]))

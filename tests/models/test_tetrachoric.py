@@ -286,16 +286,37 @@ def test_one_column_one_row():
     assert_sound(quiet([[0, 1, 1]]))
 
 
-def test_weights_sixteen_digits_apart():
-    assert_sound(quiet(FOUR_ROWS, weights=[1, 1e20, 1, 1e20]))
+def test_weights_many_digits_apart():
+    assert_sound(quiet(FOUR_ROWS, weights=[1e-9, 1e9, 1e-9, 1e9]))
+
+
+def test_at_the_limits_nothing_is_certain():
+    found = quiet(FOUR_ROWS, weights=[20, 0, 0, 20], correct=0)
+    assert abs(found.correlations[0, 1]) == pytest.approx(0.9999)
+    assert found.standard_errors[0, 1] == 1
+
+
+def test_segments_in_a_column_and_in_the_order_that_people_count():
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (120, 3)), columns=list("abc"))
+    weeks = np.repeat(["week 10", "week 9", "week 1"], 40)
+    found = quiet(X.assign(week=weeks), segments="week")
+    assert found.segments.tolist() == ["week 1", "week 9", "week 10"]
+    np.testing.assert_allclose(found.correlations[1], quiet(X[weeks == "week 9"]).correlations)
+    ordered = pd.Categorical(weeks, categories=["week 9", "week 1", "week 10"], ordered=True)
+    assert quiet(X, segments=pd.Series(ordered)).segments.tolist() == ["week 9", "week 1", "week 10"]
+    days = pd.date_range("2026-01-01", periods=3).repeat(40)
+    assert quiet(X, segments=days).segments.tolist()[0].startswith("2026-01-01")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"segments": [0, 1]}, r"segments has the shape \(2,\); give one label for each of 12 rows"),
-        ({"segments": [np.nan] * 12}, "segments has missing labels"),
-        ({"segments": np.array([None, "a"] * 6)}, "can't be sorted"),
+        ({"segments": [np.nan] * 12}, "has no segment"),
+        ({"segments": np.array([None, "a"] * 6)}, "row 0 has no segment"),
+        ({"segments": ["a", float("nan")] * 6}, "row 1 has no segment"),
+        ({"segments": ["a", 1] * 6}, "mixes numbers and texts"),
+        ({"weights": [1e20] * 12}, "above 1e"),
         ({"weights": [1, 2]}, "give one weight for each of 12 rows"),
         ({"weights": -np.ones(12)}, "not negative"),
         ({"correct": -1}, "correct=-1 must be a number of at least 0"),

@@ -100,7 +100,7 @@ def fit_and_gather(
 
     estimator = model_class(name)(**parameters, verbose=int(console.shows_progress(quiet=quiet)))
     with watch.timed("fit"):
-        estimator.fit(getattr(data, "values", data), **more)  # a table of numbers, or 0-1 data as they are
+        estimator.fit(data.to_frame() if name in NUMBER_MODELS else data, **more)
     estimator.set_params(verbose=0)  # a colleague who opens the model file didn't ask for progress
     with watch.timed("answers"):
         return gather(estimator, data, **more)

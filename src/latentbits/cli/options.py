@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from latentbits.errors import DataError
+
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.numbers import NumberTable
@@ -127,6 +129,9 @@ def read_with_segments(file: Path, reading: Values, column: str) -> tuple[Binary
     assert data.column_names is not None
     only = {**reading, "columns": (data.column_names[0],), "exclude": (), "row_labels": column, "no_row_labels": False}
     labels = read(file, only).row_names or []
+    empty = next((i for i, label in enumerate(labels) if not label.strip()), None)
+    if empty is not None:
+        raise DataError(f'{file.name}: row {empty} (counted from 0) has nothing in the column "{column}"; fill it in')
     try:
         return data, [float(label) for label in labels]
     except ValueError:

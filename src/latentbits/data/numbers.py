@@ -7,12 +7,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from latentbits.data.binary_data import Origin, check_column_names, quoted
 from latentbits.data.readers import check_is_file
 from latentbits.data.text_file import TextFile, is_blank
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["NumberTable", "read_numbers"]
 
@@ -38,6 +42,12 @@ class NumberTable:
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.values.shape[0], self.values.shape[1]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The numbers with the names of their columns, as models take them."""
+        import pandas as pd
+
+        return pd.DataFrame(self.values, columns=self.column_names)
 
     def fingerprint(self) -> str:
         """16 hex digits that identify shape, values and column names."""

@@ -189,4 +189,5 @@ def fit_tables(counts, n, p, q, h, k, rho, error):
         a, b = (h[i] - sign * k[i]) ** 2 / 8.0, (h[i] + sign * k[i]) ** 2 / 8.0
         v = _solve_area(abs(surplus), a, b, smallest) if limit == 0.0 else smallest
         rho[i] = sign * (1.0 - v) * (1.0 + v) / (1.0 + v * v)
-        error[i] = _standard_error(P11, p[i], q[i], h[i], k[i], rho[i], n[i])
+        at_limit = abs(rho[i]) >= LARGEST - 1e-12  # there the table says nothing of how sure the answer is
+        error[i] = 1.0 if at_limit else _standard_error(P11, p[i], q[i], h[i], k[i], rho[i], n[i])

@@ -291,15 +291,15 @@ class FactorModel(BinaryModel):
         return data.n_observed
 
 
-def check_row_weight(sample_weight: ArrayLike | None, n_rows: int) -> np.ndarray:
+def check_row_weight(sample_weight: ArrayLike | None, n_rows: int, name: str = "sample_weight") -> np.ndarray:
     """Row weights as float64: all 1 by default, else finite, not negative, and not all 0."""
     if sample_weight is None:
         return np.ones(n_rows)
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight has the shape {weight.shape}; give one weight for each of {n_rows} rows")
+        raise ValueError(f"{name} has the shape {weight.shape}; give one weight for each of {n_rows} rows")
     if not np.all(np.isfinite(weight)) or np.any(weight < 0):
-        raise ValueError("sample_weight must be finite and not negative; give rows to leave out a weight of 0")
+        raise ValueError(f"{name} must be finite and not negative; give rows to leave out a weight of 0")
     if weight.max(initial=0.0) > LARGEST_WEIGHT:
         raise ValueError(f"a sample weight is above {LARGEST_WEIGHT:g}; divide all of them by the same number")
     if not np.any(weight > 0):

@@ -12,7 +12,7 @@ from latentbits.plots.style import BEST, QUIET, house_style, new_figure, shorten
 
 __all__ = ["plot_mixing", "plot_source_scales"]
 
-MOST_LABELS = 60
+MOST_LABELS = 120
 MOST_PANELS = 12
 
 
@@ -40,10 +40,12 @@ def plot_mixing(model: Any) -> Figure:
     6
     """
     mixing = np.asarray(attribute(model, "mixing_"), dtype=float)
+    if mixing.ndim != 2 or mixing.size == 0:
+        raise ValueError(f"mixing_ has the shape {mixing.shape}; give a model with one mixing matrix that isn't empty.")
     n, m = mixing.shape
     strongest = np.abs(mixing).argmax(axis=1)
     order = np.lexsort((-np.abs(mixing).max(axis=1), strongest))
-    figure = new_figure(float(np.clip(0.45 * m + 3.0, 3.5, 14)), float(np.clip(0.17 * n + 1.2, 2.4, 12)))
+    figure = new_figure(float(np.clip(0.45 * m + 3.0, 3.5, 14)), float(np.clip(0.15 * n + 1.2, 2.4, 18)))
     ax = figure.subplots()
     largest = float(np.abs(mixing).max()) or 1.0
     picture = ax.imshow(
@@ -53,7 +55,7 @@ def plot_mixing(model: Any) -> Figure:
     shown = spread(n, MOST_LABELS)
     ax.set_yticks(shown, [shortened(names[order[i]], 22) for i in shown], fontsize=7)
     ax.set_xticks(spread(m, 30))
-    ax.set_xlabel("source")
+    ax.set_xlabel("factor" if hasattr(model, "factor_probabilities_") else "source")
     figure.colorbar(picture, ax=ax, shrink=0.6, label="mixing")
     return figure
 

@@ -24,8 +24,8 @@ def gather(model: BinaryFactorAnalysis, data: NumberTable) -> Results:
     mixing.insert(1, "mean_", model.mean_)
     tables = {
         "mixing": mixing,
-        "codes": labelled(model.transform(data.values), names, data),
-        "probabilities": labelled(model.predict_proba(data.values), names, data),
+        "codes": labelled(model.transform(data.to_frame()), names, data),
+        "probabilities": labelled(model.predict_proba(data.to_frame()), names, data),
         "discards": model.discards_,
         "restarts": model.restarts_,
     }

@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 
 from latentbits import plots
-from latentbits.cli.present.results import Figures, Results, attributes, common_summary, labelled, restart_line, size
+from latentbits.cli.present.results import (
+    Figures,
+    Results,
+    attributes,
+    common_summary,
+    labelled,
+    restart_line,
+    size,
+    unused,
+)
 from latentbits.data.binary_data import BinaryData, quoted
 from latentbits.models.binary_ica.estimator import BinaryICA
 
@@ -30,13 +39,16 @@ def gather(model: BinaryICA, data: BinaryData, segments: Any = None) -> Results:
         "segments": _segments_table(model, names),
         "restarts": model.restarts_,
     }
+    if segments is not None:
+        tables["sources"].insert(1, unused("segment", list(tables["sources"].columns)), segments)
     summary = {**common_summary(model, data), "segments": len(model.segments_)}
     figures: Figures = {
         "source_scales": partial(plots.plot_source_scales, model),
         "mixing": partial(plots.plot_mixing, model),
         "objective": partial(plots.plot_objective, model),
     }
-    return Results(model, data, tables, summary, figures, list(_lines(model, summary, attributes(data))))
+    lines = list(_lines(model, summary, attributes(data), segments is not None))
+    return Results(model, data, tables, summary, figures, lines)
 
 
 def _segments_table(model: BinaryICA, names: list[str]) -> pd.DataFrame:
@@ -46,11 +58,22 @@ def _segments_table(model: BinaryICA, names: list[str]) -> pd.DataFrame:
     return pd.DataFrame(parts)
 
 
-def _lines(model: BinaryICA, summary: dict[str, Any], variables: list[str]) -> Iterator[str]:
+def _lines(model: BinaryICA, summary: dict[str, Any], variables: list[str], given: bool) -> Iterator[str]:
     n = model.mixing_.shape[1]
-    yield f"{n} source{'s' * (n > 1)} in {len(model.segments_)} segments of {size(summary['data'])}."
+    U = len(model.segments_)
+    yield f"{n} source{'s' * (n > 1)} in {U} segment{'s' * (U > 1)} of {size(summary['data'])}."
+    if not given:
+        yield f"No --segments were given, so the rows were cut, in their order, into {U} runs of equal length."
     for k, column in enumerate(model.mixing_.T[:N_TOLD]):
-        strongest = np.argsort(-np.abs(column), kind="stable")[:N_TOLD]
-        told = ", ".join(f"{quoted(variables[i])} {column[i]:+.2f}" for i in strongest)
-        yield f"Source {k} moves most: {told}."
+        order = np.argsort(-column, kind="stable")
+        up = [i for i in order if column[i] > 0][:N_TOLD]
+        down = [i for i in order[::-1] if column[i] < 0][:N_TOLD]
+        against = f"; against {_named(variables, down)}" if down else ""
+        yield f"Source {k}: {_named(variables, up)}{against}."
+    if n > N_TOLD:
+        yield f"The other {n - N_TOLD} are in mixing.csv."
     yield restart_line(summary)
+
+
+def _named(variables: list[str], which: list[int]) -> str:
+    return ", ".join(quoted(variables[i]) for i in which)

@@ -19,7 +19,7 @@ __all__ = ["gather"]
 
 def gather(model: ICAMixture, data: NumberTable) -> Results:
     """Ask a model fitted to the data everything that goes into the folder."""
-    X = data.values
+    X = data.to_frame()
     chances = labelled(model.predict_proba(X), [f"cluster_{c}" for c in range(model.n_clusters_)], data)
     chances.insert(1, "cluster", model.labels_)
     tables = {

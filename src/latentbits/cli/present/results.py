@@ -111,7 +111,7 @@ def common_summary(model: Any, data: Data) -> dict[str, Any]:
     from latentbits.data.numbers import NumberTable
     from latentbits.models.registry import model_name
 
-    rows = data.values if isinstance(data, NumberTable) else data
+    rows = data.to_frame() if isinstance(data, NumberTable) else data
     return {
         "model": model_name(model),
         "versions": _versions(),

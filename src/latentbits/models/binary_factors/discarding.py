@@ -59,7 +59,7 @@ def settle_and_discard(
             state = settle(state)
             theta = parameters(state)
             factor = weakest(theta, n_rows, delta)
-            if factor is None or not monitor.converged:
+            if factor is None or not monitor.converged or monitor.n_iter >= monitor.max_iter:
                 break
             norm = float(np.linalg.norm(theta.A[:, factor]))
             reason = "weak" if norm < delta / np.sqrt(theta.phi) else "constant"

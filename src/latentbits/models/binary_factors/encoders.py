@@ -24,7 +24,7 @@ ENUM_LIMIT = 20
 """More bits than this aren't enumerated: 2^20 codes a row take about a millisecond, and every bit doubles that."""
 
 BOX_TOL = 1e-9
-BOX_SWEEPS = 500
+BOX_SWEEPS = 20_000
 PSD_TOL = 1e-9  # an eigenvalue this far below 0, relative to the largest entry, is rounding
 CHUNK_ROWS = 512
 
@@ -176,7 +176,9 @@ def _dual_certificate(Q: np.ndarray, F: np.ndarray, codes: np.ndarray) -> NDArra
         s = Y * (F[rows] - Y @ Q)
         G = np.repeat(Q[None], len(s), axis=0)
         G[:, diagonal, diagonal] += s
-        certified[rows] = np.linalg.eigvalsh(G)[:, 0] >= -PSD_TOL * np.abs(G).max(axis=(1, 2))
+        # On the scale of its own diagonal, so that a large entry can't hide a small one's sign.
+        size = 1 / np.sqrt(np.maximum(np.abs(G[:, diagonal, diagonal]), 1e-300))
+        certified[rows] = np.linalg.eigvalsh(G * size[:, :, None] * size[:, None, :])[:, 0] >= -PSD_TOL
     return certified
 
 

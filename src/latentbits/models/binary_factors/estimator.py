@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self, get_args
@@ -35,6 +36,12 @@ from latentbits.numerics import RandomSource, as_generator, check_number
 __all__ = ["BinaryFactorAnalysis"]
 
 Inference = Literal["byy", "vb", "em"]
+
+FEW_FACTORS = 12
+"""Up to this many, all codes of a row are tried for a start."""
+
+DOMINANT = 0.95
+"""A column with more than this share of all variance drowns the others."""
 
 
 class Found(NamedTuple):
@@ -110,8 +117,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         One line for each factor that the best start discarded: iteration (pass), factor (its number at the start),
         reason ("weak" or "constant"), norm (length of its column), probability.
     objective_ : float
-        Of the best start: H for "byy", the evidence bound for "vb", the log likelihood for "em". H and the bound are
-        comparable between different numbers of factors, since every factor costs the code's bit in every row.
+        Of the best start: H for "byy", the evidence bound for "vb", the log likelihood for "em". Starts that end with
+        different numbers of factors are compared by it; that works because weak factors have been discarded (with
+        ``delta=0`` and priors, H rewards columns of zeros).
     objective_history_ : ndarray
         The best start's objective after each pass. It never falls for "em", for "vb" and "byy" with "enum" only where
         factors are discarded; the other encoders may lower H.
@@ -201,6 +209,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         if scale <= 1e-12 * float(np.abs(data).max()):
             scale = 1.0
         Z /= scale
+        self._warn_dominant(Z)
         best, runs = self._best_run(self._make_runner(Z), n_cells=float(Z.size), keep=self._found)
         shift = -Z.size * np.log(scale)  # densities of X, not of Z
         best, *runs = (_shifted(run, shift) for run in (best, *runs))
@@ -208,6 +217,17 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         self.restarts_["n_components"] = [run.kept.theta.A.shape[1] for run in runs]
         self._adopt(best.kept, centre, scale)
         return self
+
+    def _warn_dominant(self, Z: np.ndarray) -> None:
+        variance = Z.var(axis=0)
+        if len(variance) > 2 and variance.max() > DOMINANT * variance.sum():
+            j = int(variance.argmax())
+            name = getattr(self, "feature_names_in_", range(len(variance)))[j]
+            warnings.warn(
+                f"column {name} has {variance[j] / variance.sum():.1%} of all variance, and the noise is taken to be "
+                "the same in all columns; bring them to one unit, or standardise them",
+                stacklevel=3,
+            )
 
     def _check_parameters(self) -> None:
         check_number("n_components", self.n_components, least=1, integer=True)
@@ -287,8 +307,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         """The probability of each factor being on in each row (n_rows x n_components_).
 
         Exact for "byy" and "em" with up to 16 factors, by a sum over all codes. For "vb", and for "byy" with more
-        factors, the factors of a row are taken as independent given the row (mean field, started from the codes of
-        `transform` for "byy" and from even odds for "vb"), which tends to overstate how certain they are.
+        factors, the factors of a row are taken as independent given the row (mean field, started from a good code),
+        which tends to overstate how certain they are.
         """
         check_is_fitted(self)
         data = self._data(X)
@@ -317,9 +337,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
 
     def _mean_field(self, data: np.ndarray) -> np.ndarray:
         F = self._linear(data)
-        start = np.zeros(F.shape)
-        if self.inference == "byy":
-            start = encode(self._interaction, F, self.encoder, Workers()).astype(float)
+        # From a good code: from even odds correlated factors end in poor optima.
+        encoder: Encoder = "enum" if self.n_components_ <= FEW_FACTORS else "round"
+        start = encode(self._interaction, F, encoder, Workers()).astype(float)
         return mean_field(self._interaction, F, start)
 
     def _posterior_mean(self, data: np.ndarray) -> np.ndarray:

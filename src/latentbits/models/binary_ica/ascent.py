@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
@@ -34,10 +34,16 @@ def unflatten(x: np.ndarray, like: State) -> State:
     return type(like)(*(piece.reshape(part.shape) for piece, part in zip(pieces, like, strict=True)))
 
 
-def ascend(function: Callable[[State], tuple[float, State]], start: State, monitor: Monitor) -> Climbed[State]:
+def ascend(
+    function: Callable[[State], tuple[float, State]],
+    start: State,
+    monitor: Monitor,
+    limits: tuple[State, State] | None = None,
+) -> Climbed[State]:
     """Climb from `start` until the monitor says stop, or until no step rises any more (which is convergence).
 
-    `function` returns the objective and its gradient, in the form of the state. Every iteration is recorded; as the
+    `function` returns the objective and its gradient, in the form of the state; `limits` are the lowest and the highest
+    state allowed. Every iteration is recorded; as the
     line search takes no step down, the recorded objective never falls.
     """
     scale = max(monitor.n_cells, 1.0)  # L-BFGS' first step and tolerances are absolute numbers
@@ -54,7 +60,10 @@ def ascend(function: Callable[[State], tuple[float, State]], start: State, monit
             raise StopIteration
 
     options = {"maxiter": monitor.max_iter, "maxfun": 20 * monitor.max_iter, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
-    result = minimize(descent, flatten(start), jac=True, method="L-BFGS-B", callback=on_iteration, options=options)
+    bounds = None if limits is None else Bounds(*map(flatten, limits))
+    result = minimize(
+        descent, flatten(start), jac=True, method="L-BFGS-B", bounds=bounds, callback=on_iteration, options=options
+    )
     if not monitor.history:  # the start was an optimum already, or there was no time
         monitor.record(-result.fun * scale)
     if not monitor.finished:

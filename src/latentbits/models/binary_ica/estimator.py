@@ -28,6 +28,7 @@ __all__ = ["BinaryICA"]
 
 Method = Literal["blica", "mle", "ivae"]
 METHODS = ("blica", "mle", "ivae")
+FEW_ROWS = 5
 
 
 class BinaryICA(BinaryModel):
@@ -44,8 +45,9 @@ class BinaryICA(BinaryModel):
         K, the number of sources; by default as many as there are columns.
     method : "blica", "mle" or "ivae", default="blica"
         "blica" fits the tetrachoric correlations of all segments: fast, and the best choice in most cases. "mle"
-        climbs the full likelihood from BLICA's answer; for few columns (cost and error of the integrals grow with
-        them; with three sources or more, up to about 20). "ivae" is a linear variational autoencoder, which
+        climbs the full likelihood from BLICA's answer, with the entries of the mixing kept within 8 in size (where
+        the data separate, they would grow for ever); for few columns (cost and error of the integrals grow with them;
+        with three sources or more, up to about 20). "ivae" is a linear variational autoencoder, which
         does well only with fewer sources than columns.
     condition_number : float, optional
         Of each segment's correlation matrix, at most: where it is larger, the correlations are shrunk towards 0. By
@@ -62,8 +64,8 @@ class BinaryICA(BinaryModel):
     tol : float, default=1e-6
         A start has converged when ten iterations raise the objective by less than this per observed cell.
     n_points : int, optional
-        Points of the integrals over the sources: for one or two sources in each dimension (default 64 in "mle"'s fit,
-        40 in answers, which adapt to each row), beyond that in all (256 and 512; rounded up to a power of 2).
+        Points of the integrals over the sources: for one or two sources in each dimension (default 256 and 80 in
+        "mle"'s fit, 400 and 40 in answers, which adapt to each row), beyond that in all (256 and 512; rounded up to a power of 2).
     binarize : float, optional
         Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
     random_state : None, int, Generator or RandomState
@@ -82,7 +84,7 @@ class BinaryICA(BinaryModel):
     source_means_, source_scales_ : ndarray of shape (n_segments, n_components)
         Mean and standard deviation of each source in each segment.
     segments_ : ndarray of shape (n_segments,)
-        The labels of the segments, sorted.
+        The labels of the segments, in order (numbers by size, texts as people count); dates have become text.
     segment_share_ : ndarray of shape (n_segments,)
         Their shares of the training rows.
     objective_ : float
@@ -152,7 +154,7 @@ class BinaryICA(BinaryModel):
             N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
         y : ignored
         segments : array-like of shape (N,), or str, optional
-            A label for each row, of any type that can be sorted, or the name of a column of the frame X that holds the
+            A label for each row (numbers, texts or dates), or the name of a column of the frame X that holds the
             labels (which is then no variable). Segments may differ in size. By default the rows are taken as a series
             and cut into `n_segments` runs of equal length, as `segments_by_length` does.
         """
@@ -163,6 +165,12 @@ class BinaryICA(BinaryModel):
         if labels is None:
             labels = segments_by_length(N, min(self.n_segments, N))
         names, codes = encode_labels(labels, N)
+        if FEW_ROWS * len(names) > N:
+            warnings.warn(
+                f"{len(names)} segments of {N} rows have {N / len(names):.1f} rows each on average, which says little "
+                "about their correlations; use fewer segments",
+                stacklevel=2,
+            )
         K = D if self.n_components is None else int(self.n_components)
         self._warn_unidentifiable(D, K, len(names))
         counts = np.bincount(codes)
@@ -222,16 +230,14 @@ class BinaryICA(BinaryModel):
     @staticmethod
     def _warn_unidentifiable(n: int, m: int, U: int) -> None:
         if n == 2:
-            reason = "the rows of the mixing of two columns can be exchanged without any change in the data"
+            reason = "two columns don't tell which row of the mixing is whose; use more columns"
+        elif U == 1 and m > 1:
+            reason = "one segment leaves the sources free to rotate; give segments between which they change"
         elif identifiability(n, m, U) < 0:
-            reason = f"{n} columns in {U} segments are too few for {m} components"
+            reason = f"{n} columns in {U} segments are few for {m} components; use more of either, or fewer components"
         else:
             return
-        warnings.warn(
-            f"{reason}, so mixing_ is one of many that fit equally well; use more columns or segments, or fewer "
-            "components",
-            stacklevel=3,
-        )
+        warnings.warn(f"mixing_ may be one of many that fit equally well: {reason}", stacklevel=3)
 
     # ---- rows ----------------------------------------------------------------------------------------------------
 

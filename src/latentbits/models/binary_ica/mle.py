@@ -18,11 +18,18 @@ from latentbits.models.binary_ica.rows import CountedRows
 
 __all__ = ["Integrator", "State", "integrator", "objective", "runner", "start"]
 
-GRID_POINTS = 64
+GRID_POINTS = {1: 256, 2: 80}
 ORTHANT_POINTS = 256
 
-WEAKEST = 1e-3
-"""Scales that BLICA has found to be smaller start here: nearer to 0 the likelihood has no slope."""
+STRONGEST = 8.0
+"""Entries of the mixing stay within this: a cell is then as good as decided by its source. Larger ones would change
+nothing, and be too sharp for the points of the integrals."""
+
+WEAKEST, WIDEST = 1e-3, 2.5
+"""Limits of the scales: near 0 the likelihood has no slope."""
+
+FARTHEST = 100.0
+"""Means stay within this."""
 
 
 class State(NamedTuple):
@@ -44,7 +51,7 @@ class Integrator(Protocol):
 def integrator(n_variables: int, n_components: int, n_points: int | None = None) -> Integrator:
     """A grid over one or two sources (`n_points` in each dimension), else orthant probabilities by Sobol points."""
     if n_components <= 2:
-        return Grid.regular(n_components, n_points or GRID_POINTS)
+        return Grid.regular(n_components, n_points or GRID_POINTS[n_components])
     return Orthants.sobol(n_variables, n_points or ORTHANT_POINTS)
 
 
@@ -59,13 +66,25 @@ def objective(state: State, rows: CountedRows, integrator: Integrator, workers: 
 
 def start(parameters: Parameters) -> State:
     """The state of a model that is known roughly."""
-    return State(parameters.mixing, parameters.means, np.log(np.maximum(parameters.scales, WEAKEST)))
+    return State(
+        np.clip(parameters.mixing, -STRONGEST, STRONGEST),
+        np.clip(parameters.means, -FARTHEST, FARTHEST),
+        np.log(np.clip(parameters.scales, WEAKEST, WIDEST)),
+    )
+
+
+def limits(state: State) -> tuple[State, State]:
+    """The lower and the upper limit of each entry."""
+    low, high = (STRONGEST, FARTHEST, -np.log(WEAKEST)), (STRONGEST, FARTHEST, np.log(WIDEST))
+    lower = State(*(np.full(part.shape, -limit) for part, limit in zip(state, low, strict=True)))
+    return lower, State(*(np.full(part.shape, limit) for part, limit in zip(state, high, strict=True)))
 
 
 def runner(parameters: Parameters, rows: CountedRows, integrator: Integrator, workers: Workers) -> Runner[State]:
     """One climb from the given model; nothing in it is random."""
 
     def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
-        return ascend(lambda state: objective(state, rows, integrator, workers), start(parameters), monitor)
+        first = start(parameters)
+        return ascend(lambda state: objective(state, rows, integrator, workers), first, monitor, limits(first))
 
     return run

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import pandas as pd
+from numpy.typing import NDArray
 
 from latentbits.data.binary_data import quoted
 from latentbits.errors import DataError
@@ -50,23 +52,29 @@ def take_out(X: Any, segments: Any) -> tuple[Any, Any]:
         raise DataError(f"segments={quoted(segments)} names a column, but X is no data frame; give an array of labels")
     if segments not in frame.columns:
         raise DataError(f"X has no column {quoted(segments)}; give the name of a column of X, or an array of labels")
-    return frame.drop(segments).to_native(), frame[segments].to_numpy()
+    return frame.drop(segments).to_native(), frame[segments].to_native()
 
 
-def encode_labels(labels: ArrayLike, n_rows: int) -> tuple[np.ndarray, NDArray[np.intp]]:
-    """The distinct labels, sorted, and for each row the position of its own among them."""
+def encode_labels(labels: Any, n_rows: int) -> tuple[np.ndarray, NDArray[np.intp]]:
+    """The distinct labels in order, and for each row the position of its own among them.
+
+    Numbers go by size, texts as people count ("week 9" before "week 10"), an ordered categorical by its own order.
+    Dates become text.
+    """
     given = _checked(labels, n_rows)
-    try:
-        distinct, codes = np.unique(given, return_inverse=True)
-    except TypeError:
-        raise DataError("segments mixes labels that can't be sorted; give numbers only, or text only") from None
-    return distinct, codes
+    categories = getattr(getattr(labels, "dtype", None), "categories", None)
+    if categories is not None and getattr(labels.dtype, "ordered", False):
+        order = [label for label in _plain(list(categories)) if label in set(given)]
+    else:
+        order = sorted(set(given), key=_counting if isinstance(given[0], str) else None)
+    position = {label: code for code, label in enumerate(order)}
+    return np.array(order), np.array([position[label] for label in given], dtype=np.intp)
 
 
-def known_codes(labels: ArrayLike, n_rows: int, known: np.ndarray) -> NDArray[np.intp]:
-    """For each row the position of its label among the `known` ones (sorted), or an error for one that isn't there."""
+def known_codes(labels: Any, n_rows: int, known: np.ndarray) -> NDArray[np.intp]:
+    """For each row the position of its label among the `known` ones, or an error for one that isn't there."""
     position = {label: code for code, label in enumerate(known.tolist())}
-    given = _checked(labels, n_rows).tolist()
+    given = _checked(labels, n_rows)
     unknown = next((label for label in given if label not in position), None)
     if unknown is not None:
         raise DataError(
@@ -76,11 +84,27 @@ def known_codes(labels: ArrayLike, n_rows: int, known: np.ndarray) -> NDArray[np
     return np.array([position[label] for label in given], dtype=np.intp)
 
 
-def _checked(labels: ArrayLike, n_rows: int) -> np.ndarray:
-    given = np.asarray(labels)
-    if given.shape != (n_rows,):
-        raise DataError(f"segments has the shape {given.shape}; give one label for each of {n_rows} rows")
-    missing = [label is None or label != label for label in given.tolist()]
-    if any(missing):
-        raise DataError(f"row {missing.index(True)} has no segment; give every row a label, or leave it out")
-    return given
+def _checked(labels: Any, n_rows: int) -> list[Any]:
+    """One plain label for each row, all of them numbers or all of them texts."""
+    if np.ndim(labels) != 1 or len(labels) != n_rows:
+        raise DataError(f"segments has the shape {np.shape(labels)}; give one label for each of {n_rows} rows")
+    values = list(labels)  # not as an array, which would turn NaN beside text into the text "nan"
+    missing = np.flatnonzero(pd.isna(np.fromiter(values, dtype=object)))
+    if len(missing):
+        raise DataError(f"row {missing[0]} has no segment; give every row a label, or leave it out")
+    plain = _plain(values)
+    if len({isinstance(label, str) for label in plain}) > 1:
+        raise DataError("segments mixes numbers and texts, which can't be sorted; give numbers only, or text only")
+    return plain
+
+
+def _plain(values: list[Any]) -> list[Any]:
+    """Numbers as Python's own, everything else (texts, dates) as text."""
+    own = [value.item() if isinstance(value, np.number | np.bool_) else value for value in values]
+    return [value if isinstance(value, int | float) else str(value) for value in own]
+
+
+def _counting(text: str) -> list[tuple[bool, Any]]:
+    """The key by which people sort texts: runs of digits count as numbers."""
+    parts = re.split(r"(\d+)", text)
+    return [(part.isdecimal(), int(part) if part.isdecimal() else part) for part in parts if part]

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from latentbits.data.binary_data import SHOWN, BinaryData, quoted
-from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
 from latentbits.kernels.bivariate_normal import fit_tables
 from latentbits.models.base import check_row_weight
+from latentbits.models.binary_ica.segments import encode_labels, take_out
 from latentbits.models.cells import indicator_blocks
 from latentbits.numerics import check_number
 
@@ -53,7 +53,7 @@ class Tetrachoric:
     zero_cells : bool array, as `correlations`
         The pairs whose correlation was estimated from a 2 x 2 table with an empty cell, counted as `correct`.
     segments : array or None
-        The labels of the U segments, sorted.
+        The labels of the U segments, in order.
     column_names : list of str or None
     """
 
@@ -87,7 +87,7 @@ class Tetrachoric:
 
 def tetrachoric(
     X: Any,
-    segments: ArrayLike | None = None,
+    segments: ArrayLike | str | None = None,
     weights: ArrayLike | None = None,
     *,
     correct: float = 0.5,
@@ -106,8 +106,9 @@ def tetrachoric(
     X : BinaryData, array, sparse matrix or data frame of 0 and 1
         Missing cells are allowed: a column's threshold comes from all rows in which it is seen, a pair's table from
         the rows in which both are seen.
-    segments : array of N labels, optional
-        Groups of rows, each with correlations and thresholds of its own. By default all rows are one group.
+    segments : array of N labels, or str, optional
+        Groups of rows (or the name of a column of the frame X that holds them), each with correlations and thresholds
+        of its own. By default all rows are one group.
     weights : array of N numbers, optional
         How many rows each row counts for; so four rows and their counts are a 2 x 2 table, as in the example.
     correct : float
@@ -154,9 +155,10 @@ def tetrachoric(
     >>> float(table.standard_errors[0, 1].round(4))
     0.0739
     """
+    X, segments = take_out(X, segments)
     data = BinaryData.of(X, binarize=binarize)
     check_number("correct", correct, least=0)
-    weight = check_row_weight(weights, data.shape[0])
+    weight = check_row_weight(weights, data.shape[0], "weights")
     labels, groups = _groups(segments, data.shape[0])
     with one_blas_thread(), Workers(n_workers(n_jobs)) as workers:
         counts = _count(data, weight, groups, workers)
@@ -280,19 +282,11 @@ def regularise(C: ArrayLike, condition_number: float) -> np.ndarray:
     return (C + delta * np.eye(C.shape[-1])) / (1 + delta)
 
 
-def _groups(segments: ArrayLike | None, n_rows: int) -> tuple[np.ndarray | None, list[np.ndarray]]:
-    """The sorted labels, and the rows of each."""
+def _groups(segments: Any, n_rows: int) -> tuple[np.ndarray | None, list[np.ndarray]]:
+    """The labels in order, and the rows of each."""
     if segments is None:
         return None, [np.arange(n_rows)]
-    given = np.asarray(segments)
-    if given.shape != (n_rows,):
-        raise DataError(f"segments has the shape {given.shape}; give one label for each of {n_rows} rows")
-    if given.dtype.kind == "f" and np.isnan(given).any():
-        raise DataError("segments has missing labels; give each row a label, or leave it out")
-    try:
-        labels, member = np.unique(given, return_inverse=True)
-    except TypeError:
-        raise DataError("segments mixes labels that can't be sorted; give numbers only, or text only") from None
+    labels, member = encode_labels(segments, n_rows)
     return labels, np.split(np.argsort(member, kind="stable"), np.cumsum(np.bincount(member))[:-1])
 
 
@@ -353,7 +347,7 @@ def _warn_empty(empty: np.ndarray, places: _Places, correct: float) -> None:
         U, D, _ = empty.shape
         warnings.warn(
             f"{len(found)} of {U * D * (D - 1) // 2} pairs of columns have an empty cell in their 2 x 2 table, which "
-            f"counts as correct={correct:g} (first: {places.pair(*found[0])}); zero_cells says which, and more rows "
-            "would help",
+            f"counts as correct={correct:g} (first: {places.pair(*found[0])}); zero_cells says which; their "
+            "correlations, even the sign, and standard errors are little more than a guess",
             stacklevel=3,
         )

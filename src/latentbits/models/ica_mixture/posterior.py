@@ -38,6 +38,9 @@ Floats = NDArray[np.float64]
 LOG_2PI = float(np.log(2 * np.pi))
 
 
+NOTHING = 1e-3
+"""Sources that move the standardised data by less do nothing."""
+
 LIVE = 0.02
 """A source counts if it moves the data by this part of what the strongest source of its cluster does, or more."""
 
@@ -127,7 +130,7 @@ def strengths(clusters: Clusters) -> Floats:
 def live_sources(clusters: Clusters) -> NDArray[np.bool_]:
     """Which sources have not been switched off, C x M."""
     size = strengths(clusters)
-    return size >= LIVE * np.maximum(size.max(axis=1, keepdims=True), np.finfo(float).tiny)
+    return size >= np.maximum(LIVE * size.max(axis=1, keepdims=True), NOTHING)
 
 
 def take(arrays: Any, which: Any) -> Any:
