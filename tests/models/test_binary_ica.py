@@ -582,12 +582,12 @@ class TestSeparation:
     """Columns that are copies of each other have no finite maximum of the likelihood."""
 
     @pytest.mark.filterwarnings("ignore")
-    @pytest.mark.parametrize("K", [1, 2, 3])
-    def test_the_likelihood_stays_true_where_entries_would_grow_for_ever(self, K):
+    @pytest.mark.parametrize(("K", "slack"), [(1, 1e-3), (2, 0.02), (3, 0.05)])  # quasi-random points for three
+    def test_the_likelihood_stays_true_where_entries_would_grow_for_ever(self, K, slack):
         X = np.repeat(np.random.default_rng(1).integers(0, 2, (200, 1)), 4, axis=1)
         model = BinaryICA(K, method="mle", n_init=1, n_segments=2, random_state=0, max_iter=60).fit(X)
         assert np.abs(model.mixing_).max() < 25
         rows = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1).T
-        assert np.exp(model.score_samples(rows)).sum() == pytest.approx(1, abs=0.02)
+        assert np.exp(model.score_samples(rows)).sum() == pytest.approx(1, abs=slack)
         saturated = 200 * np.log(0.5)  # two rows, each half of the data
         assert model.objective_ < saturated + 1.0

@@ -65,7 +65,8 @@ class BinaryICA(BinaryModel):
         A start has converged when ten iterations raise the objective by less than this per observed cell.
     n_points : int, optional
         Points of the integrals over the sources: for one or two sources in each dimension (default 256 and 80 in
-        "mle"'s fit, 400 and 40 in answers, which adapt to each row), beyond that in all (256 and 512; rounded up to a power of 2).
+        "mle"'s fit, 400 and 40 in answers, which adapt to each row), beyond that in all (256 and 512; rounded up to a
+        power of 2).
     binarize : float, optional
         Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
     random_state : None, int, Generator or RandomState
