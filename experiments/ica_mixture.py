@@ -218,12 +218,12 @@ def ica_visual_fields() -> list[Claim]:
         table[table["model"] == name].sort_values("bound").iloc[-1] for name in ("ICA", "factor analysers")
     )
     gaussian = table[table["model"].str.startswith("Bayesian")].sort_values("informedness").iloc[-1]
-    name = "ica_visual_fields"
+    name, rival_best = "ica_visual_fields", gaussian["informedness"]
     return [
         Claim(name, "clusters of ICA (other data)", "2", str(ours["clusters"]), ours["clusters"] == 2),
-        rate_claim(name, "ICA", "67 / 98 %", ours, gaussian["informedness"]),
-        rate_claim(name, "factor analysers", "63 / 98 %", factors, gaussian["informedness"]),
-        rate_claim(name, "the best BayesianGaussianMixture", "-", gaussian, -1.0),
+        rate_claim(name, "ICA", "67 / 98 %", ours, 0.65),
+        rate_claim(name, "factor analysers", "63 / 98 %", factors, 0.61),
+        rate_claim(name, "factor analysers beside BayesianGaussianMixture", _rates(gaussian), factors, rival_best),
     ]
 
 
@@ -247,9 +247,12 @@ def rates(labels: np.ndarray, glaucoma: np.ndarray) -> dict[str, float]:
 
 
 def rate_claim(name: str, who: str, paper: str, row: Any, least: float) -> Claim:
-    """Holds when sensitivity + specificity is no lower than the best Gaussian mixture's."""
-    ours = f"{100 * row['sensitivity']:.0f} / {100 * row['specificity']:.0f} %"
-    return Claim(name, f"{who}: sensitivity / specificity", paper, ours, bool(row["informedness"] >= least))
+    """Holds when sensitivity + specificity - 1 is at least that of what it is compared with."""
+    return Claim(name, f"{who}: sensitivity / specificity", paper, _rates(row), bool(row["informedness"] >= least))
+
+
+def _rates(row: Any) -> str:
+    return f"{100 * row['sensitivity']:.0f} / {100 * row['specificity']:.0f} %"
 
 
 EXPERIMENTS: dict[str, Callable[[], list[Claim]]] = {
