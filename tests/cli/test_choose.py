@@ -48,6 +48,15 @@ def test_select_gives_pythons_numbers(run: Run, table: Path, tmp_path: Path) -> 
     assert set(summary["files"]) == {entry.name for entry in out.iterdir()}
 
 
+def test_criteria_that_differ_are_explained(run: Run, table: Path) -> None:
+    arguments = ["--components", "2:3", *FAST]
+    both = run("select", table, *arguments, "--criterion", "aic,bic")
+    best = {line.split()[1] for line in both.stdout.splitlines() if line.startswith(("aic: ", "bic: "))}
+    assert len(best) == 2, "otherwise this test shows nothing"
+    assert "They differ because" in both.stdout
+    assert "They differ" not in run("select", table, *arguments, "--criterion", "aic").stdout
+
+
 def test_a_model_without_aic_is_judged_by_held_out_cells(run: Run, table: Path) -> None:
     result = run("select", table, "--model", "nmf", "--components", "2", *FAST)
     assert result.exit_code == 0, result.output

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["Numbers", "compare", "select"]
 
 BASELINE = "independent columns"
+_DIFFER = (
+    "They differ because they ask different things: aic and cv, what describes the rows; cells, what still helps to "
+    "foretell a cell, where short rows make aspect-bernoulli and logistic-pca overconfident (beta-ica is not); bic and "
+    "evidence charge for every row's weights."
+)
 _COMMON = ("restarts", "seed", "jobs", "max_iter", "tol")
 _OUT_HELP = "A folder to make, with the tables as CSV and a plot.  [default: only tell]"
 
@@ -168,6 +173,8 @@ def select(
         say(_readable(found.table))
         for choice in found.choices.itertuples():
             say(_choice_line(choice))
+        if found.choices["best"].nunique() > 1:
+            say(_DIFFER)
         if out is not None:
             say(f"Look at {out}: selection.csv, folds.csv, stability.csv, and the plot in {PLOTS_FOLDER}.")
 
