@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from latentbits import simulate
+from latentbits.cli import folder
 from latentbits.cli.main import program
-from latentbits.cli.present import results
 
 Run = Callable[..., Result]
 
@@ -43,7 +43,7 @@ def run() -> Run:
 @pytest.fixture
 def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the plots' folder empty: drawing takes longer than all the rest."""
-    monkeypatch.setattr(results, "write_plots", lambda _, folder: folder.mkdir())
+    monkeypatch.setattr(folder, "write_plots", lambda _, plots: plots.mkdir())
 
 
 @pytest.fixture(scope="session")

@@ -133,6 +133,7 @@ def test_fit_leaves_what_a_model_without_phantoms_can_say(run: Run, table: Path,
     result = run("fit", table, "--model", "bernoulli-mixture", "--components", 2, "--restarts", 2, "--out", out)
     assert result.exit_code == 0, result.output
     assert {entry.name for entry in out.iterdir()} == {
+        "data.npz",
         "model.npz",
         "components.csv",
         "weights.csv",

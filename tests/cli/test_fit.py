@@ -17,8 +17,8 @@ from click.testing import Result
 from numpy.testing import assert_allclose, assert_array_equal
 
 from latentbits import AspectBernoulli, read_table
-from latentbits.cli import options
-from latentbits.cli.present import aspect, results
+from latentbits.cli import folder, options
+from latentbits.findings import aspect
 from latentbits.fitting import restarts
 from latentbits.persistence import load_model
 
@@ -26,6 +26,7 @@ from .conftest import FAST, LOST_ROWS, Run, write_table
 
 FILES = {
     "model.npz",
+    "data.npz",
     "components.csv",
     "weights.csv",
     "denoised.csv",
@@ -249,7 +250,7 @@ def test_labels_that_look_like_formulas_are_made_harmless(run: Run, tmp_path: Pa
     assert weights[1].startswith("'=r0,")
     denoised = (tmp_path / "run" / "denoised.csv").read_text().splitlines()
     assert denoised[0] == "site,'=cmd(),'+a,'-b,'@c,-1.5,Equus"
-    for name in FILES - {"model.npz", "summary.json", "plots"}:
+    for name in FILES - {"model.npz", "data.npz", "summary.json", "plots"}:
         for line in (tmp_path / "run" / name).read_text().splitlines():
             assert not any(cell.startswith(("=", "@", "+a", "-b")) for cell in line.split(",")), name
 
@@ -408,13 +409,13 @@ def test_a_failure_half_way_leaves_nothing_new(
         assert run("fit", table, *FAST, "--out", out).exit_code == 0
     written: list[Path] = []
 
-    def fail(_: Any, folder: Path) -> None:
-        written.extend(folder.parent.iterdir())
+    def fail(_: Any, plots: Path) -> None:
+        written.extend(plots.parent.iterdir())
         raise error
 
-    monkeypatch.setattr(results, "write_plots", fail)
+    monkeypatch.setattr(folder, "write_plots", fail)
     result = run("fit", table, *FAST, "--seed", 1, "--out", out, "--force")
-    assert len(written) == 6, "the failure should come half way"
+    assert len(written) == 7, "the failure should come half way"
     assert result.exit_code == {OSError: 1, KeyboardInterrupt: 130, RuntimeError: 1}[type(error)]
     assert [entry.name for entry in out.parent.iterdir()] == (["run"] if earlier else [])
     if earlier:

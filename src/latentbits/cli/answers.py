@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from latentbits.cli.folder import model_file
 from latentbits.cli.options import Values, model_argument, read, reads_file, table_options
-from latentbits.cli.output import MODEL_FILE, show_table
+from latentbits.cli.output import show_table
 from latentbits.errors import DataError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def denoise(
 
     DIR is a folder made by "latentbits fit", or a model file. Columns are matched by name.
     """
-    from latentbits.cli.present.results import data_table
+    from latentbits.findings.results import data_table
 
     model, data = _opened(fitted, file, reading)
     cells = model.denoise(data, threshold=threshold_probability, ratings=ratings, change=change)
@@ -153,7 +154,7 @@ def _opened(fitted: Path, file: Path, reading: Values) -> tuple[Any, BinaryData]
     """The model, and the file's data with the model's columns."""
     from latentbits.persistence import load_model
 
-    model = load_model(_model_file(fitted))
+    model = load_model(model_file(fitted))
     if not hasattr(model, "suspects"):
         raise DataError(
             f"{fitted}: {type(model).__name__} knows no phantoms, by which cells are cleaned, suspected or explained; "
@@ -171,16 +172,6 @@ def _read_for(names: Any, file: Path, reading: Values) -> BinaryData:
         return read(file, {**reading, "columns": tuple(names)})
     except DataError:  # they aren't all there, or something else is wrong: what is said about the whole file helps more
         return read(file, reading)
-
-
-def _model_file(fitted: Path) -> Path:
-    if not fitted.exists():
-        raise FileNotFoundError(f'{fitted}: no such folder; give one made by "latentbits fit", or a model file')
-    if not fitted.is_dir():
-        return fitted
-    if not (fitted / MODEL_FILE).is_file():
-        raise FileNotFoundError(f'{fitted} holds no {MODEL_FILE}; give a folder made by "latentbits fit"')
-    return fitted / MODEL_FILE
 
 
 def _matched(data: BinaryData, wanted: Any, file: str) -> BinaryData:

@@ -17,8 +17,8 @@ from latentbits.cli.output import check_folder
 if TYPE_CHECKING:
     import numpy as np
 
-    from latentbits.cli.present.results import Results
     from latentbits.data.binary_data import BinaryData
+    from latentbits.findings.results import Results
     from latentbits.models.aspect.base import AspectModel
 
 __all__ = ["demo"]
@@ -37,8 +37,9 @@ def demo(out: Path, force: bool, seed: int) -> None:
     DIR gets what "latentbits fit" leaves, and the pictures as tables: noisy.csv and clean.csv.
     """
     from latentbits import datasets, plots, simulate
-    from latentbits.cli.present.results import Stopwatch, data_table
+    from latentbits.cli.folder import Stopwatch
     from latentbits.data.binary_data import BinaryData
+    from latentbits.findings.results import data_table
 
     check_folder(out, force=force)
     digits = datasets.load_digits()

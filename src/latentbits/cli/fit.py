@@ -24,9 +24,10 @@ from latentbits.cli.output import check_folder, new_folder
 from latentbits.models.registry import MODELS, NUMBER_MODELS
 
 if TYPE_CHECKING:
-    from latentbits.cli.present.results import Results, Stopwatch
+    from latentbits.cli.folder import Stopwatch
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.numbers import NumberTable
+    from latentbits.findings.results import Results
 
 __all__ = ["FORCE_HELP", "fit", "fit_and_gather", "save"]
 
@@ -64,7 +65,7 @@ def fit(
     (aspect-bernoulli, beta-ica) also denoised.csv and suspects.csv (the 1000 most suspected zeros, and ones if
     there is a black phantom). A fit that is interrupted leaves the best answer so far, and exit code 130.
     """
-    from latentbits.cli.present.results import Stopwatch, tell
+    from latentbits.cli.folder import Stopwatch, tell
 
     check_folder(out, force=force)
     watch = Stopwatch()
@@ -95,7 +96,7 @@ def fit_and_gather(
 
     `more` are further arguments of the model's `fit`.
     """
-    from latentbits.cli.present import gather
+    from latentbits.findings import gather
     from latentbits.models.registry import model_class
 
     estimator = model_class(name)(**parameters, verbose=int(console.shows_progress(quiet=quiet)))
@@ -108,7 +109,7 @@ def fit_and_gather(
 
 def save(results: Results, out: Path, *, force: bool, notes: list[str], watch: Stopwatch) -> None:
     """Write the results to their folder, with what was noted on the way."""
-    from latentbits.cli.present.results import write
+    from latentbits.cli.folder import write
 
     results.summary |= {"notes": notes, "seconds": watch.seconds}
     with new_folder(out, force=force) as draft:

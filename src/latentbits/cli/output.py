@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from latentbits.findings.results import harmless
+
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "DATA_FILE",
     "MODEL_FILE",
     "SUMMARY_FILE",
     "check_folder",
@@ -25,10 +28,8 @@ __all__ = [
     "write_json",
 ]
 
-MODEL_FILE, SUMMARY_FILE = "model.npz", "summary.json"
+MODEL_FILE, DATA_FILE, SUMMARY_FILE = "model.npz", "data.npz", "summary.json"
 PLOTS_FOLDER = "plots"
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 # ---- folders -----------------------------------------------------------------------------------------------
@@ -119,22 +120,6 @@ def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:
         if dtype.kind not in "biuf":
             safe.isetitem(j, table.iloc[:, j].map(harmless, na_action="ignore").to_numpy())
     safe.to_csv(target, index=False, float_format="%.10g", lineterminator="\n")
-
-
-def harmless(label: object) -> object:
-    """A label that would begin a formula, with an apostrophe in front; numbers stay as they are.
-
-    Examples
-    --------
-    >>> harmless("=1+1"), harmless("-0.5"), harmless("Equus")
-    ("'=1+1", '-0.5', 'Equus')
-    """
-    if not isinstance(label, str) or not label.startswith(_FORMULA_STARTS):
-        return label
-    with contextlib.suppress(ValueError):
-        float(label)
-        return label
-    return f"'{label}"
 
 
 def show_table(table: pd.DataFrame, out: Path | None, *, force: bool) -> None:

@@ -1,18 +1,13 @@
-"""What a fit leaves behind, whatever the model: tables, a summary, figures and a few lines; written, then told."""
+"""What has been found, whatever the model: tables, a summary, figures and a few lines."""
 
 from __future__ import annotations
 
+import contextlib
 import platform
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
-
-from latentbits.cli.console import say
-from latentbits.cli.output import MODEL_FILE, PLOTS_FOLDER, SUMMARY_FILE, write_csv, write_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,43 +21,29 @@ __all__ = [
     "Data",
     "Figures",
     "Results",
-    "Stopwatch",
     "attributes",
     "common_summary",
     "data_table",
+    "harmless",
     "labelled",
     "restart_line",
     "size",
-    "tell",
     "unused",
-    "write",
 ]
 
 Data = Union["BinaryData", "NumberTable"]
 Figures = dict[str, Callable[[], "Figure"]]
 AGREEMENT = 1e-4
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
-
-
-class Stopwatch:
-    """Seconds by what they were spent on."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def timed(self, what: str) -> Iterator[None]:
-        """Time what happens inside."""
-        start = time.perf_counter()
-        yield
-        self.seconds[what] = round(time.perf_counter() - start, 3)
 
 
 @dataclass
 class Results:
     """A fitted model, its data, and what is written and told about them.
 
-    Tables are named as their files; figures are drawn when they are written; `lines` is the short answer.
+    Tables are named as their files; figures are drawn when they are written; `lines` is the short answer; `more` is
+    what went into the fit beside the data.
     """
 
     model: Any
@@ -71,6 +52,7 @@ class Results:
     summary: dict[str, Any]
     figures: Figures
     lines: list[str]
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 # ---- tables ------------------------------------------------------------------------------------------------
@@ -101,6 +83,22 @@ def unused(name: str, taken: Sequence[str]) -> str:
     while name in taken:
         name += "_"
     return name
+
+
+def harmless(label: object) -> object:
+    """A label that would begin a formula, with an apostrophe in front; numbers stay as they are.
+
+    Examples
+    --------
+    >>> harmless("=1+1"), harmless("-0.5"), harmless("Equus")
+    ("'=1+1", '-0.5', 'Equus')
+    """
+    if not isinstance(label, str) or not label.startswith(_FORMULA_STARTS):
+        return label
+    with contextlib.suppress(ValueError):
+        float(label)
+        return label
+    return f"'{label}"
 
 
 # ---- the summary -------------------------------------------------------------------------------------------
@@ -150,38 +148,7 @@ def _n_agreeing(model: Any) -> int:
     return int((best - model.restarts_["objective"] <= AGREEMENT * abs(best)).sum())
 
 
-# ---- writing and telling -----------------------------------------------------------------------------------
-
-
-def write(results: Results, folder: Path) -> None:
-    """Write model, tables, plots and summary into a folder; the summary lists the files."""
-    from latentbits.persistence import save_model
-
-    save_model(results.model, folder / MODEL_FILE)
-    for name, table in results.tables.items():
-        write_csv(table, folder / f"{name}.csv")
-    write_plots(results.figures, folder / PLOTS_FOLDER)
-    files = [MODEL_FILE, SUMMARY_FILE, PLOTS_FOLDER, *(f"{name}.csv" for name in results.tables)]
-    write_json({**results.summary, "files": files}, folder / SUMMARY_FILE)
-
-
-def write_plots(figures: Figures, folder: Path) -> None:
-    """Draw the figures and write them as PNG."""
-    folder.mkdir()
-    for name, draw in figures.items():
-        draw().savefig(folder / f"{name}.png")
-
-
-def tell(results: Results, folder: Path) -> None:
-    """The short answer on the terminal."""
-    first, *others = results.lines
-    say(first)
-    if results.data.row_label:
-        say(f'The column "{results.data.row_label}" names the rows (--no-row-labels if it is data).')
-    for line in others:
-        say(line)
-    tables = ", ".join(f"{name}.csv" for name in results.tables if name != "restarts")
-    say(f"Look at {folder}: {tables}, {SUMMARY_FILE}, and pictures in {PLOTS_FOLDER}.")
+# ---- lines ---------------------------------------------------------------------------------------------------
 
 
 def size(data: dict[str, Any]) -> str:

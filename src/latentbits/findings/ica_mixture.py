@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from latentbits import plots
-from latentbits.cli.present.results import Figures, Results, attributes, common_summary, labelled, restart_line, size
 from latentbits.data.numbers import NumberTable
+from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_line, size
 from latentbits.models.ica_mixture.estimator import ICAMixture
 
 __all__ = ["gather"]

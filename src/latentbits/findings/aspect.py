@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from latentbits import plots
-from latentbits.cli.present.factors import components_table, weights_table
-from latentbits.cli.present.results import Figures, Results, attributes, common_summary, data_table, restart_line, size
 from latentbits.data.binary_data import BinaryData, quoted
+from latentbits.findings.factors import components_table, weights_table
+from latentbits.findings.results import Figures, Results, attributes, common_summary, data_table, restart_line, size
 from latentbits.models.aspect.base import AspectModel, Kind
 
 if TYPE_CHECKING:

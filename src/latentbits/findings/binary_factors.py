@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from latentbits import plots
-from latentbits.cli.present.results import Figures, Results, attributes, common_summary, labelled, restart_line, size
 from latentbits.data.numbers import NumberTable
+from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_line, size
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
 
 __all__ = ["gather"]

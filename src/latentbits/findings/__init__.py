@@ -1,4 +1,4 @@
-"""What is written and told about a fitted model: a file a family, the common parts in results.py."""
+"""What a fitted model has found in its data: a file a family, the common parts in results.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from latentbits.cli.present.results import Data, Results
+    from latentbits.findings.results import Data, Results
 
 __all__ = ["gather"]
 
@@ -21,9 +21,10 @@ _FAMILIES = {
 
 
 def gather(model: Any, data: Data, **more: Any) -> Results:
-    """Everything that goes into the folder of a fit, by the model's family; `more` went into the fit as well."""
+    """What is to be said about a fitted model and its data, by the model's family; `more` went into the fit as well."""
     from latentbits.models.registry import model_name
 
     family = _FAMILIES.get(model_name(model) or "", "factors")
-    results: Results = import_module(f"latentbits.cli.present.{family}").gather(model, data, **more)
+    results: Results = import_module(f"latentbits.findings.{family}").gather(model, data, **more)
+    results.more = more
     return results

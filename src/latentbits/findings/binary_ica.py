@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from latentbits import plots
-from latentbits.cli.present.results import (
+from latentbits.data.binary_data import BinaryData, quoted
+from latentbits.findings.results import (
     Figures,
     Results,
     attributes,
@@ -20,7 +21,6 @@ from latentbits.cli.present.results import (
     size,
     unused,
 )
-from latentbits.data.binary_data import BinaryData, quoted
 from latentbits.models.binary_ica.estimator import BinaryICA
 
 __all__ = ["gather"]

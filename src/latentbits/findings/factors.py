@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from latentbits import plots
-from latentbits.cli.present.results import (
+from latentbits.data.binary_data import BinaryData
+from latentbits.findings.results import (
     Figures,
     Results,
     attributes,
@@ -20,7 +21,6 @@ from latentbits.cli.present.results import (
     size,
     unused,
 )
-from latentbits.data.binary_data import BinaryData
 from latentbits.models.base import FactorModel
 
 __all__ = ["components_table", "gather", "weights_table"]

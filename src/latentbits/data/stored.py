@@ -1,0 +1,87 @@
+"""The data of a fit, kept beside the model, so that a report can be made again without the file they came from."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.data.numbers import NumberTable
+from latentbits.errors import DataError
+
+__all__ = ["load_data", "save_data"]
+
+_NAMES = ("row_names", "column_names")
+
+
+def save_data(data: BinaryData | NumberTable, file: Path, **more: Any) -> None:
+    """Write data with their names, and `more` arrays (one entry a row, such as segments), as a compressed .npz.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "data.npz"
+    ...     save_data(BinaryData.of([[0, 1], [None, 1]], column_names=["Sus", "Bos"]), file, segments=["a", "b"])
+    ...     data, more = load_data(file)
+    >>> data, data.column_names, more["segments"].tolist()
+    (BinaryData(2 rows x 2 columns, 2 ones, 1 missing), ['Sus', 'Bos'], ['a', 'b'])
+    """
+    arrays: dict[str, np.ndarray] = {f"more_{name}": np.asarray(values) for name, values in more.items()}
+    for name in _NAMES:
+        if (names := getattr(data, name)) is not None:
+            arrays[name] = _as_text(names)
+    if data.row_label is not None:
+        arrays["row_label"] = _as_text([data.row_label])
+    if isinstance(data, NumberTable):
+        arrays["values"] = data.values
+    elif data.sparse is not None:
+        parts = {"data": data.sparse.data, "indices": data.sparse.indices, "indptr": data.sparse.indptr}
+        arrays |= {f"sparse_{name}": part for name, part in parts.items()}
+        arrays["sparse_shape"] = np.array(data.shape)
+    else:
+        arrays["cells"] = data.dense()
+    with file.open("wb") as target:
+        np.savez_compressed(target, allow_pickle=False, **arrays)
+
+
+def load_data(file: Path) -> tuple[BinaryData | NumberTable, dict[str, np.ndarray]]:
+    """What `save_data` wrote: the data, and the further arrays by name."""
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        more = {name.removeprefix("more_"): arrays.pop(name) for name in list(arrays) if name.startswith("more_")}
+        names: dict[str, Any] = {name: _as_list(arrays[name]) if name in arrays else None for name in _NAMES}
+        names["row_label"] = _as_list(arrays["row_label"])[0] if "row_label" in arrays else None
+        return _made(arrays, names), more
+    except (ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(f"{file.name} is damaged ({error}); fit the model again") from error
+
+
+def _made(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData | NumberTable:
+    if "values" in arrays:
+        return NumberTable(arrays["values"], **names)
+    if "cells" in arrays:
+        return BinaryData(arrays["cells"], **names)
+    parts = tuple(arrays[f"sparse_{name}"] for name in ("data", "indices", "indptr"))
+    return BinaryData(None, sp.csr_array(parts, shape=tuple(arrays["sparse_shape"])), **names)
+
+
+def _as_text(names: list[str]) -> np.ndarray:
+    """The names as UTF-8 bytes and where each ends: NumPy's own text drops trailing NULs and pads to the longest."""
+    encoded = [name.encode() for name in names]
+    ends = np.cumsum([len(part) for part in encoded], dtype=np.int64)
+    head = np.array([len(names), *ends], dtype="<i8").tobytes()
+    return np.frombuffer(head + b"".join(encoded), dtype=np.uint8)
+
+
+def _as_list(stored: np.ndarray) -> list[str]:
+    content = stored.tobytes()
+    n = int(np.frombuffer(content[:8], dtype="<i8")[0])
+    ends = np.frombuffer(content[8 : 8 * (n + 1)], dtype="<i8")
+    text = content[8 * (n + 1) :]
+    return [text[start:end].decode() for start, end in zip([0, *ends[:-1]], ends, strict=True)]
