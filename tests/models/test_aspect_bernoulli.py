@@ -195,6 +195,9 @@ class TestDenoise:
         seen = ~np.isnan(cells)
         np.testing.assert_array_equal(answer[seen], cells[seen])
         assert set(np.unique(answer)) == {0, 1}
+        with pytest.warns(UserWarning, match="no phantom was found"):
+            np.testing.assert_array_equal(model.denoise(cells, ratings=[0.5, 0.5, 0.5]), answer)
+        assert (model.denoise(cells, ratings=[1, 0, 0])[seen] != cells[seen]).any(), "an analyst's word counts"
 
     def test_unknown_change_is_refused(self, model):
         with pytest.raises(DataError, match=r'change=.all. is unknown; use "auto"'):
@@ -238,6 +241,14 @@ class TestExplain:
             twin = aspect.cause_posterior(X[i, j], model.weights_[i], model.components_[:, j])
             np.testing.assert_allclose(part["probability"], twin, atol=1e-9)
             assert part["probability"].sum() == pytest.approx(1)
+
+    def test_causes_go_as_weights_times_parts(self, model):
+        weights, ones, zeros = model.cause_parts(X)
+        table = model.explain(X, row=7)
+        for j in np.flatnonzero(np.isfinite(X[7])):
+            joint = weights[7] * (ones if X[7, j] == 1 else zeros)[:, j]
+            part = table.loc[table["column"] == j, "probability"]
+            np.testing.assert_allclose(part, joint / joint.sum(), atol=1e-12)
 
     def test_missing_cells_have_the_weights_of_their_row(self, model):
         i, j = np.argwhere(np.isnan(X))[0]
@@ -351,6 +362,27 @@ class TestSuspects:
             expected = np.where(value == X, P if value == 0 else 1 - P, 0)
             np.testing.assert_allclose(one.suspicion(X, kind=kind), expected, atol=1e-9)
         np.testing.assert_allclose(one._components.share, one.weights_.mean(axis=0), atol=0.02)
+
+    def test_ratings_say_what_the_content_is(self, model):
+        """Recomputed from the weights of the best run; only the proportion of the ratings counts."""
+        for ratings in ([1, 0.4, 0], [0, 0, 1]):
+            cells = np.isfinite(X).sum(axis=1, keepdims=True) * model.weights_ * ratings
+            average = model.shares_ * ratings
+            mixture = cells + 3 * average / average.sum()
+            P = mixture / mixture.sum(axis=1, keepdims=True) @ model.components_
+            for kind, value in (("absence", 0), ("presence", 1)):
+                expected = np.where(value == X, P if value == 0 else 1 - P, 0)
+                score = model.suspicion(X, kind=kind, ratings=ratings)
+                np.testing.assert_allclose(score, expected, atol=1e-9)
+                table = model.suspects(X, kind=kind, ratings=ratings, top=30)
+                np.testing.assert_array_equal(table["score"], np.sort(score.ravel())[::-1][:30])
+        half = model.suspicion(X, ratings=[0.5, 0.2, 0])
+        np.testing.assert_allclose(half, model.suspicion(X, ratings=[1, 0.4, 0]), atol=1e-12)
+
+    @pytest.mark.parametrize("bad", [[1, 1], [0, 0, 0], [1, NAN, 1], np.ones((len(X), 3))])
+    def test_impossible_ratings_are_refused(self, model, bad):
+        with pytest.raises(DataError, match="ratings must be 3 numbers from 0 to 1"):
+            model.suspicion(X, ratings=bad)
 
     def test_swapping_0_and_1_swaps_absence_and_presence(self):
         """Planted black noise is found among the ones, as white noise is among the zeros."""

@@ -30,7 +30,7 @@ def gather(model: AspectModel, data: BinaryData) -> Results:
     denoised = model.denoise(data)
     suspects, counts = _suspects(model, data)
     tables = {
-        "components": components_table(model, data, kind=model.phantoms_, share=_shares(model)),
+        "components": components_table(model, data, kind=model.phantoms_, share=model.shares_),
         "weights": weights_table(model, data),
         "denoised": data_table(denoised, data),
         "suspects": suspects,
@@ -85,13 +85,8 @@ def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:
     )
 
 
-def _shares(model: AspectModel) -> np.ndarray:
-    """Each component's share of the data: the mean of its weights."""
-    return model.weights_.mean(axis=0)
-
-
 def _components(model: AspectModel) -> list[dict[str, Any]]:
-    parts = zip(model.phantoms_, _shares(model), strict=True)
+    parts = zip(model.phantoms_, model.shares_, strict=True)
     return [{"component": k, "kind": str(kind), "share": float(share)} for k, (kind, share) in enumerate(parts)]
 
 

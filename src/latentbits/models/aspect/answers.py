@@ -28,14 +28,16 @@ def reweight(W: np.ndarray, ratings: np.ndarray, share: np.ndarray) -> tuple[np.
     return kept / kept.sum(axis=1, keepdims=True), lost
 
 
-def lean_on(evidence: np.ndarray, average: np.ndarray) -> np.ndarray:
+def lean_on(evidence: np.ndarray, average: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """Weights from how many cells speak for each component (N x K), with `AVERAGE_CELLS` cells of the average added.
 
     A row that phantoms explain nearly whole says little about its content: so two ones among zeros can't make a third
-    one certain.
+    one certain. `average` is (K,); if nothing is left of it, `kept` takes its place: how much of each component counts.
     """
-    prior = average / average.sum() if average.sum() > 0 else np.full(len(average), 1 / len(average))
-    total = evidence + AVERAGE_CELLS * prior
+    for prior in (average, kept, np.ones_like(average)):
+        if prior.sum() > 0:
+            break
+    total = evidence + AVERAGE_CELLS * prior / prior.sum()
     return total / total.sum(axis=1, keepdims=True)
 
 

@@ -81,6 +81,11 @@ class AspectModel(FactorModel):
         self.phantoms_ = find_phantoms(self.components_, self.phantom_threshold)
 
     @property
+    def shares_(self) -> np.ndarray:
+        """Each component's share of the training data: the average of its weights."""
+        return self._components.share
+
+    @property
     def restart_components_(self) -> list[np.ndarray]:
         """The components of every restart, in the order of `restarts_`."""
         return [components.mean for components in self._restart_components]
@@ -126,14 +131,14 @@ class AspectModel(FactorModel):
             )
         return self.inverse_transform(kept)
 
-    def _checked_ratings(self, ratings: ArrayLike, n_rows: int) -> np.ndarray:
+    def _checked_ratings(self, ratings: ArrayLike, n_rows: int | None = None) -> np.ndarray:
+        """Ratings of the components; with `n_rows`, each row may have its own."""
         r = np.asarray(ratings, dtype=float)
         K = len(self.components_)
-        if r.shape not in ((K,), (n_rows, K)) or not np.all((r >= 0) & (r <= 1)) or not r.any(axis=-1).all():
-            raise DataError(
-                f"ratings must be {K} numbers from 0 to 1 (one for each component, or for each row and component), "
-                "not all of them 0"
-            )
+        shapes = [(K,)] if n_rows is None else [(K,), (n_rows, K)]
+        if r.shape not in shapes or not np.all((r >= 0) & (r <= 1)) or not r.any(axis=-1).all():
+            each = "one for each component" + (", or for each row and component" if n_rows is not None else "")
+            raise DataError(f"ratings must be {K} numbers from 0 to 1 ({each}), not all of them 0")
         return r
 
     def denoise(
@@ -157,7 +162,7 @@ class AspectModel(FactorModel):
             Which observed cells may change. "absence" only fills zeros in (every observed 1 stays), "presence" only
             takes ones away, "both" is the reconstruction as it is (the papers' rule). "auto" changes what the phantoms
             can have falsified: zeros if all of them are white, ones if all are black, both if there are both, and
-            (with a warning) no observed cell if there is no phantom and no `ratings` are given.
+            (with a warning) no observed cell if there is no phantom and `ratings` prefer no component.
 
         Returns
         -------
@@ -166,19 +171,20 @@ class AspectModel(FactorModel):
         check_is_fitted(self)
         if change not in ("auto", "both", "absence", "presence"):
             raise DataError(f'change={change!r} is unknown; use "auto", "both", "absence" or "presence"')
+        data = self._data(X)
+        rated = None if ratings is None else self._checked_ratings(ratings, data.shape[0])
         found = [kind for kind, phantom in NOISE_OF.items() if phantom in self.phantoms_]
         if change == "auto":
             change = found[0] if len(found) == 1 else "both"
-            if not found and ratings is None:
+            if not found and (rated is None or not np.ptp(rated, axis=-1).any()):
                 change = "nothing"
                 warnings.warn(
                     'no phantom was found, so no cell is changed; change="both" (--change both) smooths all',
                     stacklevel=2,
                 )
-        if ratings is None:
-            ratings = (self.phantoms_ == CONTENT).astype(float)
-        data = self._data(X)
-        cells = (self._reconstruct(self._solve(data), ratings) >= threshold).astype(np.int8)
+        if rated is None:
+            rated = (self.phantoms_ == CONTENT).astype(float)
+        cells = (self._reconstruct(self._solve(data), rated) >= threshold).astype(np.int8)
         observed = data.dense()
         for trusted in (0, 1):
             if change == "nothing" or change == ("absence" if trusted == 1 else "presence"):
@@ -262,7 +268,15 @@ class AspectModel(FactorModel):
 
     # ---- suspects ------------------------------------------------------------------------------------------------
 
-    def suspicion(self, X: Any, *, kind: Kind = "absence") -> np.ndarray:
+    def cause_parts(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What `explain` weighs causes by: weights (N x K), and each component's part in a 1 and in a 0 (K x D both).
+
+        A component's probability of having caused a cell goes as its weight times its part.
+        """
+        check_is_fitted(self)
+        return self._cause_weights(self._data(X)), self._components.H1, self._components.H0
+
+    def suspicion(self, X: Any, *, kind: Kind = "absence", ratings: ArrayLike | None = None) -> np.ndarray:
         """How likely each observed 0 hides a 1 (or, kind="presence", each 1 is false): an N x D array.
 
         The score is the probability that the content of the row would put a 1 there: the reconstruction without the
@@ -271,23 +285,34 @@ class AspectModel(FactorModel):
         1 *when the 0 itself is no evidence*. It is for ranking: where few ones are hidden it is too high, where most
         are it may be too low, and attributes that are hard to see rank below easy ones. experiments/ has it against
         the truth. Cells of the other value, and missing ones, have 0.
+
+        With `ratings` (one for each component, as in `reconstruct`) the content is what they keep, phantoms or not;
+        as they are about the components of the best run, the other restarts have no say.
         """
         check_is_fitted(self)
         if kind not in ("absence", "presence"):
             raise DataError(f'kind={kind!r} is unknown; use "absence" or "presence"')
         data = self._data(X)
+        if ratings is None:
+            parts = [
+                (components, (find_phantoms(components.mean, self.phantom_threshold) != NOISE_OF[kind]).astype(float))
+                for components in self._restart_components
+            ]
+        else:
+            kept = self._checked_ratings(ratings)
+            parts = [(self._components, kept / kept.max())]  # only their proportion counts
         observed = data.observed_per_row()
         total = np.zeros(data.shape)
-        for components in self._restart_components:
-            content = find_phantoms(components.mean, self.phantom_threshold) != NOISE_OF[kind]
+        for components, kept in parts:
             W = self._weights_by(data, components)
-            evidence = W * content * observed[:, None]
-            total += answers.lean_on(evidence, components.share * content) @ components.mean
-        content_says = np.clip(total / len(self._restart_components), 0.0, 1.0)
+            total += answers.lean_on(W * kept * observed[:, None], components.share * kept, kept) @ components.mean
+        content_says = np.clip(total / len(parts), 0.0, 1.0)
         value = 0 if kind == "absence" else 1
         return np.where(data.dense() == value, content_says if value == 0 else 1 - content_says, 0.0)
 
-    def suspects(self, X: Any, *, kind: Kind = "absence", top: int | None = 100) -> pd.DataFrame:
+    def suspects(
+        self, X: Any, *, kind: Kind = "absence", top: int | None = 100, ratings: ArrayLike | None = None
+    ) -> pd.DataFrame:
         """The cells most likely to be false, the most suspected first.
 
         Parameters
@@ -297,6 +322,8 @@ class AspectModel(FactorModel):
             Zeros that may hide a 1, or ones that may be false.
         top : int, optional
             How many cells; None for all.
+        ratings : array-like of shape (n_components,), optional
+            As in `suspicion`.
 
         Returns
         -------
@@ -307,7 +334,7 @@ class AspectModel(FactorModel):
         if top is not None and (not isinstance(top, Integral) or top < 0):
             raise DataError(f"top={top!r} must be a whole number of cells, or None for all")
         data = self._data(X)
-        score = self.suspicion(data, kind=kind)
+        score = self.suspicion(data, kind=kind, ratings=ratings)
         value = 0 if kind == "absence" else 1
         flat = np.flatnonzero(data.dense() == value)
         best = flat[np.argsort(-score.ravel()[flat], kind="stable")[:top]]
