@@ -1,5 +1,53 @@
-"""Data that ship with a dependency: the public name of `latentbits.data.datasets`."""
+"""Data sets, bundled or in a folder of the user's: the public name of `latentbits.data.datasets`."""
 
-from latentbits.data.datasets import BinaryImages, data_folder, load_digits
+from latentbits.data.datasets import (
+    BinaryImages,
+    BirdSurvey,
+    Chat,
+    DNABands,
+    Fossils,
+    HouseholdSensors,
+    Monks,
+    Newsgroups,
+    RollCalls,
+    VisualFields,
+    data_folder,
+    load_aflp,
+    load_alphadigits,
+    load_birds,
+    load_chat,
+    load_digits,
+    load_fossils,
+    load_monks,
+    load_newsgroups,
+    load_numerals,
+    load_sensors,
+    load_visual_fields,
+    load_votes,
+)
 
-__all__ = ["BinaryImages", "data_folder", "load_digits"]
+__all__ = [
+    "BinaryImages",
+    "BirdSurvey",
+    "Chat",
+    "DNABands",
+    "Fossils",
+    "HouseholdSensors",
+    "Monks",
+    "Newsgroups",
+    "RollCalls",
+    "VisualFields",
+    "data_folder",
+    "load_aflp",
+    "load_alphadigits",
+    "load_birds",
+    "load_chat",
+    "load_digits",
+    "load_fossils",
+    "load_monks",
+    "load_newsgroups",
+    "load_numerals",
+    "load_sensors",
+    "load_visual_fields",
+    "load_votes",
+]

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,26 @@ class NumberTable:
     row_names: list[str] | None = None
     column_names: list[str] | None = None
     row_label: str | None = None
+
+    @classmethod
+    def of(cls, X: Any) -> NumberTable:
+        """Take in an array or a pandas frame, whose names are kept.
+
+        Examples
+        --------
+        >>> NumberTable.of([[1.5, 2], [0, -3]]).shape
+        (2, 2)
+        """
+        import pandas as pd
+
+        frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X, dtype=float))
+        named = isinstance(X, pd.DataFrame)
+        rows = named and not isinstance(frame.index, pd.RangeIndex)
+        return cls(
+            frame.to_numpy(dtype=float),
+            [str(label) for label in frame.index] if rows else None,
+            [str(name) for name in frame.columns] if named else None,
+        )
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -27,4 +27,5 @@ def gather(model: Any, data: Data, **more: Any) -> Results:
     family = _FAMILIES.get(model_name(model) or "", "factors")
     results: Results = import_module(f"latentbits.findings.{family}").gather(model, data, **more)
     results.more = more
+    results.answer = results.answer or results.lines[:2]
     return results

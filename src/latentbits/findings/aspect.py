@@ -12,8 +12,18 @@ import pandas as pd
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData, quoted
 from latentbits.findings.factors import components_table, weights_table
-from latentbits.findings.results import Figures, Results, attributes, common_summary, data_table, restart_line, size
+from latentbits.findings.results import (
+    Figures,
+    Results,
+    attributes,
+    common_summary,
+    data_table,
+    restart_line,
+    size,
+    sureness,
+)
 from latentbits.models.aspect.base import AspectModel, Kind
+from latentbits.tasks.stability import component_stability
 
 if TYPE_CHECKING:
     from latentbits.models.aspect.estimator import BetaICA
@@ -23,6 +33,8 @@ __all__ = ["gather"]
 N_SUSPECTS = 1000
 N_TOLD = 5
 SUSPECTED = 0.5
+EXPLAINS = {"white": "zeros that the content of a row", "black": "ones that the content of a row"}
+"""What a phantom explains."""
 
 
 def gather(model: AspectModel, data: BinaryData) -> Results:
@@ -38,14 +50,19 @@ def gather(model: AspectModel, data: BinaryData) -> Results:
     }
     if hasattr(model, "components_interval"):
         tables["components_interval"] = _interval_table(model, data)
-    summary = {**common_summary(model, data), "components": _components(model), "suspected": counts}
+    summary = {
+        **common_summary(model, data),
+        "components": _components(model),
+        "stability": component_stability(model).tolist(),
+        "suspected": counts,
+    }
     figures: Figures = {
         "components": partial(plots.plot_components, model),
         "weights": partial(plots.plot_weights, model, ones=data.ones_per_row()),
         "objective": partial(plots.plot_objective, model),
         "denoising": partial(plots.plot_denoising, data, denoised),
     }
-    return Results(model, data, tables, summary, figures, list(_lines(model, summary, suspects)))
+    return Results(model, data, tables, summary, figures, list(_lines(model, summary, suspects)), _answer(summary))
 
 
 def _suspects(model: AspectModel, data: BinaryData) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -93,6 +110,26 @@ def _components(model: AspectModel) -> list[dict[str, Any]]:
 # ---- telling -----------------------------------------------------------------------------------------------
 
 
+def _answer(summary: dict[str, Any]) -> list[str]:
+    """The two sentences: how many causes, and which are phantoms; how many suspects, and how sure."""
+    parts, suspected, data = summary["components"], summary["suspected"], summary["data"]
+    phantoms = [part for part in parts if part["kind"] in EXPLAINS]
+    n, n_content = len(parts), len(parts) - len(phantoms)
+    first = f"{n} hidden cause{'s' * (n > 1)} make{'s' * (n == 1)} up these {data['rows']:,} rows"
+    if phantoms:
+        named = [f"component {p['component']}, a {p['kind']} phantom ({p['share']:.0%} of the data)" for p in phantoms]
+        kinds = sorted({EXPLAINS[part["kind"]] for part in phantoms}, reverse=True)
+        first += f": {n_content} with content, and {', '.join(named)}, for {' and '.join(kinds)} does not explain."
+    else:
+        first += ", all of them content: none stands for false zeros or ones alone."
+    doubts = [f"{suspected['absence']:,} of {data['zeros']:,} zeros are suspected to hide a 1"]
+    if "presence" in suspected:
+        doubts.append(f"{suspected['presence']:,} of {data['ones']:,} ones to be false")
+    made = summary["restarts"]["made"]
+    by = f", by the mean of {made} random starts" if made > 1 else ""
+    return [first, f"{' and '.join(doubts)}{by}; {sureness(summary)}."]
+
+
 def _lines(model: AspectModel, summary: dict[str, Any], suspects: pd.DataFrame) -> Iterator[str]:
     n = len(model.components_)
     yield f"{n} component{'s' * (n > 1)} fitted to {size(summary['data'])}."
@@ -102,14 +139,13 @@ def _lines(model: AspectModel, summary: dict[str, Any], suspects: pd.DataFrame) 
 
 
 def _phantom_lines(summary: dict[str, Any]) -> Iterator[str]:
-    does = {"white": "zeros that the content of the rows does not", "black": "ones that the content does not"}
-    phantoms = [part for part in summary["components"] if part["kind"] in does]
+    phantoms = [part for part in summary["components"] if part["kind"] in EXPLAINS]
     if len(phantoms) > N_TOLD:
         yield f"{len(phantoms)} components are phantoms; the largest:"
     for part in phantoms[:N_TOLD]:
         yield (
             f"Component {part['component']} is a {part['kind']} phantom: it explains {part['share']:.1%} "
-            f"of the data, {does[part['kind']]}."
+            f"of the data, {EXPLAINS[part['kind']]} does not."
         )
     if not phantoms:
         yield "No component is a phantom: none stands for false zeros or ones alone, and denoised.csv is the data."

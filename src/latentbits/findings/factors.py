@@ -19,9 +19,11 @@ from latentbits.findings.results import (
     labelled,
     restart_line,
     size,
+    sureness,
     unused,
 )
 from latentbits.models.base import FactorModel
+from latentbits.tasks.stability import component_stability
 
 __all__ = ["components_table", "gather", "weights_table"]
 
@@ -34,7 +36,7 @@ def gather(model: FactorModel, data: BinaryData) -> Results:
         "reconstruction": data_table(model.reconstruct(data), data),
         "restarts": model.restarts_,
     }
-    summary = common_summary(model, data)
+    summary = {**common_summary(model, data), "stability": component_stability(model).tolist()}
     figures: Figures = {"objective": partial(plots.plot_objective, model)}
     if (model.components_ >= 0).all() and (model.components_ <= 1).all():
         figures["components"] = partial(plots.plot_components, model)
@@ -42,7 +44,8 @@ def gather(model: FactorModel, data: BinaryData) -> Results:
     lines = [f"{n} component{'s' * (n > 1)} fitted to {size(summary['data'])}."]
     if "aic" in summary:
         lines.append(f"AIC {summary['aic']:.1f}, BIC {summary['bic']:.1f} (lower is better, for the same data).")
-    return Results(model, data, tables, summary, figures, [*lines, restart_line(summary)])
+    answer = [lines[0], f"How sure: {sureness(summary)}."]
+    return Results(model, data, tables, summary, figures, [*lines, restart_line(summary)], answer)
 
 
 def components_table(model: FactorModel, data: BinaryData, **told: Any) -> pd.DataFrame:

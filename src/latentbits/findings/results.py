@@ -28,12 +28,14 @@ __all__ = [
     "labelled",
     "restart_line",
     "size",
+    "sureness",
     "unused",
 ]
 
 Data = Union["BinaryData", "NumberTable"]
 Figures = dict[str, Callable[[], "Figure"]]
 AGREEMENT = 1e-4
+STABLE, UNSTABLE = 0.9, 0.6
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 
@@ -42,8 +44,8 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 class Results:
     """A fitted model, its data, and what is written and told about them.
 
-    Tables are named as their files; figures are drawn when they are written; `lines` is the short answer; `more` is
-    what went into the fit beside the data.
+    Tables are named as their files; figures are drawn when they are written; `lines` is what the terminal
+    shows, `answer` its two most important sentences; `more` is what went into the fit beside the data.
     """
 
     model: Any
@@ -52,6 +54,7 @@ class Results:
     summary: dict[str, Any]
     figures: Figures
     lines: list[str]
+    answer: list[str] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
 
 
@@ -171,3 +174,19 @@ def restart_line(summary: dict[str, Any]) -> str:
         f"No other of {made} restarts came within 0.01 % of the best objective; more of them "
         f"(--restarts {3 * made}) may find a better answer."
     )
+
+
+def sureness(summary: dict[str, Any]) -> str:
+    """How far the components can be trusted, as a clause: what other random starts find."""
+    stability = summary["stability"]
+    if summary["restarts"]["made"] == 1:
+        return "there was one random start only, so nothing tells how stable this is"
+    if len(stability) == 1:
+        return "one component is the same from every start"
+    median = sorted(stability)[len(stability) // 2]
+    likeness = f"(median likeness {median:.2f}, where 1 is the same and 0 unlike)"
+    if median >= STABLE:
+        return f"other random starts find the same components again {likeness}"
+    if median >= UNSTABLE:
+        return f"other random starts find most components again {likeness}, so trust the ranking more than single cells"
+    return f"other random starts find other components {likeness}, so this is one of several readings"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -72,6 +73,25 @@ class RestartedModel(BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+    def report(self, X: Any, path: str | Path, *, shape: tuple[int, int] | None = None, **fit_params: Any) -> None:
+        """Write what the model says about X as one HTML file, to be opened in any browser, without a network.
+
+        Parameters
+        ----------
+        X : the data that the model was fitted to, or new rows
+        path : str or Path
+            Where to write; an existing file is replaced.
+        shape : (int, int), optional
+            Rows and columns of the image that the attributes form, if they are pixels.
+        **fit_params
+            What `fit` was given beside the data, such as `segments`.
+        """
+        from latentbits.report import report_on
+
+        check_is_fitted(self)
+        report_on(self, X, path, shape=shape, **fit_params)
 
 
 class BinaryModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RestartedModel):

@@ -1,0 +1,81 @@
+// ---- Cards of the components: picture or ranked attributes, name, rating. ----
+
+const N_BARS = 8;
+
+const nameOf = (page, k) => page.rated?.names[k] || `component ${k}`;
+
+function makeCards(page) {
+  const { bench, rated } = page;
+  page.cards = Array.from({ length: bench.K }, (_, k) => {
+    const card = element("article", { className: "card", ariaLabel: `component ${k}` });
+    card.style.setProperty("--colour", colourOf(bench, k));
+    const told = [];
+    if (bench.kinds) told.push(...(bench.kinds[k] === "content" ? [] : [`${bench.kinds[k]} phantom`]), `${percent(bench.shares[k])} of the data`);
+    if (page.content.stability) told.push(`found again ${twoDigits(page.content.stability[k])}`);
+    if (rated) {
+      const name = element("input", { className: "name", placeholder: `component ${k}`, ariaLabel: `Name of component ${k}`, dir: "auto", maxLength: 200 });
+      name.addEventListener("input", () => { rated.names[k] = name.value; page.renamed(); });
+      card.append(name);
+    } else card.append(element("h3", {}, `component ${k}`));
+    card.append(element("p", { className: "told" }, told.join(" · ")));
+    if (bench.grid) card.append(element("canvas", { className: "image", role: "img", ariaLabel: `component ${k} as an image` }));
+    card.append(element("ul", { className: "bars" }));
+    if (rated) {
+      const slider = element("input", { type: "range", min: 0, max: 1, step: 0.01, ariaLabel: `Rating of component ${k}` });
+      slider.addEventListener("input", () => { rated.ratings[k] = slider.valueAsNumber; page.rerated(); });
+      card.append(element("label", { className: "rating" }, "keep", slider, element("output")));
+    }
+    return card;
+  });
+  byId("cards").append(...page.cards);
+  for (const control of ["search", "ranking"]) byId(control).addEventListener("input", () => drawBars(page));
+}
+
+// Put names and sliders where the state says.
+function showRatings(page) {
+  page.cards.forEach((card, k) => {
+    const name = card.querySelector(".name"), slider = card.querySelector("[type=range]");
+    if (name && name.value !== page.rated.names[k]) name.value = page.rated.names[k];
+    if (!slider) return;
+    if (slider.valueAsNumber !== page.rated.ratings[k]) slider.value = page.rated.ratings[k];
+    card.querySelector("output").textContent = twoDigits(page.rated.ratings[k]);
+  });
+}
+
+function drawBars(page) {
+  const { bench } = page, { K, D, H } = bench;
+  const wanted = byId("search").value.trim().toLocaleLowerCase();
+  const apart = byId("ranking").value === "apart";
+  const matching = bench.columns.shown.map((name, d) => d).filter((d) => !wanted || bench.columns.shown[d].toLocaleLowerCase().includes(wanted));
+  let largest = 1;
+  for (const value of H) largest = Math.max(largest, Math.abs(value));
+  const shares = bench.shares ?? Array(K).fill(1 / K);
+  page.cards.forEach((card, k) => {
+    const rank = (d) => {
+      if (!apart) return Math.abs(H[k * D + d]);
+      let others = 0;
+      for (let j = 0; j < K; j++) if (j !== k) others += shares[j] * H[j * D + d];
+      return H[k * D + d] - others / (1 - shares[k] || 1);
+    };
+    const list = card.querySelector(".bars");
+    if (bench.grid && !wanted) { list.replaceChildren(); return; }
+    const best = matching.map((d) => [rank(d), d]).sort((a, b) => b[0] - a[0]).slice(0, N_BARS);
+    list.replaceChildren(...best.map(([, d]) => {
+      const value = H[k * D + d];
+      return element("li", {},
+        element("span", { className: "label", title: bench.columns.shown[d] }, named(bench.columns.shown[d])),
+        track([[Math.abs(value) / largest, value < 0 ? "var(--doubt)" : colourOf(bench, k)]]),
+        element("span", { className: "value" }, twoDigits(value)));
+    }));
+    if (!best.length) list.append(element("li", {}, "no attribute matches"));
+  });
+}
+
+function drawImages(page) {
+  const { bench } = page;
+  if (!bench.grid) return;
+  const [high, wide] = bench.grid, shades = ramp(styleColour("--zero"), styleColour("--ink"));
+  let largest = 1;
+  for (const value of bench.H) largest = Math.max(largest, Math.abs(value));
+  page.cards.forEach((card, k) => paint(card.querySelector("canvas"), wide, high, (i) => shades[Math.round((255 * Math.abs(bench.H[k * bench.D + i])) / largest)]));
+}

@@ -1,0 +1,133 @@
+"""Everything the page shows, gathered as one dict that JSON can hold."""
+
+from __future__ import annotations
+
+import io
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any
+
+from latentbits.findings.results import Results, restart_line
+from latentbits.models.base import FactorModel
+from latentbits.report.workbench import workbench
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+__all__ = ["page_content"]
+
+N_TABLE_LINES = 50
+CRITERIA = {
+    "aic": ("AIC", "lower"),
+    "bic": ("BIC", "lower"),
+    "evidence": ("log evidence", "higher"),
+    "cv": ("held-out rows, log likelihood a row", "higher"),
+    "cells": ("held-out cells, log likelihood a cell", "higher"),
+}
+"""Criteria of `select_order` as the page calls them, and which way is better."""
+
+
+def page_content(
+    results: Results,
+    *,
+    shape: tuple[int, int] | None = None,
+    selection: pd.DataFrame | None = None,
+    ratings: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What the page shows of some results; see `latentbits.report.write_report`.
+
+    Models whose rows have weights on components get a workbench; all others are shown by their pictures and tables.
+    """
+    summary = results.summary
+    has_bench = isinstance(results.model, FactorModel)
+    return {
+        "model": summary["model"],
+        "file": summary["data"].get("file", ""),
+        "fingerprint": summary["data"]["fingerprint"],
+        "answer": results.answer,
+        "lines": [restart_line(summary)] if has_bench else results.lines,
+        "notes": summary.get("notes", []),
+        "facts": _facts(summary),
+        "restarts": _restarts(results.model),
+        "stability": summary.get("stability"),
+        "selection": None if selection is None else _curves(selection),
+        "workbench": workbench(results, shape=shape, ratings=ratings) if has_bench else None,
+        "pictures": [] if has_bench else [_picture(name, draw()) for name, draw in results.figures.items()],
+        "tables": [] if has_bench else [_table(name, table) for name, table in results.tables.items()],
+    }
+
+
+def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """How the model was fitted, as pairs of what and how."""
+    data = summary["data"]
+    size = f"{data['rows']:,} rows x {data['columns']:,} columns"
+    facts = [
+        ("data", f"{data['file']}, {size}" if "file" in data else size),
+        ("fingerprint of the data", data["fingerprint"]),
+    ]
+    if "ones" in data:
+        counts = f"{data['ones']:,} ones, {data['zeros']:,} zeros, {data['missing']:,} missing"
+        facts.append(("cells", f"{counts} ({data['density']:.1%} of the observed are ones)"))
+    facts += [
+        ("model", str(summary["model"])),
+        ("parameters", ", ".join(f"{name}={value!r}" for name, value in summary["parameters"].items())),
+        ("seed", str(summary["seed"])),
+        ("objective", f"{summary['objective']:.10g}, after {summary['iterations']:,} iterations"),
+        ("converged", "yes" if summary["converged"] else "no: it ran out of iterations"),
+        *((name.upper(), f"{summary[name]:.10g}") for name in ("aic", "bic") if name in summary),
+        ("versions", ", ".join(f"{name} {number}" for name, number in summary["versions"].items())),
+    ]
+    if "seconds" in summary:
+        facts.append(("seconds", ", ".join(f"{what} {seconds:g}" for what, seconds in summary["seconds"].items())))
+    return facts
+
+
+def _restarts(model: Any) -> dict[str, list[Any]]:
+    """Every restart's objective and iterations, the best first."""
+    ordered = model.restarts_.sort_values("objective", ascending=False, kind="stable")
+    return {
+        "restart": ordered.index.tolist(),
+        "objective": ordered["objective"].tolist(),
+        "iterations": ordered["n_iter"].tolist(),
+        "converged": ordered["converged"].tolist(),
+    }
+
+
+def _curves(selection: pd.DataFrame) -> list[dict[str, Any]]:
+    """One curve for each criterion: numbers of components, values, and standard errors of how far each is behind."""
+    curves = []
+    for name, (words, better) in CRITERIA.items():
+        if name not in selection:
+            continue
+        values = selection[name]
+        errors = selection.get(f"{name}_behind_se")
+        curves.append(
+            {
+                "criterion": words,
+                "better": better,
+                "x": selection["n_components"].tolist(),
+                "y": values.tolist(),
+                "error": None if errors is None else errors.tolist(),
+                "best": int(values.argmin() if better == "lower" else values.argmax()),
+            }
+        )
+    return curves
+
+
+def _picture(name: str, figure: Figure) -> dict[str, str]:
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return {"title": name.replace("_", " "), "source": "data:image/png;base64," + b64encode(file.getvalue()).decode()}
+
+
+def _table(name: str, table: pd.DataFrame) -> dict[str, Any]:
+    """The first lines of a table, every cell as text."""
+    head = table.head(N_TABLE_LINES)
+    lines = [
+        [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in line] for line in head.to_numpy(object)
+    ]
+    return {"name": name, "columns": [str(column) for column in table.columns], "lines": lines, "n_lines": len(table)}
+
+
+def _shown(cell: object) -> str:
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)

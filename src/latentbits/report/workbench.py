@@ -1,0 +1,165 @@
+"""What the analyst works with in the page: cells, weights and components as compact arrays, in a useful order.
+
+The page computes reconstruction, cleaned data and suspects by itself, from the same float64 numbers as Python.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from typing import Any
+
+import numpy as np
+
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.findings.results import Results, attributes, harmless, unused
+from latentbits.models.aspect.answers import AVERAGE_CELLS
+from latentbits.models.aspect.base import NOISE_OF, AspectModel
+from latentbits.models.aspect.phantoms import CONTENT
+from latentbits.models.base import FactorModel
+
+__all__ = ["workbench"]
+
+MOST_CELLS = 250_000
+MOST_COLUMNS = 1_000
+_PIXEL = re.compile(r"r(\d+)c(\d+)")
+
+
+def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[str, Any] | None) -> dict[str, Any]:
+    """The arrays and names of a model whose rows have weights on components, of a sample if the data are large."""
+    model, data = results.model, results.data
+    assert isinstance(data, BinaryData)
+    rows, columns = _sample(model, data)
+    shown = data.rows(rows)
+    cells = shown.dense()[:, columns]
+    W, H = np.asarray(model.transform(shown)), model.components_[:, columns]
+    names = attributes(data)
+    whole = len(columns) == data.shape[1]
+    bench = {
+        "sampled": _sampled(data.shape, cells.shape),
+        "shape": list(cells.shape),
+        "n_components": len(H),
+        "rows": _names([data.row_names[i] for i in rows] if data.row_names is not None else [str(i) for i in rows]),
+        "columns": _names([names[j] for j in columns]),
+        "row_label": harmless(unused(data.row_label or "row", names)),
+        "grid": _grid(names, shape) if whole else None,
+        "cells": _packed(cells),
+        "ones": shown.ones_per_row().astype(int).tolist(),
+        "observed": shown.observed_per_row().astype(int).tolist(),
+        "weights": _floats(W),
+        "components": _floats(H),
+    }
+    if isinstance(model, AspectModel):
+        content = model.phantoms_ == CONTENT
+        bench |= _aspect_part(model, shown, cells, columns) | _rated(model, ratings)
+    else:
+        content = np.ones(len(H), dtype=bool)
+        bench["reconstruction"] = _bytes(np.rint(model.reconstruct(shown)[:, columns] * 255))
+    bench["row_order"] = _by_strongest(np.abs(W), content).tolist()
+    bench["column_order"] = _by_strongest(np.abs(H).T, content).tolist()
+    return bench
+
+
+def _aspect_part(model: AspectModel, shown: BinaryData, cells: np.ndarray, columns: np.ndarray) -> dict[str, Any]:
+    """What the answers of an aspect model need beyond weights and components."""
+    cause_weights, ones, zeros = model.cause_parts(shown)
+    return {
+        "kinds": model.phantoms_.tolist(),
+        "shares": model.shares_.tolist(),
+        "lean": AVERAGE_CELLS,
+        "noise_of": NOISE_OF,
+        "causes": {
+            "weights": _floats(cause_weights),
+            "ones": _floats(ones[:, columns]),
+            "zeros": _floats(zeros[:, columns]),
+        },
+        "n_restarts": len(model.restart_components_),
+        "consensus": _bytes(_consensus(model, shown, cells, columns)),
+    }
+
+
+def _consensus(model: AspectModel, shown: BinaryData, cells: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The mean suspicion of all restarts in 1/256, rounded down so that one half stays the border."""
+    absence, presence = (model.suspicion(shown, kind=kind)[:, columns] for kind in NOISE_OF)
+    return np.minimum(np.floor(np.where(cells == 1, presence, absence) * 256), 255)
+
+
+def _rated(model: AspectModel, ratings: dict[str, Any] | None) -> dict[str, Any]:
+    """Where the sliders stand when the page is opened."""
+    default = {
+        "ratings": (model.phantoms_ == CONTENT).astype(float).tolist(),
+        "names": [""] * len(model.components_),
+        "threshold": 0.5,
+        "change": "auto",
+    }
+    return {"rated": {**default, **{key: value for key, value in (ratings or {}).items() if key in default}}}
+
+
+# ---- which cells, in which order ---------------------------------------------------------------------------
+
+
+def _sample(model: FactorModel, data: BinaryData) -> tuple[np.ndarray, np.ndarray]:
+    """The columns in which components differ most, and rows drawn at random, as many as the page can hold."""
+    n_rows, n_columns = data.shape
+    columns = np.arange(n_columns)
+    if n_columns > MOST_COLUMNS:
+        differ = np.ptp(model.components_, axis=0)
+        columns = np.sort(np.argsort(-differ, kind="stable")[:MOST_COLUMNS])
+    most_rows = max(MOST_CELLS // len(columns), 1)
+    rows = np.arange(n_rows)
+    if n_rows > most_rows:
+        rows = np.sort(np.random.default_rng(0).choice(n_rows, most_rows, replace=False))
+    return rows, columns
+
+
+def _sampled(whole: tuple[int, int], shown: tuple[int, ...]) -> str:
+    """What the page leaves out, in words; nothing if it shows all."""
+    parts = []
+    if shown[0] < whole[0]:
+        parts.append(f"{shown[0]:,} of {whole[0]:,} rows, drawn at random")
+    if shown[1] < whole[1]:
+        parts.append(f"the {shown[1]:,} of {whole[1]:,} columns in which the components differ most")
+    return " and ".join(parts)
+
+
+def _by_strongest(strength: np.ndarray, content: np.ndarray) -> np.ndarray:
+    """An order of n things with strengths in K components: by the strongest one with content, then by its strength."""
+    of_content = np.where(content if content.any() else True, strength, -1.0)
+    strongest = of_content.argmax(axis=1)
+    return np.lexsort((-of_content.max(axis=1), strongest))
+
+
+def _grid(names: list[str], shape: tuple[int, int] | None) -> list[int] | None:
+    """Rows and columns of the image that the attributes form: as told, or as names such as r0c0, r0c1, ... tell."""
+    if shape is not None:
+        return list(shape)
+    places = [tuple(map(int, found.groups())) for name in names if (found := _PIXEL.fullmatch(name))]
+    if len(places) < 4 or len(places) < len(names):
+        return None
+    high, wide = (max(side) + 1 for side in zip(*places, strict=True))
+    in_order = places == [(i, j) for i in range(high) for j in range(wide)]
+    return [high, wide] if in_order else None
+
+
+# ---- compact forms -----------------------------------------------------------------------------------------
+
+
+def _names(names: list[str]) -> dict[str, Any]:
+    """Names as they are shown, and by position those that a spreadsheet could take for a formula, made harmless."""
+    unsafe = {i: safe for i, name in enumerate(names) if (safe := harmless(name)) != name}
+    return {"shown": names, "safe": unsafe}
+
+
+def _packed(cells: np.ndarray) -> str:
+    """Cells in two bits each, four a byte, the first lowest: 0, 1, or 2 for missing."""
+    codes = np.where(cells == MISSING, 2, cells).astype(np.uint8).ravel()
+    fours = np.pad(codes, (0, -len(codes) % 4)).reshape(-1, 4)
+    return _bytes(fours[:, 0] | fours[:, 1] << 2 | fours[:, 2] << 4 | fours[:, 3] << 6)
+
+
+def _bytes(values: np.ndarray) -> str:
+    return b64encode(np.ascontiguousarray(values, dtype=np.uint8).tobytes()).decode()
+
+
+def _floats(values: np.ndarray) -> str:
+    return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
