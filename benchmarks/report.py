@@ -1,6 +1,7 @@
 """Size of a report of 500 x 500 cells with 10 components, how fast it opens, and how fast a slider redraws it.
 
-Run: python benchmarks/report.py (needs playwright and chromium). No peer makes such a page; the goals are 1 MB, 1 s, 50 ms.
+Run: python benchmarks/report.py (needs playwright and chromium). No peer makes such a
+page; the goals are 1 MB, 1 s and 50 ms.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ Run = Callable[..., Result]
 
 N_ROWS, N_COLUMNS = 60, 12
 LOST_ROWS = "note: 5 rows have no weight on any kept component; they get the average kept weights\n"
-FAST = ["--components", 3, "--restarts", 2, "--jobs", 1]
+FAST = ["--components", 3, "--restarts", 2, "--jobs", 1, "--no-report"]
 
 
 def write_table(path: Path, X: np.ndarray, columns: list[str], rows: list[str] | None = None) -> Path:
@@ -33,6 +33,19 @@ def write_table(path: Path, X: np.ndarray, columns: list[str], rows: list[str] |
 def invoke(*args: object) -> Result:
     """Run `latentbits` in this process."""
     return CliRunner().invoke(program, [str(arg) for arg in args], prog_name="latentbits")
+
+
+def assert_refused(result: Result, *parts: str, code: int = 1) -> None:
+    """Nothing on stdout, and on stderr one sentence with these parts (or click's words, for code 2)."""
+    assert result.exit_code == code, result.output + repr(result.exception)
+    assert result.stdout == ""
+    told = " ".join(result.stderr.split())
+    for part in parts:
+        assert part in told
+    if code == 1:
+        *notes, error = result.stderr.splitlines()
+        assert error.startswith("error: ")
+        assert all(note.startswith("note: ") for note in notes)
 
 
 @pytest.fixture
@@ -70,8 +83,8 @@ def table(tmp_path_factory: pytest.TempPathFactory, X: np.ndarray, columns: list
 
 @pytest.fixture(scope="session")
 def fitted(tmp_path_factory: pytest.TempPathFactory, table: Path) -> Path:
-    """The folder of a fit; tests only read it."""
+    """The folder of a fit, with a report; tests only read it."""
     out = tmp_path_factory.mktemp("fitted") / "run"
-    result = invoke("fit", table, *FAST, "--out", out)
+    result = invoke("fit", table, *FAST, "--report", "--out", out)
     assert result.exit_code == 0, result.output
     return out

@@ -139,6 +139,7 @@ def test_fit_leaves_what_a_model_without_phantoms_can_say(run: Run, table: Path,
         "weights.csv",
         "reconstruction.csv",
         "restarts.csv",
+        "report.html",
         "summary.json",
         "plots",
     }

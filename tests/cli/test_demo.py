@@ -32,7 +32,12 @@ def test_the_demo_finds_the_phantom_and_removes_noise(run: Run, tmp_path: Path) 
     clean, noisy = read_table(out / "clean.csv"), read_table(out / "noisy.csv")
     assert (clean.dense() == datasets.load_digits().X).all()
     assert noisy.fingerprint() == summary["data"]["fingerprint"]
-    suggested = result.stdout.splitlines()[-1].partition("latentbits ")[2].split()
+    *_, go_on, last = result.stdout.splitlines()
+    assert last == f"Open {out / 'report.html'}."
+    assert (out / "report.html").read_text(encoding="utf-8").lower().startswith("<!doctype html")
+    assert summary["shape"] == [8, 8]
+    assert "report.html" in summary["files"]
+    suggested = go_on.partition("latentbits ")[2].split()
     assert run(*suggested).stdout.count("\n") == 11
 
 

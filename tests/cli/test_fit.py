@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from click.testing import Result
 from numpy.testing import assert_allclose, assert_array_equal
 
 from latentbits import AspectBernoulli, read_table
@@ -22,7 +21,7 @@ from latentbits.findings import aspect
 from latentbits.fitting import restarts
 from latentbits.persistence import load_model
 
-from .conftest import FAST, LOST_ROWS, Run, write_table
+from .conftest import FAST, LOST_ROWS, Run, assert_refused, write_table
 
 FILES = {
     "model.npz",
@@ -44,21 +43,11 @@ def summary_of(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
 
-def assert_refused(result: Result, message: str, code: int = 1) -> None:
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    assert message in result.stderr
-    if code == 1:
-        *notes, error = result.stderr.splitlines()
-        assert error.startswith("error: ")
-        assert all(note.startswith("note: ") for note in notes)
-
-
 # ---- the folder ----
 
 
 def test_the_folder_holds_everything_and_nothing_else(fitted: Path) -> None:
-    assert {entry.name for entry in fitted.iterdir()} == FILES
+    assert {entry.name for entry in fitted.iterdir()} == FILES | {"report.html"} == set(summary_of(fitted)["files"])
     plots = {entry.name for entry in (fitted / "plots").iterdir()}
     assert plots == {"components.png", "weights.png", "objective.png", "denoising.png"}
     assert all((fitted / "plots" / name).read_bytes().startswith(b"\x89PNG") for name in plots)
@@ -78,7 +67,7 @@ def test_tables_say_what_the_model_says(fitted: Path, table: Path, columns: list
     components = pd.read_csv(fitted / "components.csv")
     assert list(components) == ["component", "kind", "share", *columns]
     assert list(components["kind"]) == list(model.phantoms_)
-    assert_allclose(components["share"], model.weights_.mean(axis=0), rtol=1e-9)
+    assert_allclose(components["share"], model.shares_, rtol=1e-9)
     assert_allclose(components[columns], model.components_, atol=1e-9)
     weights = pd.read_csv(fitted / "weights.csv")
     assert list(weights) == ["site", "component_0", "component_1", "component_2"]
@@ -213,7 +202,8 @@ def test_tol_reaches_the_model(run: Run, table: Path, tmp_path: Path) -> None:
 def test_degenerate_data_are_fitted(run: Run, tmp_path: Path, X: np.ndarray, components: int) -> None:
     names = [f"c{j}" for j in range(X.shape[1])]
     file = write_table(tmp_path / "t.csv", X, names, [f"r{i}" for i in range(len(X))])
-    result = run("fit", file, "--components", components, "--restarts", 2, "--out", tmp_path / "run")
+    arguments = ["--components", components, "--restarts", 2, "--no-report"]
+    result = run("fit", file, *arguments, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output + str(result.exception)
     assert {entry.name for entry in (tmp_path / "run").iterdir()} == FILES
     for name in ("components", "weights", "denoised"):
@@ -323,8 +313,12 @@ def test_a_missing_file_is_refused(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (["--components", 0], "0 is not in the range x>=1"),
-        (["--components", "two"], "'two' is not a valid integer"),
+        (["--components", 0], '"0" names no number from 1 on'),
+        (["--components", "two"], '"two" is no number of components'),
+        (["--components", 2, "--shape", "4by3"], '"4by3" is no shape'),
+        (["--components", 2, "--criterion", "aic"], "--criterion chooses among several --components"),
+        (["--components", 2, "--folds", 10], "--folds chooses among several --components"),
+        (["--components", "2:3", "--model", "binary-factors"], "--components of binary-factors must be one number"),
         (["--components", 2, "--model", "magic"], "'magic' is not"),
         (["--components", 2, "--jobs", 0], "use 1 or more, or -1"),
         (["--components", 2, "--tol", "nan"], "not a finite number"),
@@ -455,7 +449,8 @@ def test_an_interrupted_fit_leaves_the_best_so_far(
         return one_run(*args)
 
     monkeypatch.setattr(restarts, "_one_run", interrupted)
-    result = run("fit", table, "--components", 2, "--restarts", 50, "--jobs", 1, "--out", tmp_path / "run")
+    arguments = ["--components", 2, "--restarts", 50, "--jobs", 1, "--no-report"]
+    result = run("fit", table, *arguments, "--out", tmp_path / "run")
     assert result.exit_code == 130
     assert "note: interrupted: this is the best of 1 restarts" in result.stderr
     assert {entry.name for entry in (tmp_path / "run").iterdir()} == FILES

@@ -12,7 +12,7 @@ import pytest
 from latentbits import load_model, simulate
 from tests.cli.conftest import Run
 
-ALWAYS = {"data.npz", "model.npz", "restarts.csv", "summary.json", "plots"}
+ALWAYS = {"report.html", "data.npz", "model.npz", "restarts.csv", "summary.json", "plots"}
 
 
 @pytest.fixture(scope="module")

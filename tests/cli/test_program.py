@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from latentbits import __version__
+from latentbits import DataError, __version__
 from latentbits.cli import console
-from latentbits.cli.main import main
+from latentbits.cli.console import Voice
+from latentbits.cli.main import main, program
 
-from .conftest import FAST, LOST_ROWS, Run
+from .conftest import FAST, LOST_ROWS, Run, assert_refused
 
 HEAVY = ("numba", "pandas", "sklearn", "matplotlib", "scipy", "numpy")
 
@@ -22,19 +25,60 @@ def process(*args: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize("command", ["", "fit", "denoise"])
-def test_help_imports_nothing_heavy(command: str) -> None:
+def all_commands(group: click.Group = program, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Every command as the words that call it, those of groups included."""
+    found: list[tuple[str, ...]] = []
+    for name, command in group.commands.items():
+        words = (*before, name)
+        found.append(words)
+        if isinstance(command, click.Group):
+            found += all_commands(command, words)
+    return found
+
+
+COMMANDS = pytest.mark.parametrize("words", all_commands(), ids=" ".join)
+
+
+def test_no_help_imports_anything_heavy() -> None:
+    """In a process of its own, where nothing has been imported yet."""
     script = (
         "import sys\n"
-        f"sys.argv = ['latentbits', *{[command] if command else []!r}, '--help']\n"
-        "from latentbits.cli.main import main\n"
-        "try:\n    main()\n"
-        f"finally:\n    print('HEAVY', [name for name in {HEAVY} if name in sys.modules])\n"
+        "from click.testing import CliRunner\n"
+        "from latentbits.cli.main import program\n"
+        f"for words in {[(), *all_commands()]}:\n"
+        "    result = CliRunner().invoke(program, [*words, '--help'], prog_name='latentbits')\n"
+        "    assert result.exit_code == 0, words\n"
+        "    assert result.stdout.startswith(' '.join(['Usage: latentbits', *words])), words\n"
+        f"print('HEAVY', [name for name in {HEAVY} if name in sys.modules])\n"
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("Usage: latentbits")
-    assert result.stdout.endswith("HEAVY []\n")
+    assert (result.returncode, result.stdout) == (0, "HEAVY []\n"), result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", "absent.csv", "--components", "2", "--out", "run"],
+        ["select", "absent.csv", "--components", "2:3"],
+        ["compare", "absent.csv"],
+        ["denoise", "MODEL", "absent.csv"],
+        ["suspects", "MODEL", "absent.csv"],
+        ["explain", "MODEL", "absent.csv", "--row", "0"],
+        ["report", "MODEL", "absent.csv", "--out", "page.html"],
+        ["denoise", "absent", "absent.csv"],
+        ["report", "absent"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_mistyped_path_is_told_before_models_are_imported(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    (tmp_path / "model.npz").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    for name in ("latentbits.persistence", "latentbits.models.aspect.estimator", "latentbits.tasks.select"):
+        monkeypatch.setitem(sys.modules, name, None)  # importing it fails
+    assert_refused(run(*["model.npz" if word == "MODEL" else word for word in words]), "absent")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.npz"]
 
 
 def test_a_real_process_from_file_to_suspects(table: Path, tmp_path: Path) -> None:
@@ -58,10 +102,41 @@ def test_version(run: Run) -> None:
     assert __version__ in run("--version").stdout
 
 
-@pytest.mark.parametrize("command", ["fit", "denoise", "suspects", "explain", "demo"])
-def test_every_command_has_an_example(run: Run, command: str) -> None:
-    text = run(command, "--help").stdout
-    assert f"Example: latentbits {command} " in text
+@COMMANDS
+def test_every_command_has_an_example_and_a_short_help(run: Run, words: tuple[str, ...]) -> None:
+    text = run(*words, "--help").stdout
+    assert re.search(rf"Example: latentbits {' '.join(words)}\s", text)
+    of_group = run(*words[:-1], "--help").stdout
+    assert len(next(line for line in of_group.splitlines() if line.split()[:1] == [words[-1]]).split()) > 2
+
+
+@COMMANDS
+def test_wrong_usage_of_every_command(run: Run, words: tuple[str, ...]) -> None:
+    assert_refused(run(*words, "--magic"), "No such option", code=2)
+
+
+SPEAKING = {"fit", "select", "compare", "report", "denoise", "suspects", "explain", "simulate", "demo"}
+
+
+@pytest.mark.parametrize("name", sorted(SPEAKING))
+def test_every_command_that_speaks_can_be_quiet_or_speak_json(name: str) -> None:
+    flags = {flag for parameter in program.commands[name].params for flag in parameter.opts}
+    assert {"--quiet", "--json"} <= flags
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(OSError("disk full"), 1), (DataError("no 0-1 data"), 1), (KeyboardInterrupt(), 130)]
+)
+def test_exit_codes_of_what_happens_in_a_command(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(program.commands["simulate"], "callback", fail)
+    result = run("simulate")
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert result.stderr == f"error: {str(error) or 'interrupted'}\n"
 
 
 def test_the_help_says_what_happens_to_formulas(run: Run) -> None:
@@ -98,7 +173,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_any_work(run: Run, tmp_p
 
 
 def test_progress_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not console.shows_progress(quiet=False)
+    assert not Voice().shows_progress
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert console.shows_progress(quiet=False)
-    assert not console.shows_progress(quiet=True)
+    assert Voice().shows_progress
+    assert not Voice(quiet=True).shows_progress

@@ -1,30 +1,25 @@
-"""`latentbits denoise`, `suspects`, `explain`: questions to a fitted model about a file, answered as CSV."""
+"""`latentbits denoise`, `suspects`, `explain`: questions to a fitted model about a file, answered as tables."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from latentbits.cli.folder import model_file
-from latentbits.cli.options import Values, model_argument, read, reads_file, table_options
-from latentbits.cli.output import show_table
+from latentbits.cli.console import Voice
+from latentbits.cli.folder import fitted_fingerprint, model_file
+from latentbits.cli.matching import refuse_without_phantoms, rows_for
+from latentbits.cli.options import Values, check_file, given, model_argument, reads_file, table_options, tells
+from latentbits.cli.output import check_target, show_table
+from latentbits.cli.ratings import CHANGES, Ratings, ratings_option
 from latentbits.errors import DataError
+from latentbits.findings.results import data_table
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
 
 __all__ = ["denoise", "explain", "suspects"]
-
-
-def _numbers(ctx: click.Context, option: click.Parameter, value: str | None) -> list[float] | None:
-    """Numbers with commas between them."""
-    try:
-        return None if value is None else [float(number) for number in value.split(",")]
-    except ValueError:
-        raise click.BadParameter("give numbers with commas between them, such as 1,0,1", ctx, option) from None
 
 
 @click.command(
@@ -39,40 +34,43 @@ def _numbers(ctx: click.Context, option: click.Parameter, value: str | None) -> 
     show_default=True,
     help="Cells with at least this probability of a 1 become 1.",
 )
-@click.option(
-    "--ratings",
-    callback=_numbers,
-    metavar="R0,R1,...",
-    help="How much of each component to keep, from 0 to 1.  [default: 0 for phantoms, 1 for the rest]",
-)
+@ratings_option("0 for phantoms, 1 for the rest")
 @click.option(
     "--change",
-    type=click.Choice(["auto", "both", "absence", "presence"]),
+    type=click.Choice(CHANGES),
     default="auto",
     show_default=True,
     help="Which cells may change: zeros (absence), ones (presence), or what the phantoms can have falsified (auto).",
 )
 @table_options
+@tells
 @reads_file
 def denoise(
     fitted: Path,
     file: Path,
     reading: Values,
     threshold_probability: float,
-    ratings: list[float] | None,
+    ratings: Ratings | None,
     change: Any,
     out: Path | None,
     force: bool,
+    voice: Voice,
 ) -> None:
     """Write FILE as 0-1 data without the phantoms of the model in DIR; missing cells are filled.
 
-    DIR is a folder made by "latentbits fit", or a model file. Columns are matched by name.
+    DIR is a folder made by "latentbits fit", or a model file. Columns are matched by name. A file of ratings
+    that was saved in a report also says threshold and change, unless they are given here.
     """
-    from latentbits.findings.results import data_table
-
-    model, data = _opened(fitted, file, reading)
-    cells = model.denoise(data, threshold=threshold_probability, ratings=ratings, change=change)
-    show_table(data_table(cells, data), out, force=force)
+    model, data = _opened(fitted, file, reading, out, force)
+    saved = {} if ratings is None else ratings.document
+    if not given("threshold_probability"):
+        threshold_probability = saved.get("threshold", threshold_probability)
+    if not given("change"):
+        change = saved.get("change", change)
+    rated = _rated(ratings, model, fitted, data)
+    cells = model.denoise(data, threshold=threshold_probability, ratings=rated, change=change)
+    told = f": {len(cells):,} rows, {(cells != data.dense()).sum():,} of {cells.size:,} cells changed or filled in"
+    show_table(data_table(cells, data), out, force=force, voice=voice, told=told)
 
 
 @click.command(
@@ -88,7 +86,9 @@ def denoise(
     help="Zeros that may hide a 1, or ones that may be false.",
 )
 @click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, help="How many cells.")
+@ratings_option("phantoms don't count as content")
 @table_options
+@tells
 @reads_file
 def suspects(
     fitted: Path,
@@ -96,16 +96,19 @@ def suspects(
     reading: Values,
     kind: Literal["absence", "presence"],
     top: int,
+    ratings: Ratings | None,
     out: Path | None,
     force: bool,
+    voice: Voice,
 ) -> None:
     """List the cells of FILE that are most likely false, by the model in DIR.
 
     The score is the probability that a 0 hides a 1 (or that a 1 is false). DIR is a folder made by
     "latentbits fit", or a model file. Columns are matched by name; rows without names are counted from 0.
     """
-    model, data = _opened(fitted, file, reading)
-    show_table(model.suspects(data, kind=kind, top=top), out, force=force)
+    model, data = _opened(fitted, file, reading, out, force)
+    found = model.suspects(data, kind=kind, top=top, ratings=_rated(ratings, model, fitted, data))
+    show_table(found, out, force=force, voice=voice)
 
 
 @click.command(
@@ -116,6 +119,7 @@ def suspects(
 @click.option("--row", metavar="LABEL", help="Explain all cells of this row.")
 @click.option("--cell", "cells", nargs=2, multiple=True, metavar="ROW COLUMN", help="This cell (may be repeated).")
 @table_options
+@tells
 @reads_file
 def explain(
     fitted: Path,
@@ -125,6 +129,7 @@ def explain(
     cells: tuple[tuple[str, str], ...],
     out: Path | None,
     force: bool,
+    voice: Voice,
 ) -> None:
     """Which component caused a cell of FILE, by the model in DIR: a line for each cell and component.
 
@@ -133,13 +138,13 @@ def explain(
     """
     if (row is None) == (not cells):
         raise click.UsageError("give either --row LABEL or --cell ROW COLUMN")
-    model, data = _opened(fitted, file, reading)
+    model, data = _opened(fitted, file, reading, out, force)
     if row is not None:
         table = model.explain(data, row=_key(row, data.row_names, "row"))
     else:
         keys = [(_key(i, data.row_names, "row"), _key(j, data.column_names, "column")) for i, j in cells]
         table = model.explain(data, cells=keys)
-    show_table(table, out, force=force)
+    show_table(table, out, force=force, voice=voice)
 
 
 def _key(text: str, names: list[str] | None, what: str) -> str | int:
@@ -150,53 +155,23 @@ def _key(text: str, names: list[str] | None, what: str) -> str | int:
     return int(text) if times == 0 and text.isdecimal() else text
 
 
-def _opened(fitted: Path, file: Path, reading: Values) -> tuple[Any, BinaryData]:
-    """The model, and the file's data with the model's columns."""
+def _opened(fitted: Path, file: Path, reading: Values, out: Path | None, force: bool) -> tuple[Any, BinaryData]:
+    """The model, and the file's data with the model's columns; what can be refused at once is."""
+    source = model_file(fitted)
+    check_file(file)
+    if out is not None:
+        check_target(out, force=force)
+
     from latentbits.persistence import load_model
 
-    model = load_model(model_file(fitted))
-    if not hasattr(model, "suspects"):
-        raise DataError(
-            f"{fitted}: {type(model).__name__} knows no phantoms, by which cells are cleaned, suspected or explained; "
-            "fit --model aspect-bernoulli or beta-ica"
-        )
-    names = getattr(model, "feature_names_in_", None)
-    return model, _matched(_read_for(names, file, reading), names, file.name)
+    model = load_model(source)
+    refuse_without_phantoms(model, fitted)
+    return model, rows_for(model, file, reading)
 
 
-def _read_for(names: Any, file: Path, reading: Values) -> BinaryData:
-    """The file's data; of a file that has the model's columns only those, unless the user says which."""
-    if names is None or reading["columns"] or reading["exclude"]:
-        return read(file, reading)
-    try:
-        return read(file, {**reading, "columns": tuple(names)})
-    except DataError:  # they aren't all there, or something else is wrong: what is said about the whole file helps more
-        return read(file, reading)
-
-
-def _matched(data: BinaryData, wanted: Any, file: str) -> BinaryData:
-    """The data with their columns in the model's order; by position if either has no names."""
-    import numpy as np
-
-    from latentbits.data.binary_data import quoted
-
-    if wanted is None or data.column_names is None or data.column_names == list(wanted):
-        return data
-    where = {name: j for j, name in enumerate(data.column_names)}
-    lacking = [name for name in wanted if name not in where]
-    extra = sorted(set(where) - set(wanted), key=where.__getitem__)
-    if lacking:
-        raise DataError(f"{file}: there is no column {_listed(lacking)}, which the model was fitted on; add it")
-    if extra:
-        flag = f"--exclude {quoted(extra[0])}"
-        raise DataError(f"{file}: the model doesn't know the column {_listed(extra)}; use {flag} to leave it out")
-    cells = np.ascontiguousarray(data.dense()[:, [where[name] for name in wanted]])
-    return replace(data, cells=cells, sparse=None, column_names=list(wanted))
-
-
-def _listed(names: list[str]) -> str:
-    """The first of the names, and how many more there are."""
-    from latentbits.data.binary_data import quoted
-
-    more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-    return quoted(names[0]) + more
+def _rated(ratings: Ratings | None, model: Any, fitted: Path, data: BinaryData) -> list[float] | None:
+    """The numbers, once it is clear that they belong to the model."""
+    if ratings is None:
+        return None
+    ratings.check(model, (fitted_fingerprint(fitted), data.fingerprint()))
+    return ratings.values

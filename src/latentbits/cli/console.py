@@ -6,19 +6,40 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
-__all__ = ["INTERRUPTED", "REFUSED", "error", "notes", "say", "shows_progress"]
+__all__ = ["INTERRUPTED", "REFUSED", "Voice", "error", "notes"]
 
 REFUSED, INTERRUPTED = 1, 130
 """Exit codes beside click's own 0 (done) and 2 (wrong usage)."""
 
 
-def say(text: str = "") -> None:
-    """A line of the answer."""
-    click.echo(text)
+@dataclass(frozen=True)
+class Voice:
+    """How a command answers: in words, as one JSON document, or not at all."""
+
+    quiet: bool = False
+    as_json: bool = False
+
+    def say(self, text: str = "") -> None:
+        """A line of the answer, if it is to be in words."""
+        if not self.quiet and not self.as_json:
+            click.echo(text)
+
+    def document(self, content: Any) -> None:
+        """The whole answer, if it is to be JSON."""
+        from latentbits.cli.output import as_json
+
+        if self.as_json:
+            click.echo(as_json(content))
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether somebody is there to look at a progress bar."""
+        return sys.stderr.isatty() and not self.quiet
 
 
 def error(reason: BaseException | str) -> None:
@@ -43,11 +64,6 @@ def notes() -> Iterator[list[str]]:
         warnings.filterwarnings("always", category=UserWarning)
         warnings.showwarning = show
         yield heard
-
-
-def shows_progress(*, quiet: bool) -> bool:
-    """Whether somebody is there to look at a progress bar."""
-    return sys.stderr.isatty() and not quiet
 
 
 def _one_line(text: object) -> str:

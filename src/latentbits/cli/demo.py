@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latentbits.cli import console
-from latentbits.cli.console import say
-from latentbits.cli.fit import FORCE_HELP, fit_and_gather, save
-from latentbits.cli.options import FILE_PATH, force_option
-from latentbits.cli.output import check_folder
+from latentbits.cli.console import Voice
+from latentbits.cli.fit import fit_and_gather
+from latentbits.cli.folder import Stopwatch, save, show_as_images
+from latentbits.cli.options import FILE_PATH, FOLDER_FORCE, force_option, tells
+from latentbits.cli.output import REPORT_FILE, check_folder
+from latentbits.findings.results import data_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,38 +32,38 @@ _MEASURES = {"noise_removal_rate": "noise removal rate", "auc": "finding lost pi
 
 @click.command(short_help="Noise that is known, found and removed.", epilog="Example: latentbits demo --out my-demo")
 @click.option("--out", type=FILE_PATH, metavar="DIR", default=Path("latentbits-demo"), show_default=True)
-@force_option(FORCE_HELP)
+@force_option(FOLDER_FORCE)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same answer.")
-def demo(out: Path, force: bool, seed: int) -> None:
+@tells
+def demo(out: Path, force: bool, seed: int, voice: Voice) -> None:
     """Corrode pictures of digits, then find and undo the damage; under a minute.
 
-    DIR gets what "latentbits fit" leaves, and the pictures as tables: noisy.csv and clean.csv.
+    DIR gets what "latentbits fit" leaves, a report among it, and the pictures as tables: noisy.csv and clean.csv.
     """
-    from latentbits import datasets, plots, simulate
-    from latentbits.cli.folder import Stopwatch
-    from latentbits.data.binary_data import BinaryData
-    from latentbits.findings.results import data_table
-
     check_folder(out, force=force)
+
+    from latentbits import datasets, plots, simulate
+    from latentbits.data.binary_data import BinaryData
+
     digits = datasets.load_digits()
     noisy = simulate.corrode(digits.X, CORROSION, random_state=seed)
     data = BinaryData.of(noisy.X, column_names=digits.feature_names)
-    say(f"Took {len(digits.X):,} handwritten digits of 8 x 8 pixels.")
-    say(_damage(noisy.changed, digits.X))
-    say(f"Fitting {N_COMPONENTS} components to what is left, from {N_RESTARTS} random starts ...")
+    voice.say(f"Took {len(digits.X):,} handwritten digits of 8 x 8 pixels.")
+    voice.say(_damage(noisy.changed, digits.X))
+    voice.say(f"Fitting {N_COMPONENTS} components to what is left, from {N_RESTARTS} random starts ...")
     watch = Stopwatch()
     parameters = {"n_components": N_COMPONENTS, "n_init": N_RESTARTS, "random_state": seed, "n_jobs": -1}
     with console.notes() as heard:
-        results = fit_and_gather("aspect-bernoulli", parameters, data, watch, quiet=False)
-    denoised, shape = results.model.denoise(data), digits.image_shape
-    results.figures |= {
-        "components": partial(plots.plot_components, results.model, shape=shape),
-        "denoising": partial(plots.plot_denoising, data, denoised, clean=digits.X, shape=shape),
-    }
+        results = fit_and_gather("aspect-bernoulli", parameters, data, watch, progress=voice.shows_progress)
+    denoised = results.model.denoise(data)
+    results.figures["denoising"] = partial(plots.plot_denoising, data, denoised, clean=digits.X)
+    show_as_images(results, digits.image_shape)
     results.tables |= {"noisy": data_table(noisy.X, data), "clean": data_table(digits.X, data)}
     results.summary["demo"] = judged(results.model, data, denoised, digits.X)
-    save(results, out, force=force, notes=heard, watch=watch)
-    _tell(results, out)
+    save(results, out, force=force, notes=heard, watch=watch, report=True)
+    voice.document(results.summary)
+    for line in _lines(results, out):
+        voice.say(line)
 
 
 def _damage(changed: np.ndarray, clean: np.ndarray) -> str:
@@ -86,19 +89,20 @@ def judged(model: AspectModel, data: BinaryData, denoised: np.ndarray, clean: np
     }
 
 
-def _tell(results: Results, out: Path) -> None:
+def _lines(results: Results, out: Path) -> Iterator[str]:
     white = [part for part in results.summary["components"] if part["kind"] == "white"]
     named = " and ".join(str(part["component"]) for part in white)
     share = sum(part["share"] for part in white)
     if white:
-        say(f"Found the damage: component {named} is a white phantom, blank, with {share:.0%} of the data.")
-        say("Removed it, and drew every picture anew from the components with content.")
+        yield f"Found the damage: component {named} is a white phantom, blank, with {share:.0%} of the data."
+        yield "Removed it, and drew every picture anew from the components with content."
     else:
-        say("No component came out as a white phantom, so nothing was removed; try another --seed.")
-    say("Against the undamaged pictures, which the model never saw, with the phantom and without it:")
+        yield "No component came out as a white phantom, so nothing was removed; try another --seed."
+    yield "Against the undamaged pictures, which the model never saw, with the phantom and without it:"
     for what, values in results.summary["demo"].items():
         before, after = values.values()
-        say(f"    {_MEASURES[what]:27}{before:.3f} -> {after:.3f}")
-    say("(0.5 is what doing nothing, or guessing, gets; 1 is perfect.)")
-    say(f"Look at {out}: plots/denoising.png first, then plots/components.png.")
-    say(f"Go on with: latentbits suspects {out} {out}/noisy.csv --top 10")
+        yield f"    {_MEASURES[what]:27}{before:.3f} -> {after:.3f}"
+    yield "(0.5 is what doing nothing, or guessing, gets; 1 is perfect.)"
+    yield f"Look at {out}: plots/denoising.png shows pictures before and after."
+    yield f"Go on with: latentbits suspects {out} {out}/noisy.csv --top 10"
+    yield f"Open {out / REPORT_FILE}."

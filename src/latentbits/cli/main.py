@@ -8,9 +8,14 @@ import click
 
 from latentbits.cli import console
 from latentbits.cli.answers import denoise, explain, suspects
-from latentbits.cli.choose import compare, select
+from latentbits.cli.compare import compare
+from latentbits.cli.completion import completion
 from latentbits.cli.demo import demo
+from latentbits.cli.experiments import experiments
 from latentbits.cli.fit import fit
+from latentbits.cli.report import report
+from latentbits.cli.select import select
+from latentbits.cli.simulate import simulate
 from latentbits.errors import DataError, ModelFileError
 from latentbits.version import __version__
 
@@ -46,16 +51,20 @@ def program() -> None:
     Begin with "latentbits demo", or with a table of your own:
 
     \b
-        latentbits select sites.csv --components 2:8
-        latentbits fit sites.csv --components 4 --out run
+        latentbits fit sites.csv --components 2:8 --out run     # then open run/report.html, and rate components
+        latentbits denoise run sites.csv --ratings ratings.json --out clean.csv
         latentbits suspects run sites.csv --top 20
 
     In tables that are written, a label that begins with = + - @ gets an apostrophe in front, so that no
     spreadsheet takes it for a formula.
+
+    Exit codes: 0 done, 1 the input was refused (one sentence on stderr says why), 2 wrong usage, 130 interrupted.
     """
 
 
-for command in (fit, select, compare, denoise, suspects, explain, demo):
+COMMANDS = (fit, select, compare, report, denoise, suspects, explain, simulate, demo, experiments, completion)
+
+for command in COMMANDS:
     program.add_command(command)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from latentbits.cli.console import Voice
+from latentbits.cli.values import Shape
 from latentbits.errors import DataError
 
 if TYPE_CHECKING:
@@ -18,16 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILE_PATH",
-    "LEARNING",
+    "FOLDER_FORCE",
     "bundled",
+    "check_file",
     "force_option",
+    "given",
+    "may_read_file",
     "model_argument",
-    "parameters_of",
     "read",
     "read_numbers",
     "read_with_segments",
     "reads_file",
+    "shape_option",
     "table_options",
+    "tells",
 ]
 
 Command = Callable[..., Any]
@@ -82,6 +88,24 @@ def reads_file(command: Command) -> Command:
     return click.argument("file", type=FILE_PATH)(bundled("reading", _READING)(command))
 
 
+def may_read_file(command: Command) -> Command:
+    """As `reads_file`, but FILE may be left out, and with it these options; `file` is None then."""
+
+    @functools.wraps(command)
+    def check(file: Path | None, **values: Any) -> Any:
+        useless = [key for key in _READING if file is None and given(key)]
+        if useless:
+            raise click.UsageError(f"--{useless[0].replace('_', '-')} is about reading FILE; give one, or leave it out")
+        return command(file=file, **values)
+
+    return click.argument("file", type=FILE_PATH, required=False)(bundled("reading", _READING)(check))
+
+
+def given(name: str) -> bool:
+    """Whether the user has given this option of the running command, be it with its default value."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
 def model_argument(command: Command) -> Command:
     """Give a command the argument DIR, as `fitted`."""
     return click.argument("fitted", metavar="DIR", type=FILE_PATH)(command)
@@ -92,10 +116,46 @@ def force_option(help_text: str) -> Callable[[Command], Command]:
     return click.option("--force", is_flag=True, help=help_text)
 
 
+FOLDER_FORCE = "Replace DIR if it holds an earlier output, or nothing."
+
+
 def table_options(command: Command) -> Command:
     """Give a command the options of where its table goes."""
-    out = click.option("--out", type=FILE_PATH, metavar="FILE.csv", help="Where to write.  [default: stdout, or -]")
-    return out(force_option("Replace an existing FILE.csv.")(command))
+    out = click.option(
+        "--out",
+        type=FILE_PATH,
+        callback=lambda ctx, option, value: None if str(value) == "-" else value,
+        metavar="FILE",
+        help="Where to write.  [default: stdout, or -]",
+    )
+    return out(force_option("Replace an existing FILE.")(command))
+
+
+def shape_option(command: Command) -> Command:
+    """Give a command the option that columns are the pixels of an image."""
+    told = "The columns are pixels of images, row by row, such as 16x15."
+    return click.option("--shape", type=Shape(), metavar="ROWSxCOLUMNS", help=told)(command)
+
+
+def tells(command: Command) -> Command:
+    """Give a command the flags of how it answers, as `voice`."""
+
+    @functools.wraps(command)
+    def gather(quiet: bool, as_json: bool, **values: Any) -> Any:
+        return command(voice=Voice(quiet, as_json), **values)
+
+    json_flag = click.option("--json", "as_json", is_flag=True, help="The answer as one JSON document, for scripts.")
+    quiet_flag = click.option("--quiet", is_flag=True, help="No progress bar, no words; notes and errors remain.")
+    return json_flag(quiet_flag(gather))
+
+
+def check_file(file: Path) -> None:
+    """Refuse a file that isn't there, before anything that takes time."""
+    if not file.is_file():
+        from latentbits.data.binary_data import Origin
+        from latentbits.data.readers import check_is_file
+
+        check_is_file(file, Origin(file.name))
 
 
 def read(file: Path, reading: Values) -> BinaryData:
@@ -136,103 +196,3 @@ def read_with_segments(file: Path, reading: Values, column: str) -> tuple[Binary
         return data, [float(label) for label in labels]
     except ValueError:
         return data, labels
-
-
-def not_zero(ctx: click.Context, option: click.Parameter, value: int) -> int:
-    """Refuse 0 jobs, which mean nothing; negative numbers count from all cores."""
-    if value == 0:
-        raise click.BadParameter("use 1 or more, or -1 for all cores", ctx, option)
-    return value
-
-
-def finite(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    """Refuse infinity and NaN, which click's ranges let pass."""
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter("this is not a finite number", ctx, option)
-    return value
-
-
-LEARNING: dict[str, Values] = {
-    "components": {
-        "type": click.IntRange(min=1),
-        "help": "How many, phantoms included; of binary-factors at most.  [required but for binary-ica, ica-mixture]",
-    },
-    "restarts": {
-        "type": click.IntRange(min=1),
-        "default": 10,
-        "show_default": True,
-        "help": "Random starts.",
-    },
-    "seed": {
-        "type": click.IntRange(min=0),
-        "default": 0,
-        "show_default": True,
-        "help": "Same seed, same answer.",
-    },
-    "jobs": {
-        "type": int,
-        "default": -1,
-        "callback": not_zero,
-        "help": "Threads; -1 is all cores.  [default: -1]",
-    },
-    "max_iter": {
-        "type": click.IntRange(min=1),
-        "help": "Passes a start may make.  [default: the model's own]",
-    },
-    "tol": {
-        "type": click.FloatRange(min=0),
-        "callback": finite,
-        "help": "A start has converged when a cell's log likelihood rises less.  [default: the model's own]",
-    },
-    "inference": {
-        "type": click.Choice(["vb", "em", "byy"]),
-        "help": "beta-ica: variational Bayes or variational EM; binary-factors: those, or Bayesian Ying-Yang.",
-    },
-    "alpha": {"type": click.FloatRange(min=0.05), "callback": finite, "help": "beta-ica: prior weight of ones."},
-    "beta": {"type": click.FloatRange(min=0.05), "callback": finite, "help": "beta-ica: prior weight of zeros."},
-    "smoothing": {
-        "type": click.FloatRange(min=0),
-        "callback": finite,
-        "help": "bernoulli-mixture: ones and zeros added to each count.",
-    },
-    "gamma": {"type": click.FloatRange(min=0.001), "callback": finite, "help": "beta-ica: prior of a row's weights."},
-    "ridge": {"type": click.FloatRange(min=1e-6), "callback": finite, "help": "logistic-pca: penalty."},
-    "method": {"type": click.Choice(["blica", "mle", "ivae"]), "help": "binary-ica: how to fit."},
-    "encoder": {
-        "type": click.Choice(["round", "cdual", "greedy", "enum"]),
-        "help": "binary-factors: how byy finds codes.",
-    },
-    "clusters": {"type": click.IntRange(min=1), "help": "ica-mixture: how many to begin with."},
-    "sources": {"type": click.IntRange(min=1), "help": "ica-mixture: of each cluster, at most."},
-    "gaussians": {"type": click.IntRange(min=1), "help": "ica-mixture: of each source; 1 for factor analysers."},
-}
-"""The options of fitting, for `bundled`."""
-
-_PARAMETERS = {
-    "components": "n_components",
-    "restarts": "n_init",
-    "seed": "random_state",
-    "jobs": "n_jobs",
-    "clusters": "n_clusters",
-    "sources": "n_sources",
-    "gaussians": "n_gaussians",
-}
-_NUMBER_FREE = ("binary-ica", "ica-mixture")
-"""Models that don't need to be told a number of components."""
-
-
-def parameters_of(learning: Values, model: str, *, known_only: bool = False) -> Values:
-    """The options of fitting as a model's parameters; what wasn't given is left to the model.
-
-    An option that the model doesn't have is an error, or is left out if `known_only`.
-    """
-    from latentbits.models.registry import model_class
-
-    if learning.get("components", 1) is None and model not in _NUMBER_FREE:
-        raise click.UsageError("Missing option '--components'.")
-    given = {_PARAMETERS.get(key, key): (key, value) for key, value in learning.items() if value is not None}
-    known = model_class(model)().get_params()
-    for parameter, (option, _) in given.items():
-        if parameter not in known and not known_only:
-            raise click.UsageError(f"--{option} is not an option of {model}; leave it out, or choose another --model")
-    return {parameter: value for parameter, (_, value) in given.items() if parameter in known}

@@ -9,6 +9,7 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -17,18 +18,26 @@ from latentbits.findings.results import harmless
 if TYPE_CHECKING:
     import pandas as pd
 
+    from latentbits.cli.console import Voice
+
 __all__ = [
     "DATA_FILE",
     "MODEL_FILE",
+    "REPORT_FILE",
     "SUMMARY_FILE",
+    "as_json",
+    "as_records",
     "check_folder",
+    "check_target",
+    "list_file",
     "new_folder",
     "show_table",
+    "stored_summary",
     "write_csv",
     "write_json",
 ]
 
-MODEL_FILE, DATA_FILE, SUMMARY_FILE = "model.npz", "data.npz", "summary.json"
+MODEL_FILE, DATA_FILE, SUMMARY_FILE, REPORT_FILE = "model.npz", "data.npz", "summary.json", "report.html"
 PLOTS_FOLDER = "plots"
 
 
@@ -63,11 +72,30 @@ def _check_parent(folder: Path) -> None:
         raise NotADirectoryError(f"{parent} is not a folder to write into; choose another --out")
 
 
+def stored_summary(folder: Path) -> dict[str, Any]:
+    """The summary that an earlier output has left in its folder; empty if there is none that can be read."""
+    with contextlib.suppress(OSError, ValueError):
+        content = json.loads((folder / SUMMARY_FILE).read_text(encoding="utf-8"))
+        return content if isinstance(content, dict) else {}
+    return {}
+
+
 def _listed_files(folder: Path) -> set[str]:
     """The files that an earlier output says it has; none if the folder isn't one."""
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        return {str(name) for name in json.loads((folder / SUMMARY_FILE).read_text(encoding="utf-8"))["files"]}
-    return set()
+    files = stored_summary(folder).get("files")
+    return {str(name) for name in files} if isinstance(files, list) else set()
+
+
+def list_file(folder: Path, name: str) -> None:
+    """Add a file to those that the folder's summary lists, so that it is known as part of the output."""
+    from latentbits.persistence import written_beside
+
+    listed = _listed_files(folder)
+    if listed and name not in listed:
+        summary = stored_summary(folder)
+        summary["files"].append(name)
+        with written_beside(folder / SUMMARY_FILE) as draft:
+            write_json(summary, draft)
 
 
 @contextlib.contextmanager
@@ -108,9 +136,27 @@ def _beside(path: Path) -> Path:
 # ---- files -------------------------------------------------------------------------------------------------
 
 
-def write_json(content: dict[str, Any], file: Path) -> None:
-    """Write strict JSON, indented for people."""
-    file.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+def as_json(content: Any) -> str:
+    """Strict JSON for people and programs: indented, or a line for each entry of a list."""
+    write = partial(json.dumps, ensure_ascii=False, allow_nan=False)
+    if isinstance(content, list):
+        return "[\n" + ",\n".join(write(entry) for entry in content) + "\n]"
+    return write(content, indent=2)
+
+
+def as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A table as JSON knows it: a dict for each line, and None where there is no value."""
+    records = table.astype(object).where(table.notna(), None).to_dict("records")
+    return [{str(name): value for name, value in record.items()} for record in records]
+
+
+def write_json(content: Any, target: Path | IO[str]) -> None:
+    """Write strict JSON."""
+    text = as_json(content) + "\n"
+    if isinstance(target, Path):
+        target.write_text(text, encoding="utf-8")
+    else:
+        target.write(text)
 
 
 def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:
@@ -122,18 +168,30 @@ def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:
     safe.to_csv(target, index=False, float_format="%.10g", lineterminator="\n")
 
 
-def show_table(table: pd.DataFrame, out: Path | None, *, force: bool) -> None:
-    """Write a table to a file, or to stdout if `out` is None or "-"."""
-    from latentbits.persistence import written_beside
-
-    if out is None or str(out) == "-":
-        write_csv(table, sys.stdout)
-        return
+def check_target(out: Path, *, force: bool) -> None:
+    """Refuse a file that exists, unless `force`, or that could not be written."""
     if out.is_dir():
         raise IsADirectoryError(f"{out} is a folder; give the name of a file")
     if out.exists() and not force:
         raise FileExistsError(f"{out} exists already; choose another --out, or use --force to replace it")
     if not out.parent.is_dir():
         raise FileNotFoundError(f"{out.parent}: no such folder to write into; make it first")
+
+
+def show_table(table: pd.DataFrame, out: Path | None, *, force: bool, voice: Voice, told: str = "") -> None:
+    """Write a table to a file and say so, with what is `told` of it, or write it to stdout: CSV, or JSON records."""
+    from latentbits.persistence import written_beside
+
+    def write(target: Path | IO[str]) -> None:
+        if voice.as_json:
+            write_json(as_records(table), target)
+        else:
+            write_csv(table, target)
+
+    if out is None:
+        write(sys.stdout)
+        return
+    check_target(out, force=force)
     with written_beside(out) as draft:
-        write_csv(table, draft)
+        write(draft)
+    voice.say(f"Wrote {out}{told}.")

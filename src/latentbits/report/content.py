@@ -42,7 +42,7 @@ def page_content(
     has_bench = isinstance(results.model, FactorModel)
     return {
         "model": summary["model"],
-        "file": summary["data"].get("file", ""),
+        "file": summary["data"].get("file") or "",
         "fingerprint": summary["data"]["fingerprint"],
         "answer": results.answer,
         "lines": [restart_line(summary)] if has_bench else results.lines,
@@ -62,7 +62,7 @@ def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
     data = summary["data"]
     size = f"{data['rows']:,} rows x {data['columns']:,} columns"
     facts = [
-        ("data", f"{data['file']}, {size}" if "file" in data else size),
+        ("data", f"{data['file']}, {size}" if data.get("file") else size),
         ("fingerprint of the data", data["fingerprint"]),
     ]
     if "ones" in data:

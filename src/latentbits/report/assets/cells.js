@@ -40,24 +40,25 @@ function makeHeats(page) {
   resize();
 }
 
-// How a view turns cells into colours: a code from 0 to 255 for each cell, and the colour of each code.
+// How a view turns cells into colours: a code for each cell, and the colour of each code.
 function viewOf(page, what) {
-  const { cells, P, clean, score } = page.bench;
-  const colour = (name) => packed(styleColour(name));
-  if (what === "data") {
-    const legend = [["0", "--zero"], ["1", "--ink"], ["missing", "--missing"]];
-    return { code: (i) => cells[i], palette: legend.map(([, name]) => colour(name)), legend: legend.slice(0, page.hasMissing ? 3 : 2) };
-  }
-  if (what === "clean") {
-    const legend = [["0", "--zero"], ["1", "--ink"], ["changed", "--doubt"]];
-    return { code: (i) => (cells[i] === clean[i] || cells[i] === MISSING ? clean[i] : 2), palette: legend.map(([, name]) => colour(name)), legend };
+  const { cells, changes, P, score } = page.bench;
+  if (what === "data" || what === "clean") {
+    const third = what === "data" ? ["missing", "--missing"] : ["changed", "--doubt"];
+    const legend = [["0", "--zero"], ["1", "--ink"], third];
+    const palette = Uint32Array.from(legend, ([, name]) => packed(styleColour(name)));
+    return { codes: what === "data" ? cells : changes, palette, legend: what === "data" && !page.hasMissing ? legend.slice(0, 2) : legend };
   }
   const [values, end, words] = what === "P" ? [P, "--strong", ["0", "1"]] : [score, "--doubt", ["not", "strongly"]];
-  return {
-    code: (i) => (255 * values[i] + 0.5) | 0,
-    palette: ramp(styleColour("--zero"), styleColour(end)),
-    legend: [[words[0], "--zero"], [words[1], end]],
-  };
+  const palette = ramp(styleColour("--zero"), styleColour(end));
+  return { codes: steps(values), palette, legend: [[words[0], "--zero"], [words[1], end]] };
+}
+
+// Numbers from 0 to 1 as 256 steps.
+function steps(values) {
+  const codes = new Uint8Array(values.length);
+  for (let i = 0; i < codes.length; i++) codes[i] = 255 * values[i] + 0.5;
+  return codes;
 }
 
 // Where each pixel's cell is: rows and columns in the order of display.
@@ -73,7 +74,7 @@ function drawHeats(page, all = false) {
   page.order ??= displayOrder(page.bench);
   for (const view of page.heats) {
     if (view.what === "data" && view.image && !all) continue;
-    const { code, palette, legend } = viewOf(page, view.what), { order } = page;
+    const { codes, palette, legend } = viewOf(page, view.what), { order } = page;
     if (!view.image) {
       view.canvas.width = D;
       view.canvas.height = N;
@@ -87,7 +88,7 @@ function drawHeats(page, all = false) {
       }));
     }
     const { pixels } = view;
-    for (let at = 0; at < pixels.length; at++) pixels[at] = palette[code(order[at])];
+    for (let at = 0; at < pixels.length; at++) pixels[at] = palette[codes[order[at]]];
     view.context.putImageData(view.image, 0, 0);
   }
 }

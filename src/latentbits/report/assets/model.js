@@ -23,6 +23,7 @@ function openBench(stored) {
     P: new Float64Array(n),      // probability of a 1, by the ratings
     score: new Float64Array(n),  // suspicion
     clean: new Uint8Array(n),    // denoised
+    changes: new Uint8Array(n),  // the same, with 2 where an observed cell changed
   };
   if (stored.causes) {
     bench.causes = Object.fromEntries(Object.entries(stored.causes).map(([part, text]) => [part, floatsOf(text)]));
@@ -91,7 +92,7 @@ function changeOf(bench, rated) {
 
 // Reconstruction, suspicion and denoised cells by the ratings; returns what is worth counting.
 function recompute(bench, rated) {
-  const { cells, P, score, clean, consensus } = bench;
+  const { cells, P, score, clean, changes, consensus } = bench;
   const counts = { filled: 0, removed: 0, absence: 0, presence: 0, agreed: 0, lost: 0 };
   if (!rated) {
     for (let i = 0; i < cells.length; i++) score[i] = cells[i] === 0 ? P[i] : cells[i] === 1 ? 1 - P[i] : 0;
@@ -107,6 +108,7 @@ function recompute(bench, rated) {
     const cell = cells[i], says = score[i] > 1 ? 1 : score[i];
     const one = P[i] >= rated.threshold ? 1 : 0;
     clean[i] = (cell === 0 && keepZeros) || (cell === 1 && keepOnes) ? cell : one;
+    changes[i] = cell === MISSING || cell === clean[i] ? clean[i] : 2;
     score[i] = cell === 0 ? says : cell === 1 ? 1 - says : 0;
     if (cell === 0) {
       counts.filled += clean[i];

@@ -68,8 +68,8 @@ function showRow(page) {
 function rowImages(page, i) {
   const { bench } = page, [high, wide] = bench.grid, { D } = bench;
   const views = ["data", "P", ...(page.rated ? ["clean", "score"] : [])].map((what) => {
-    const { code, palette } = viewOf(page, what);
-    return [what, (at) => palette[code(at)]];
+    const { codes, palette } = viewOf(page, what);
+    return [what, (at) => palette[codes[at]]];
   });
   const titles = { data: "data", P: "reconstruction", clean: "denoised", score: "suspects" };
   if (bench.causes) {

@@ -1,0 +1,179 @@
+"""`latentbits experiments`: published tables and figures, reproduced; the paper's number beside ours."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from latentbits.cli import console
+from latentbits.cli.console import Voice
+from latentbits.cli.options import FILE_PATH, tells
+
+__all__ = ["experiments"]
+
+FOLDER = "experiments"
+ALL = "all"
+_OUT_HELP = "Where results are kept.  [default: experiments/results of the repository]"
+
+
+class Chosen(NamedTuple):
+    """experiments: those asked for. by_name: the names of those that were asked for one by one."""
+
+    experiments: list[Any]
+    by_name: set[str]
+
+
+@click.group(short_help="Published results, reproduced.", epilog="Example: latentbits experiments list")
+def experiments() -> None:
+    """Reproduce the tables and figures of the papers: the paper's number beside ours, and a verdict by rule.
+
+    The experiments come with the source repository, not with the installed package: run these commands there.
+    """
+
+
+@experiments.command(
+    "list",
+    short_help="What there is, and which results are stored.",
+    epilog="Example: latentbits experiments list --json",
+)
+@click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def list_experiments(out: Path | None, as_json: bool) -> None:
+    """List the experiments, the published results that they are about, and which results are stored."""
+    folder = experiments_folder()
+    runner = _part("experiment")
+    stored = _part("store").stored(out or folder / "results")
+    rows = []
+    for found in runner.find(folder):
+        try:
+            declared = runner.load(found.file)
+            title, results = declared.title, list(declared.results)
+        except runner.ExperimentError as error:
+            title, results = str(error), []
+        scale = stored[found.name]["scale"] if found.name in stored else None
+        rows.append({"name": found.name, "title": title, "results": results, "stored": scale})
+    voice = Voice(as_json=as_json)
+    voice.document(rows)
+    wide = max((len(row["name"]) for row in rows), default=0)
+    for row in rows:
+        about = ", ".join(row["results"]) or "beyond the papers"
+        voice.say(f"{row['name']:{wide}}  {row['stored'] or 'not run':7}  {row['title']} ({about})")
+
+
+@experiments.command(
+    "run",
+    short_help="Run some or all; finished work is kept.",
+    epilog="Example: latentbits experiments run ab/order --full",
+)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.option("--quick/--full", default=True, help="A part of the work, in minutes, or all of it.  [default: quick]")
+@click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes at a time.  [default: one a core]")
+@click.option("--fresh", is_flag=True, help="Run again what is finished already.")
+@tells
+def run_experiments(
+    names: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None, fresh: bool, voice: Voice
+) -> None:
+    """Run experiments: NAME is one that "list" shows, a family such as "ab", or "all".
+
+    Finished work is kept, so that an interrupted run goes on where it stopped. Results of --full are never replaced
+    by those of --quick, which have a folder of their own. The page RESULTS.md is written anew at the end.
+    """
+    folder = experiments_folder()
+    chosen = _chosen(names, folder)
+    out = out or folder / "results"
+    outcomes = _part("schedule").run_experiments(
+        chosen.experiments,
+        full=not quick,
+        out=out.absolute(),
+        n_jobs=jobs or _cores(),
+        fresh=fresh,
+        progress=voice.shows_progress,
+    )
+    results, refused = [], False
+    for outcome in outcomes:
+        if outcome.result is not None:
+            results.append(outcome.result)
+            _tell(outcome.result, voice)
+            continue
+        refused |= not outcome.missing or outcome.name in chosen.by_name
+        console.error(f"{outcome.name}{' is not run' if outcome.missing else ''}: {outcome.reason}")
+    voice.document(results)
+    page = _write_page(folder, out)
+    voice.say(f"All results are in {page}.")
+    if refused:
+        click.get_current_context().exit(console.REFUSED)
+
+
+@experiments.command(
+    "page", short_help="Write RESULTS.md from stored results.", epilog="Example: latentbits experiments page"
+)
+@click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
+def write_page(out: Path | None) -> None:
+    """Write RESULTS.md from the stored results: every published result a row."""
+    folder = experiments_folder()
+    click.echo(f"Wrote {_write_page(folder, out or folder / 'results')}.")
+
+
+def experiments_folder() -> Path:
+    """The repository's folder of experiments, made importable: in the working directory, or beside the source tree."""
+    for root in (Path.cwd(), Path(__file__).resolve().parents[3]):
+        if (root / FOLDER / "runner" / "__init__.py").is_file():
+            if str(root) not in sys.path:
+                sys.path.insert(0, str(root))
+            return root / FOLDER
+    raise FileNotFoundError(
+        "the experiments come with the source repository of latentbits; clone it and run this command there"
+    )
+
+
+def _part(name: str) -> Any:
+    """A module of the experiments' runner, which is no part of the installed package."""
+    return importlib.import_module(f"{FOLDER}.runner.{name}")
+
+
+def _chosen(names: tuple[str, ...], folder: Path) -> Chosen:
+    """The experiments that names, families and "all" stand for, each once and in the order of the list."""
+    found = _part("experiment").find(folder)
+    known, families = {one.name for one in found}, {one.family for one in found}
+    for name in names:
+        if name not in known | families | {ALL}:
+            near = difflib.get_close_matches(name, [*known, *families], n=1)
+            hint = f'did you mean "{near[0]}"?' if near else '"latentbits experiments list" shows all'
+            raise click.UsageError(f'there is no experiment or family "{name}"; {hint}')
+    asked = set(names)
+    return Chosen([one for one in found if asked & {one.name, one.family, ALL}], asked & known)
+
+
+def _write_page(folder: Path, out: Path) -> Path:
+    runner = _part("experiment")
+    declared = {}
+    for found in runner.find(folder):
+        try:
+            declared[found.name] = (found, runner.load(found.file).results)
+        except runner.ExperimentError as error:
+            console.error(f"{found.name} is not on the page: {error}")
+    page: Path = _part("page").write_page(folder, out, declared)
+    return page
+
+
+def _tell(result: dict[str, Any], voice: Voice) -> None:
+    """The claims, a line each; what is stale about them as a note."""
+    name, n_jobs, older = result["experiment"], result["jobs"], result["jobs_of_older_code"]
+    voice.say(f"{name}: {result['title']} ({result['scale']}, {n_jobs} job{'s' * (n_jobs != 1)})")
+    for claim in result["claims"]:
+        voice.say(f"    {claim['verdict']:12}  {claim['statement']}: {claim['ours']} (paper: {claim['paper']})")
+    if older:
+        again = "--fresh runs them again"
+        warnings.warn(f"{name}: {older} of {n_jobs} jobs ran with older code of the library; {again}", stacklevel=2)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,99 @@
+"""What may be written behind an option: several numbers, several names, the shape of an image."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from latentbits.models.registry import TABLE_MODELS
+
+__all__ = ["ModelNames", "Names", "Numbers", "Shape"]
+
+
+class Numbers(click.ParamType):
+    """Whole numbers: one, a list with commas (2,4,8), or a range with both ends (2:8)."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        """The numbers in order, each once."""
+        if isinstance(value, list):
+            return value
+        found: set[int] = set()
+        for part in str(value).split(","):
+            first, colon, last = part.partition(":")
+            if not first.isdecimal() or (colon and not last.isdecimal()):
+                self.fail(f'"{part}" is no number of components; give one such as 4, a list 2,4,8 or a range 2:8')
+            found |= set(range(int(first), int(last if colon else first) + 1))
+        if not found or min(found) < 1:
+            self.fail(f'"{value}" names no number from 1 on; give one such as 4, a list 2,4,8 or a range 2:8')
+        return sorted(found)
+
+
+class Names(click.ParamType):
+    """Words with commas between them, each of them known."""
+
+    name = "names"
+
+    def __init__(self, known: tuple[str, ...]) -> None:
+        self.known = known
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """The words."""
+        words = value if isinstance(value, list) else [word.strip() for word in str(value).split(",")]
+        for word in words:
+            if word not in self.known:
+                self.fail(f'"{word}" is unknown; use any of {", ".join(self.known)}, with commas between them')
+        return words
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The known words that the last one may become."""
+        return _continued(incomplete, self.known)
+
+
+class ModelNames(click.ParamType):
+    """Models with commas between them, each with a number of components behind a colon or without."""
+
+    name = "models"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[tuple[str, int | None]]:
+        """Pairs of the name and the number, if any."""
+        if isinstance(value, list):
+            return value
+        pairs: list[tuple[str, int | None]] = []
+        for word in str(value).split(","):
+            name, colon, number = word.strip().partition(":")
+            if name not in TABLE_MODELS:
+                self.fail(f'there is no model "{name}" for 0-1 tables; use any of {", ".join(TABLE_MODELS)}')
+            if colon and (not number.isdecimal() or int(number) < 1):
+                self.fail(f'"{word}": give a number of components behind the colon, such as {name}:5')
+            pairs.append((name, int(number) if colon else None))
+        return pairs
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The models that the last word may become."""
+        return _continued(incomplete, TABLE_MODELS)
+
+
+def _continued(incomplete: str, known: tuple[str, ...]) -> list[CompletionItem]:
+    *before, last = incomplete.split(",")
+    return [CompletionItem(",".join([*before, word])) for word in known if word.startswith(last)]
+
+
+class Shape(click.ParamType):
+    """Rows and columns of an image, such as 16x15."""
+
+    name = "shape"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Both numbers."""
+        if isinstance(value, tuple):
+            return value
+        high, _, wide = str(value).lower().partition("x")
+        if not (high.isdecimal() and wide.isdecimal() and int(high) and int(wide)):
+            self.fail(f'"{value}" is no shape; give rows x columns, such as 16x15')
+        return int(high), int(wide)

@@ -1,0 +1,178 @@
+"""The command: what it runs, what it keeps, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.runner.published import PUBLISHED
+from latentbits.cli import experiments as module
+
+from .conftest import COIN, Run, Toys
+
+
+def test_finished_jobs_are_not_run_again(toys: Toys, command: Run) -> None:
+    first = command("run", "toys/coin")
+    assert first.exit_code == 0, first.output
+    assert "reproduced" in first.stdout
+    before = (toys.results / "quick" / "toys_coin.json").read_text()
+    toys.add("toys/coin", COIN.replace('paper="half"', 'paper="50 %"'))
+    second = command("run", "toys/coin")
+    assert "paper: 50 %" in second.stdout  # judged anew, from the cache
+    assert toys.runs() == [0, 1, 2]
+    assert (toys.results / "quick" / "toys_coin.json").read_text() == before.replace("half", "50 %")
+    command("run", "toys/coin", "--fresh")
+    assert toys.runs() == [0, 0, 1, 1, 2, 2]
+    toys.add("toys/coin", COIN.replace("SIDES = 2", "SIDES = 3"))
+    command("run", "toys/coin")
+    assert toys.runs() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_a_failed_job_names_itself_and_the_others_are_kept(toys: Toys, command: Run) -> None:
+    broken = toys.folder / "toys" / "coin.broken"
+    broken.touch()
+    result = command("run", "toys/coin", "--full", "--jobs", 1)
+    assert result.exit_code == 1
+    assert "error: toys/coin: the job {'seed': 1} failed: RuntimeError: the coin fell off the table" in result.stderr
+    story = next((toys.results / "cache" / "toys" / "coin").glob("*.error.txt")).read_text()
+    assert "Traceback" in story
+    assert not (toys.results / "toys_coin.json").exists()
+    done = toys.runs()
+    assert done
+    assert 1 not in done
+    broken.unlink()
+    assert command("run", "toys/coin", "--full").exit_code == 0
+    assert toys.runs() == [0, 1, 2, 3]
+    assert not list((toys.results / "cache" / "toys" / "coin").glob("*.error.txt"))
+
+
+def test_the_answer_does_not_depend_on_jobs(toys: Toys, command: Run) -> None:
+    for n in (1, 2):
+        assert command("run", "toys/coin", "--jobs", n, "--out", toys.root / str(n)).exit_code == 0
+    one, two = ((toys.root / n / "quick" / "toys_coin.csv").read_bytes() for n in "12")
+    assert one == two
+    head, *rows = one.decode().splitlines()
+    assert head == "seed,toss,heads,x"  # the job's arguments, the row, and nothing that begins with _
+    assert [row.split(",")[0] for row in rows] == ["0", "0", "1", "1", "2", "2"]
+
+
+def test_a_quick_run_leaves_a_full_one_alone(toys: Toys, command: Run) -> None:
+    assert command("run", "toys/coin", "--full").exit_code == 0
+    full = {file: file.read_bytes() for file in toys.results.glob("toys_coin*")}
+    assert sorted(file.suffix for file in full) == [".csv", ".json", ".png"]
+    assert "| full, 4 jobs |" in toys.page.read_text()
+    assert command("run", "toys/coin").exit_code == 0
+    assert {file: file.read_bytes() for file in toys.results.glob("toys_coin*")} == full
+    assert "| full, 4 jobs |" in toys.page.read_text()
+    assert toys.runs() == [0, 1, 2, 3]  # the quick jobs are among the full ones
+
+
+def test_the_page_has_every_published_result(toys: Toys, command: Run) -> None:
+    assert command("run", "all").exit_code == 0
+    page = toys.page.read_text()
+    verdicts = {result: line for result in PUBLISHED for line in page.splitlines() if line.startswith(f"| {result} |")}
+    assert list(verdicts) == list(PUBLISHED)
+    assert "| heads \\| tails | half |" in verdicts["AB 2"]
+    assert "| **reproduced** | quick, 3 jobs | [toys/coin](toys/coin.py) |" in verdicts["AB 2"]
+    assert "**not run**" in verdicts["AB 3"]
+    missing = [result for result, line in verdicts.items() if "**missing**" in line]
+    assert missing == [result for result in PUBLISHED if result not in ("AB 2", "AB 3")]
+    n = len(PUBLISHED)
+    assert f"**{n} published results, {n} rows: 1 reproduced, 1 not run, {n - 2} missing.**" in page
+    assert "(results/quick/toys_coin_toss.png)" in page
+    elsewhere = toys.root / "elsewhere"
+    assert command("page", "--out", elsewhere).exit_code == 0
+    assert "**missing**" in (elsewhere / "RESULTS.md").read_text()
+
+
+def test_missing_data_are_a_refusal_only_of_what_was_asked_for_by_name(toys: Toys, command: Run) -> None:
+    sentence = "error: toys/dice is not run: dice.csv is not there; throw some\n"
+    for name, code in (("toys/dice", 1), ("toys", 0)):
+        result = command("run", name)
+        assert (result.exit_code, result.stderr) == (code, sentence)
+
+
+def test_list_shows_what_is_stored(toys: Toys, command: Run) -> None:
+    toys.add("toys/half", "from nowhere import nothing")
+    toys.add("toys/_helper", "")
+    command("run", "toys/coin")
+    rows = {row["name"]: row for row in json.loads(command("list", "--json").stdout)}
+    assert rows["toys/coin"] == {"name": "toys/coin", "title": "Coins", "results": ["AB 2"], "stored": "quick"}
+    assert rows["toys/dice"]["stored"] is None
+    assert "can't be imported: ModuleNotFoundError" in rows["toys/half"]["title"]
+    assert list(rows) == ["toys/coin", "toys/dice", "toys/half"]
+    assert "toys/coin  quick    Coins (AB 2)\n" in command("list").stdout
+
+
+def test_json_and_quiet(toys: Toys, command: Run) -> None:
+    found = json.loads(command("run", "toys/coin", "--json").stdout)
+    assert [claim["verdict"] for claim in found[0]["claims"]] == ["reproduced"]
+    quiet = command("run", "toys/coin", "--quiet")
+    assert (quiet.exit_code, quiet.output) == (0, "")
+
+
+def test_wrong_usage(toys: Toys, command: Run) -> None:
+    unknown = command("run", "toys/con")
+    assert unknown.exit_code == 2
+    assert 'there is no experiment or family "toys/con"; did you mean "toys/coin"?' in unknown.stderr
+    assert command("run").exit_code == 2
+    assert command("run", "all", "--jobs", 0).exit_code == 2
+
+
+def test_outside_of_the_repository(tmp_path: Path, command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "lib" / "site-packages" / "latentbits" / "cli" / "x.py"))
+    result = command("list")
+    assert result.exit_code == 1
+    assert "come with the source repository" in result.stderr
+
+
+def test_claims_must_fit_the_declaration(toys: Toys, command: Run) -> None:
+    toys.add("toys/coin", COIN.replace('results=("AB 2",)', 'results=("AB 2", "AB 4")'))
+    result = command("run", "toys/coin")
+    assert result.exit_code == 1
+    assert "error: toys/coin: results= names 'AB 4', but no claim is about it" in result.stderr
+    toys.add("toys/coin", COIN.replace('results=("AB 2",)', 'results=("AB 99",)'))
+    assert 'no published result "AB 99"' in command("run", "toys/coin").stderr
+
+
+def test_a_judge_that_fails_is_named_with_its_place(toys: Toys, command: Run) -> None:
+    file = toys.add("toys/coin", COIN.replace('table["heads"]', 'table["tails"]'))
+    line = next(i for i, text in enumerate(file.read_text().splitlines(), start=1) if "tails" in text)
+    result = command("run", "toys/coin")
+    assert result.exit_code == 1
+    assert f"error: toys/coin: KeyError: 'tails' ({file}:{line})\n" in result.stderr
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(toys: Toys, command: Run) -> None:
+    slow = COIN.replace(
+        "    rng = ", "    if seed == 2 and BROKEN.exists():\n        import time; time.sleep(60)\n    rng = "
+    )
+    toys.add("toys/coin", slow.replace("seed == 1 and", "False and"))
+    broken = toys.folder / "toys" / "coin.broken"
+    broken.touch()
+    script = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from latentbits.cli.main import program\n"
+        "from latentbits.cli.experiments import experiments\n"
+        "program.add_command(experiments)\n"
+        "program(['experiments', 'run', 'toys/coin', '--jobs', '1'])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], cwd=toys.root, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 30
+    while 2 not in toys.runs() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(toys.runs()) > 1  # something was finished before
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (130, "error: interrupted\n")
+    broken.unlink()
+    assert command("run", "toys/coin").exit_code == 0
+    assert toys.runs() == [0, 1, 2, 2]
