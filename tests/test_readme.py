@@ -9,7 +9,8 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 
 
 @pytest.mark.filterwarnings("ignore:.*rows have no weight")
-def test_the_python_of_the_readme_runs():
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     first, second = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     names: dict = {}
     exec(_keeping_the_last(first, "rate") + _keeping_the_last(second, "compared"), names)
@@ -18,6 +19,7 @@ def test_the_python_of_the_readme_runs():
     assert (names["clean"][names["noisy"].X == 1] == 1).all(), "only zeros were falsified"
     assert names["found"].table["n_components"].tolist() == [1, 4, 8]
     assert len(names["compared"]) == 4
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
 def _keeping_the_last(code, name):
