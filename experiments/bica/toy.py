@@ -1,0 +1,182 @@
+"""Data from the model with three components: does the evidence rise, and does it find them? (figure 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from experiments.runner import Claim, Experiment, count_of, mean_sd
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+TRUE = 3
+ORDERS = range(1, 7)
+TRIED = range(2, 7)
+"""The orders that the paper tries; the library's evidence has a say on 1 as well."""
+
+MOST = max(ORDERS)
+PAPERS_SHAPE = "150 x 30"
+CONCENTRATIONS = (1.0, 0.3, 0.1)
+"""Of the weights' Dirichlet distribution: the model's own prior, then rows that mix less and less evenly."""
+
+
+def jobs(full: bool) -> list[dict[str, Any]]:
+    cases = [("150 x 30", c, 20) for c in CONCENTRATIONS] + [("30 x 150", c, 10) for c in CONCENTRATIONS]
+    return [
+        {"shape": shape, "concentration": concentration, "seed": seed}
+        for shape, concentration, n_sets in cases
+        if full or shape == PAPERS_SHAPE
+        for seed in range(n_sets if full else 4)
+    ]
+
+
+def run(shape: str, concentration: float, seed: int) -> list[dict[str, Any]]:
+    """One data set, fitted with every order; the history is that of the paper's schedule at the true order."""
+    import numpy as np
+
+    from latentbits import BetaICA, simulate
+
+    n_rows, n_columns = map(int, shape.split(" x "))
+    X = simulate.aspect_bernoulli(
+        n_rows, n_columns, TRUE, concentration=concentration, sharpness=1.0, random_state=seed
+    ).X
+    papers_way = BetaICA(TRUE, n_init=1, inner_max_iter=10, inner_tol=1e-3, max_iter=500, random_state=seed).fit(X)
+    history = papers_way.objective_history_
+    rows = []
+    for k in ORDERS:
+        model = BetaICA(k, n_init=10, tol=1e-7, max_iter=10_000, random_state=seed).fit(X)
+        surplus = np.sort(model.weights_.mean(axis=0))[: max(k - TRUE, 0)]
+        rows.append(
+            {
+                "k": k,
+                "evidence": model.objective_,
+                "alive": model.n_effective_components_,
+                "surplus_weight": surplus.mean() if surplus.size else float("nan"),
+            }
+        )
+    rows[0] |= {"worst_step": np.diff(history).min(), "steps": len(history), "_history": history[:200]}
+    return rows
+
+
+def judge(table: pd.DataFrame) -> list[Claim]:
+    cases = dict(list(table.groupby(["shape", "concentration"], sort=False)))
+    peaks = [_peak(c, cases) for c in CONCENTRATIONS]
+    return [_rises(table), *peaks, *(_extinction(c, cases) for c in CONCENTRATIONS)]
+
+
+Cases = dict[tuple[str, float], "pd.DataFrame"]
+
+
+def _rises(table: pd.DataFrame) -> Claim:
+    worst = table["worst_step"].dropna()
+    allowed = 1e-9 * table["evidence"].abs().max()
+    return Claim(
+        result="BICA 1",
+        statement="the evidence never falls, with inner loops of at most 10 steps as in the paper",
+        paper="rises monotonically",
+        ours=f"never falls in {count_of(worst >= -allowed)} fits; smallest step {worst.min():.1e}",
+        holds=(worst >= -allowed).all(),
+        note="over outer steps, but for rounding in the ninth digit. A step of 0 is an extrapolation that was refused "
+        "because it would have fallen; the plain steps between are recorded as they are",
+    )
+
+
+def _peak(concentration: float, cases: Cases) -> Claim:
+    evidence = _evidence(cases[PAPERS_SHAPE, concentration])
+    counts = evidence.idxmax(axis=1).value_counts().sort_index()
+    found = _peaks_right(evidence)
+    turned = [count_of(_peaks_right(_evidence(group))) for group in _turned(concentration, cases)]
+    return Claim(
+        result="BICA 1",
+        statement=f"over 2 to 6 components the evidence peaks at {TRUE} in most data sets (150 x 30, weights from "
+        f"Dirichlet({concentration:g}))",
+        paper=f"peaks at {TRUE} (one data set)",
+        ours=f"at {TRUE} in {count_of(found)} data sets; over 1 to 6 components the peak is at "
+        + ", ".join(f"{k} in {n}" for k, n in counts.items())
+        + "".join(f"; with 30 x 150 at {TRUE} in {n}" for n in turned),
+        holds=found.mean() > 0.5,
+        note="how the paper drew its weights isn't said, so three ways were tried, Dirichlet(1) being the "
+        "model's own prior. "
+        "The bound is exact for one component and loose for more, the looser the more evenly rows mix components. "
+        "The paper, too, saw that it may underestimate the number",
+    )
+
+
+def _extinction(concentration: float, cases: Cases) -> Claim:
+    alive = _alive(cases[PAPERS_SHAPE, concentration])
+    turned = [mean_sd(_alive(group), 1) for group in _turned(concentration, cases)]
+    surplus = cases[PAPERS_SHAPE, concentration]["surplus_weight"].dropna()
+    return Claim(
+        result="BICA 1",
+        statement=f"components beyond {TRUE} go back to their prior (150 x 30, weights from "
+        f"Dirichlet({concentration:g}))",
+        paper="their posterior equals the prior, their weights go to zero",
+        ours=f"of {MOST}, {TRUE} are alive in {count_of(alive == TRUE)} data sets, on average {mean_sd(alive, 1)}; "
+        f"mean weight of the surplus ones {mean_sd(surplus, 3)}"
+        + "".join(f"; with 30 x 150 {n} alive" for n in turned),
+        holds=(alive == TRUE).mean() > 0.5,
+        note="extinct: causes less than half a cell a column and a tenth of an equal share. A Dirichlet(1) prior gives "
+        "each component one cell in every row before any data, which is strong against 30 cells; with 150 cells a row "
+        "(30 x 150, full runs) some do die where rows mix little",
+    )
+
+
+def _evidence(group: pd.DataFrame) -> pd.DataFrame:
+    return group.pivot_table(index="seed", columns="k", values="evidence")
+
+
+def _peaks_right(evidence: pd.DataFrame) -> pd.Series:
+    return evidence[list(TRIED)].idxmax(axis=1) == TRUE
+
+
+def _alive(group: pd.DataFrame) -> pd.Series:
+    return group.loc[group["k"] == MOST, "alive"]
+
+
+def _turned(concentration: float, cases: Cases) -> list[pd.DataFrame]:
+    """The data sets with more columns than rows, if they were run."""
+    return [group for key, group in cases.items() if key == ("30 x 150", concentration)]
+
+
+def draw(table: pd.DataFrame) -> dict[str, Figure]:
+    from latentbits.plots.style import BEST, INK, QUIET, new_figure, whole_numbers
+
+    cases = list(table.groupby(["shape", "concentration"], sort=False))
+    figure = new_figure(10, 3.2 * (len(cases) // len(CONCENTRATIONS)))
+    panels = figure.subplots(len(cases) // len(CONCENTRATIONS), len(CONCENTRATIONS), sharex=True, squeeze=False)
+    for ax, ((shape, concentration), group) in zip(panels.flat, cases, strict=True):
+        evidence = group.pivot_table(index="k", columns="seed", values="evidence")
+        below = evidence - evidence.max()
+        ax.plot(below, color=BEST, alpha=0.35, linewidth=1)
+        ax.plot(below.mean(axis=1), "o-", color=INK, markersize=4)
+        ax.axvline(TRUE, color=QUIET, linewidth=1, zorder=0)
+        ax.set_title(f"{shape}, weights Dirichlet({concentration:g})")
+        ax.xaxis.set_major_locator(whole_numbers())
+    for ax in panels[-1]:
+        ax.set_xlabel("components")
+    for ax in panels[:, 0]:
+        ax.set_ylabel("evidence, below its best")
+    return {"evidence": figure, "history": _draw_history(table)}
+
+
+def _draw_history(table: pd.DataFrame) -> Figure:
+    from latentbits.plots.style import BEST, new_figure
+
+    fits = table[(table["worst_step"].notna()) & (table["shape"] == PAPERS_SHAPE)]
+    history = fits.loc[fits["concentration"] == min(CONCENTRATIONS), "_history"].iloc[0]
+    figure = new_figure(5, 3.2)
+    ax = figure.subplots()
+    ax.plot(range(1, len(history) + 1), history, ".-", color=BEST, markersize=3, linewidth=1)
+    ax.set(xlabel="step", ylabel="evidence", title="One fit of three components with inner loops")
+    return figure
+
+
+EXPERIMENT = Experiment(
+    title="Toy data from the model: the evidence over steps and over the number of components",
+    results=("BICA 1",),
+    jobs=jobs,
+    run=run,
+    judge=judge,
+    draw=draw,
+)

@@ -1,0 +1,1 @@
+"""Published results of binary ICA, one file a table or figure."""

@@ -1,0 +1,1 @@
+"""Published results of the ICA mixture, one file a table or figure."""

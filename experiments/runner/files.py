@@ -1,0 +1,18 @@
+"""Files that are there as a whole or not at all, whenever a run ends."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["write"]
+
+
+def write(file: Path, content: str | bytes) -> None:
+    """Write beside the file, then rename. (The library's own way would import half of it in every worker.)"""
+    draft = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        draft.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.replace(draft, file)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,115 @@
+"""Results on disk: claims as JSON, the table as CSV, figures as PNG.
+
+OUT/ab_order.json, ab_order.csv, ab_order_aic.png     of a full run
+OUT/quick/...                                         the same of a quick run, which never touches a full one
+OUT/cache/ab/order/...                                finished jobs
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.runner.experiment import Experiment, ExperimentError, Found
+from experiments.runner.files import write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from experiments.runner.claims import Claim
+    from experiments.runner.jobs import Record
+
+__all__ = ["cache_folder", "save", "scale_folder", "stored"]
+
+FULL, QUICK = "full", "quick"
+_LIBRARIES = ("latentbits", "numpy", "scipy", "scikit-learn", "numba", "pandas")
+
+Result = dict[str, Any]
+
+
+def scale_folder(out: Path, scale: str) -> Path:
+    """Where results of a scale are."""
+    return out if scale == FULL else out / QUICK
+
+
+def cache_folder(out: Path, found: Found) -> Path:
+    """Where an experiment's finished jobs are; a quick run and a full one share those that are the same."""
+    return out / "cache" / found.name
+
+
+def stored(out: Path) -> dict[str, Result]:
+    """The stored results by experiment, those of full runs where there are any."""
+    results: dict[str, Result] = {}
+    for scale in (QUICK, FULL):
+        for file in sorted(scale_folder(out, scale).glob("*.json")):
+            result = json.loads(file.read_text(encoding="utf-8"))
+            results[result["experiment"]] = result
+    return results
+
+
+def save(found: Found, experiment: Experiment, records: list[Record], *, scale: str, out: Path, library: str) -> Result:
+    """Judge and draw what the jobs have found, and store it."""
+    import pandas as pd
+
+    table = pd.DataFrame([{**record["job"], **row} for record in records for row in record["rows"]])
+    claims = experiment.judge(table)
+    check(experiment, claims)
+    folder = scale_folder(out, scale)
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = _save_figures(found, experiment, table, folder)
+    shown = table[[name for name in table.columns if not name.startswith("_")]]
+    write(folder / f"{found.stem}.csv", shown.to_csv(index=False, float_format="%.10g", lineterminator="\n"))
+    heard = [text for record in records for text in record["warnings"]]
+    result: Result = {
+        "experiment": found.name,
+        "title": experiment.title,
+        "results": list(experiment.results),
+        "scale": scale,
+        "jobs": len(records),
+        "seconds": round(sum(record["seconds"] for record in records), 1),
+        "jobs_of_older_code": sum(record["library"] != library for record in records),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+        "warnings": {text: heard.count(text) for text in sorted(set(heard))},
+        "claims": [{**asdict(claim), "verdict": claim.verdict} for claim in claims],
+        "figures": figures,
+    }
+    write(folder / f"{found.stem}.json", json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    return result
+
+
+def check(experiment: Experiment, claims: list[Claim]) -> None:
+    """Refuse claims about results that the experiment doesn't declare, and declared results without a claim."""
+    about = {claim.result for claim in claims}
+    allowed = {*experiment.results, ""}
+    if strange := sorted(about - allowed):
+        raise ExperimentError(f"a claim is about {strange[0]!r}, which is not among results={experiment.results}")
+    if left := [result for result in experiment.results if result not in about]:
+        raise ExperimentError(f"results= names {left[0]!r}, but no claim is about it")
+    if not claims:
+        raise ExperimentError("there is no claim")
+
+
+def _save_figures(found: Found, experiment: Experiment, table: pd.DataFrame, folder: Path) -> list[str]:
+    """Draw, write, and remove what an earlier run drew under other names."""
+    from matplotlib import rc_context
+
+    from latentbits.plots.style import HOUSE
+
+    with rc_context(HOUSE):
+        figures = experiment.draw(table) if experiment.draw else {}
+        names = []
+        for name, figure in figures.items():
+            names.append(f"{found.stem}_{name}.png")
+            picture = BytesIO()
+            figure.savefig(picture, format="png", dpi=120, metadata={"Software": None})
+            write(folder / names[-1], picture.getvalue())
+    file = folder / f"{found.stem}.json"
+    earlier = json.loads(file.read_text(encoding="utf-8"))["figures"] if file.exists() else []
+    for name in set(earlier) - set(names):
+        (folder / name).unlink(missing_ok=True)
+    return names
