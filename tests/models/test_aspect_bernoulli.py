@@ -353,8 +353,8 @@ class TestSuspects:
 
     def test_one_restart_scores_by_the_content_and_three_cells_of_the_average(self):
         one = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
-        for kind, noise, value in (("absence", "white", 0), ("presence", "black", 1)):
-            content = (one.phantoms_ != noise).astype(float)
+        content = (one.phantoms_ == "content").astype(float)
+        for kind, value in (("absence", 0), ("presence", 1)):
             cells = np.isfinite(X).sum(axis=1, keepdims=True) * one.weights_ * content
             average = one._components.share * content
             mixture = cells + 3 * average / average.sum()

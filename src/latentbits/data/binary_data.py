@@ -343,7 +343,7 @@ def check_column_names(
     names: Iterable[object], origin: Origin, place: str = "", unnamed: int | None = None
 ) -> list[str]:
     """The names as strings, none of them empty (but that at `unnamed`) and no two alike."""
-    texts = [str(name) for name in names]
+    texts = checked_text(names, origin, "column name", place)
     for position, name in enumerate(texts):
         if not name.strip() and position != unnamed:
             raise origin.error(f"column {position} (counted from 0) has an empty name; name each column", place)
@@ -355,6 +355,15 @@ def check_column_names(
             f"{second} (counted from 0); give each column its own name",
             place,
         )
+    return texts
+
+
+def checked_text(names: Iterable[object], origin: Origin, what: str, place: str = "") -> list[str]:
+    """The names as strings that can be written to a file, which half a surrogate pair can't."""
+    texts = [str(name) for name in names]
+    for position, name in enumerate(texts):
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise origin.error(f"{what} {position} (counted from 0), {name!a}, is no valid text; correct it", place)
     return texts
 
 
@@ -408,7 +417,7 @@ class _Source:
         """The names to use: the caller's, checked, or else the data's own."""
         rows, columns = own_rows, own_columns
         if self.row_names is not None:
-            rows = [str(name) for name in self.row_names]
+            rows = checked_text(self.row_names, self.origin, "row name")
             self._check_length("row_names", len(rows), shape[0])
         if self.column_names is not None:
             columns = check_column_names(self.column_names, self.origin)
@@ -614,7 +623,8 @@ def _as_frame(X: Any, origin: Origin) -> nw.DataFrame[Any] | None:
 
 def _from_frame(frame: nw.DataFrame[Any], source: _Source) -> BinaryData:
     _check_shape(frame.shape, source.origin)
-    names = source.names(frame.shape, _index_names(frame), check_column_names(frame.columns, source.origin))
+    own_rows = _index_names(frame, source.origin)
+    names = source.names(frame.shape, own_rows, check_column_names(frame.columns, source.origin))
     cells = np.empty(frame.shape, np.int8)
     for j, column in enumerate(frame.iter_columns()):
         cells[:, j] = _encode(column.to_numpy(), source.threshold)
@@ -622,9 +632,9 @@ def _from_frame(frame: nw.DataFrame[Any], source: _Source) -> BinaryData:
     return BinaryData(cells, None, *names)
 
 
-def _index_names(frame: nw.DataFrame[Any]) -> list[str] | None:
+def _index_names(frame: nw.DataFrame[Any], origin: Origin) -> list[str] | None:
     """A pandas index as row names, unless it only counts the rows from 0."""
     index = nw.maybe_get_index(frame)
     if index is None or (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)):
         return None
-    return [str(label) for label in index]
+    return checked_text(index, origin, "row name")

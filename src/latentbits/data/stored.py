@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from latentbits.data.binary_data import BinaryData
+from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.numbers import NumberTable
 from latentbits.errors import DataError
 
@@ -50,25 +50,51 @@ def save_data(data: BinaryData | NumberTable, file: Path, **more: Any) -> None:
 
 
 def load_data(file: Path) -> tuple[BinaryData | NumberTable, dict[str, np.ndarray]]:
-    """What `save_data` wrote: the data, and the further arrays by name."""
+    """What `save_data` wrote: the data, and the further arrays by name; all is checked, as anybody may have sent it."""
     try:
         with np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         more = {name.removeprefix("more_"): arrays.pop(name) for name in list(arrays) if name.startswith("more_")}
         names: dict[str, Any] = {name: _as_list(arrays[name]) if name in arrays else None for name in _NAMES}
         names["row_label"] = _as_list(arrays["row_label"])[0] if "row_label" in arrays else None
-        return _made(arrays, names), more
-    except (ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{file.name} is damaged ({error}); fit the model again") from error
+        data = _made(arrays, names)
+        _check_lengths(data, more)
+        return data, more
+    except (ValueError, KeyError, IndexError, TypeError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
+        raise DataError(f"{file.name} is damaged ({' '.join(str(error).split())}); fit the model again") from error
 
 
 def _made(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData | NumberTable:
     if "values" in arrays:
-        return NumberTable(arrays["values"], **names)
+        values = np.asarray(arrays["values"], dtype=float)
+        if values.ndim != 2 or not np.isfinite(values).all():
+            raise ValueError("its numbers are no finite table")
+        return NumberTable(values, **names)
     if "cells" in arrays:
-        return BinaryData(arrays["cells"], **names)
-    parts = tuple(arrays[f"sparse_{name}"] for name in ("data", "indices", "indptr"))
-    return BinaryData(None, sp.csr_array(parts, shape=tuple(arrays["sparse_shape"])), **names)
+        cells = arrays["cells"]
+        if cells.ndim != 2 or not np.isin(cells, (0, 1, MISSING)).all():
+            raise ValueError("its cells are not 0, 1 and missing")
+        return BinaryData(np.ascontiguousarray(cells, dtype=np.int8), **names)
+    values, indices, indptr = (arrays[f"sparse_{name}"] for name in ("data", "indices", "indptr"))
+    parts = (values.astype(np.int8), indices.astype(np.int32), indptr.astype(np.int64))
+    csr = sp.csr_array(parts, shape=tuple(int(side) for side in arrays["sparse_shape"]))
+    csr.check_format(full_check=True)  # SciPy would believe any index, and read outside its memory
+    if not csr.has_canonical_format or not np.isin(csr.data, (1, MISSING)).all():
+        raise ValueError("its sparse cells don't fit together")
+    return BinaryData(None, csr, **names)
+
+
+def _check_lengths(data: BinaryData | NumberTable, more: dict[str, np.ndarray]) -> None:
+    n_rows, n_columns = data.shape
+    if not n_rows or not n_columns:
+        raise ValueError("it holds no cell")
+    for what, given, needed in (
+        ("rows", data.row_names, n_rows),
+        ("columns", data.column_names, n_columns),
+        *((name, values, n_rows) for name, values in more.items()),
+    ):
+        if given is not None and len(given) != needed:
+            raise ValueError(f"{len(given)} names or values for {needed} {what}")
 
 
 def _as_text(names: list[str]) -> np.ndarray:

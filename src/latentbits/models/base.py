@@ -74,7 +74,6 @@ class RestartedModel(BaseEstimator):
                 stacklevel=3,
             )
 
-
     def report(self, X: Any, path: str | Path, *, shape: tuple[int, int] | None = None, **fit_params: Any) -> None:
         """Write what the model says about X as one HTML file, to be opened in any browser, without a network.
 

@@ -280,7 +280,7 @@ class AspectModel(FactorModel):
         """How likely each observed 0 hides a 1 (or, kind="presence", each 1 is false): an N x D array.
 
         The score is the probability that the content of the row would put a 1 there: the reconstruction without the
-        white phantoms (black ones for "presence"), averaged over the restarts of the fit, whose disagreements cancel;
+        phantoms, averaged over the restarts of the fit, whose disagreements cancel;
         rows that say little about their content lean on the average row. Read it as the probability that the 0 hides a
         1 *when the 0 itself is no evidence*. It is for ranking: where few ones are hidden it is too high, where most
         are it may be too low, and attributes that are hard to see rank below easy ones. experiments/ has it against
@@ -295,7 +295,7 @@ class AspectModel(FactorModel):
         data = self._data(X)
         if ratings is None:
             parts = [
-                (components, (find_phantoms(components.mean, self.phantom_threshold) != NOISE_OF[kind]).astype(float))
+                (components, (find_phantoms(components.mean, self.phantom_threshold) == CONTENT).astype(float))
                 for components in self._restart_components
             ]
         else:
