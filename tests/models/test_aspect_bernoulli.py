@@ -196,8 +196,9 @@ class TestDenoise:
         np.testing.assert_array_equal(answer[seen], cells[seen])
         assert set(np.unique(answer)) == {0, 1}
         with pytest.warns(UserWarning, match="no phantom was found"):
-            np.testing.assert_array_equal(model.denoise(cells, ratings=[0.5, 0.5, 0.5]), answer)
-        assert (model.denoise(cells, ratings=[1, 0, 0])[seen] != cells[seen]).any(), "an analyst's word counts"
+            rated = model.denoise(cells, ratings=[1, 0, 0])
+        np.testing.assert_array_equal(rated[seen], cells[seen])
+        assert (model.denoise(cells, ratings=[1, 0, 0], change="both")[seen] != cells[seen]).any()
 
     def test_unknown_change_is_refused(self, model):
         with pytest.raises(DataError, match=r'change=.all. is unknown; use "auto"'):
@@ -319,12 +320,20 @@ class TestSuspects:
             warnings.simplefilter("ignore")
             model.fit(cells)
         each = []
-        for components in model._restart_components:
+        for run, components in enumerate(model._restart_components):
             alone = copy.deepcopy(model)
-            alone._restart_components = [components]
+            alone._restart_components, alone.restarts_ = [components], model.restarts_.iloc[[run]]
             each.append(alone.suspicion(cells))
         np.testing.assert_allclose(model.suspicion(cells), np.mean(each, axis=0), atol=1e-12)
         assert np.abs(each[0] - each[1]).max() > 0.01, "the restarts differ"
+
+    def test_a_restart_that_got_stuck_has_no_say(self, model):
+        lame = copy.deepcopy(model)
+        lame.restarts_.loc[len(lame.restarts_)] = [0, 1.04 * model.objective_, 1, True]
+        lame._restart_components = [*model._restart_components, model._components._replace(mean=0 * model.components_)]
+        np.testing.assert_array_equal(lame.suspicion(X), model.suspicion(X))
+        lame.restarts_.loc[len(lame.restarts_) - 1, "objective"] = 1.02 * model.objective_
+        assert np.abs(lame.suspicion(X) - model.suspicion(X)).max() > 0.1
 
     def test_a_row_does_not_depend_on_the_rows_beside_it(self, model):
         blank = np.zeros((1, X.shape[1]))
