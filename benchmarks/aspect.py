@@ -28,7 +28,7 @@ from nbmf_mm import NBMFMM
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from latentbits import AspectBernoulli, BinaryData, simulate
+from latentbits import AspectBernoulli, BinaryData, datasets, simulate
 from latentbits.fitting.climb import climb
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
@@ -37,7 +37,7 @@ from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT))
 
-from experiments.data import numerals  # noqa: E402  (the repository's root isn't on the path of a script)
+from experiments.data import use_shared_folder  # noqa: E402  (the repository's root isn't on the path of a script)
 
 RESULTS = ROOT / "benchmarks" / "results"
 K = 10
@@ -78,7 +78,8 @@ def to_the_same_likelihood(quick: bool) -> pd.DataFrame:
     simulated = simulate.aspect_bernoulli(500, 240, K, random_state=0).X
     sets = {"simulated 500 x 240": simulated}
     if not quick:
-        sets["numerals 2000 x 240"] = numerals().X
+        use_shared_folder()
+        sets["numerals 2000 x 240"] = datasets.load_numerals().X
     rows: list[dict[str, Any]] = []
     for name, X in sets.items():
         for prior, beta in (("default prior", 1.2), ("no prior", 1.0)):

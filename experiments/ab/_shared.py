@@ -100,10 +100,15 @@ def information(cells: np.ndarray, member: np.ndarray) -> np.ndarray:
 
 def noisy_table(data: str, added: str, seed: int, most: float = STATED) -> Noisy:
     """ "fossils", "text" or "numerals" with up to `most` of a row set to "zeros" or "ones", or as they are ("")."""
-    from experiments.data import fossils, numerals
-    from latentbits import simulate
+    from experiments.data import use_shared_folder
+    from latentbits import datasets, simulate
 
-    load = {"fossils": lambda: fossils().dense(), "text": lambda: posts().X, "numerals": lambda: numerals().X}
+    use_shared_folder()
+    load = {
+        "fossils": lambda: datasets.load_fossils().data.dense(),
+        "text": lambda: posts().X,
+        "numerals": lambda: datasets.load_numerals().X,
+    }
     X = load[data]()
     if not added:
         return simulate.add_zeros(X, 0.0, random_state=seed)

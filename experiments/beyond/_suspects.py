@@ -14,11 +14,22 @@ TABLES = {"visit 1": "sites surveyed on visit 1", "all visits": "sites surveyed 
 
 
 def bird_tables(sites: str) -> tuple[np.ndarray, np.ndarray]:
-    """What was seen on visit 1, and what on any visit."""
-    from experiments.data import birds
+    """What was seen on visit 1, and what on any visit: species seen at three or more of the sites on visit 1.
 
-    seen = birds(complete=sites == "all visits")
-    return seen.first, seen.ever
+    The sites are those surveyed on "all visits", or else those surveyed on visit 1; a visit that wasn't made then sees
+    nothing.
+    """
+    import numpy as np
+
+    from experiments.data import use_shared_folder
+    from latentbits.datasets import load_birds
+
+    use_shared_folder()
+    survey = load_birds()
+    chosen = survey.surveyed.all(axis=1) if sites == "all visits" else survey.surveyed[:, 0]
+    seen = survey.detections[chosen] == 1
+    seen = seen[:, :, seen[:, 0].sum(axis=0) >= 3]
+    return seen[:, 0].astype(np.int8), seen.any(axis=1).astype(np.int8)
 
 
 def scores_of_aspects(model: AspectBernoulli, X: np.ndarray) -> dict[str, np.ndarray]:

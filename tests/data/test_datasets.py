@@ -685,5 +685,3 @@ class TestUseSharedFolder:
         monkeypatch.setattr(experiment_data, "FALLBACK", tmp_path / "nowhere")
         experiment_data.use_shared_folder()
         assert not os.environ["LATENTBITS_DATA"]
-        with pytest.raises(FileNotFoundError, match="name the folder that holds it in LATENTBITS_DATA"):
-            experiment_data.data_file("now_g10s2.csv")

@@ -181,8 +181,8 @@ class AspectModel(FactorModel):
             change = found[0] if len(found) == 1 else "both" if found else "nothing"
             if not found:
                 warnings.warn(
-                    "no phantom was found, so no observed cell is changed; if zeros or ones may be false all the same, say "
-                    'so: change="absence", "presence" or "both" (--change)',
+                    "no phantom was found, so no observed cell is changed; if zeros or ones may be false all the same, "
+                    'say so: change="absence", "presence" or "both" (--change)',
                     stacklevel=2,
                 )
         if rated is None:
@@ -283,10 +283,11 @@ class AspectModel(FactorModel):
         """How likely each observed 0 hides a 1 (or, kind="presence", each 1 is false): an N x D array.
 
         The score is the probability that the content of the row would put a 1 there: the reconstruction without the
-        phantoms, averaged over the restarts (but those stuck far below the best), whose disagreements cancel; rows that say little about their content lean on the average row. Read it as the probability that the 0 hides a
-        1 *when the 0 itself is no evidence*. It is for ranking: where few ones are hidden it is too high, where most
-        are it may be too low, and attributes that are hard to see rank below easy ones. experiments/ has it against
-        the truth. Cells of the other value, and missing ones, have 0.
+        phantoms, averaged over the restarts (but those stuck far below the best), whose disagreements cancel; rows that
+        say little about their content lean on the average row. Read it as the probability that the 0 hides a 1 *when
+        the 0 itself is no evidence*. It is for ranking: where few ones are hidden it is too high, where most are it
+        may be too low, and attributes that are hard to see rank below easy ones. experiments/ has it against the
+        truth. Cells of the other value, and missing ones, have 0.
 
         With `ratings` (one for each component, as in `reconstruct`) the content is what they keep, phantoms or not;
         as they are about the components of the best run, the other restarts have no say.

@@ -1,1 +1,0 @@
-"""Binary factor analysis on the experiments of its paper (Tu and Xu, Neurocomputing 2014)."""

@@ -1,1 +1,0 @@
-"""Published results of binary ICA, one file a table or figure."""

@@ -1,1 +1,0 @@
-"""Published results of the ICA mixture, one file a table or figure."""
