@@ -192,8 +192,25 @@ def test_a_damaged_model_is_refused(run: Run, fitted: Path, table: Path, tmp_pat
 
 
 def test_broken_data_are_refused(run: Run, fitted: Path, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("a,b\n1\n")
-    assert_refused(run("denoise", fitted, tmp_path / "t.csv"), "t.csv, line 2: 1 fields, but 2 are expected")
+    (tmp_path / "t.csv").write_text("a,b\n1,0\n")
+    assert_refused(run("denoise", fitted, tmp_path / "t.csv"), 't.csv: there is no column "species0"')
+    header = ",".join(f"species{j}" for j in range(12))
+    (tmp_path / "t.csv").write_text(f"{header}\n1\n")
+    assert_refused(run("denoise", fitted, tmp_path / "t.csv"), "t.csv, line 2: 1 fields, but 12 are expected")
+    (tmp_path / "t.csv").write_text(f"age,{header}\n7,{'1,' * 11}3\n")
+    refused = run("denoise", fitted, tmp_path / "t.csv")
+    assert_refused(refused, 't.csv, line 2, column "species11": value 3')  # not the age, which nobody asked for
+
+
+def test_a_table_that_was_written_is_read_again(run: Run, tmp_path: Path, X: np.ndarray) -> None:
+    """Names that a spreadsheet would take for formulas, and one with a carriage return in it."""
+    columns = ["=1+1", "+x", "@y", "-z", '"cr\rin"', *(f"s{j}" for j in range(7))]
+    file = write_table(tmp_path / "t.csv", X, columns)
+    assert run("fit", file, *FAST, "--out", tmp_path / "run").exit_code == 0
+    first = run("denoise", tmp_path / "run", file, "--out", tmp_path / "clean.csv")
+    assert first.exit_code == 0, first.output
+    again = run("denoise", tmp_path / "run", tmp_path / "clean.csv")
+    assert again.exit_code == 0, again.output
 
 
 def test_unknown_rows_and_cells(run: Run, fitted: Path, table: Path) -> None:

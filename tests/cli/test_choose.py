@@ -95,8 +95,8 @@ def test_compare_has_the_baseline_and_names_the_best(run: Run, table: Path, tmp_
     ("arguments", "message"),
     [
         (["select", "FILE", "--components", "2-8"], '"2-8" is no number of components'),
-        (["select", "FILE", "--components", "8:2"], "names no number"),
-        (["select", "FILE", "--components", "0:2"], "names no number from 1 on"),
+        (["select", "FILE", "--components", "8:2"], "ends before it begins"),
+        (["select", "FILE", "--components", "0:2"], "begins below 1"),
         (["select", "FILE"], "Missing option '--components'"),
         (["select", "FILE", "--components", "2", "--criterion", "dic"], '"dic" is unknown; use any of aic'),
         (["select", "FILE", "--components", "2", "--model", "kmeans"], "'kmeans' is not one of"),

@@ -67,7 +67,7 @@ def test_tables_say_what_the_model_says(fitted: Path, table: Path, columns: list
     components = pd.read_csv(fitted / "components.csv")
     assert list(components) == ["component", "kind", "share", *columns]
     assert list(components["kind"]) == list(model.phantoms_)
-    assert_allclose(components["share"], model.shares_, rtol=1e-9)
+    assert_allclose(components["share"], model.weights_.mean(axis=0), rtol=1e-9)
     assert_allclose(components[columns], model.components_, atol=1e-9)
     weights = pd.read_csv(fitted / "weights.csv")
     assert list(weights) == ["site", "component_0", "component_1", "component_2"]
@@ -108,6 +108,7 @@ def test_the_summary(fitted: Path, table: Path, X: np.ndarray) -> None:
         "zeros": int((X == 0).sum()),
         "missing": 0,
         "density": pytest.approx(X.mean()),
+        "fitted": True,
     }
     assert [part["kind"] for part in summary["components"]] == list(model.phantoms_)
     assert summary["aic"] == pytest.approx(model.aic(data))
@@ -313,7 +314,7 @@ def test_a_missing_file_is_refused(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (["--components", 0], '"0" names no number from 1 on'),
+        (["--components", 0], '"0" begins below 1'),
         (["--components", "two"], '"two" is no number of components'),
         (["--components", 2, "--shape", "4by3"], '"4by3" is no shape'),
         (["--components", 2, "--criterion", "aic"], "--criterion chooses among several --components"),

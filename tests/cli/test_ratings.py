@@ -13,9 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import latentbits.report
 from latentbits import read_table
+from latentbits.findings.results import components_fingerprint
 from latentbits.persistence import load_model
 
-from .conftest import Run, assert_refused
+from .conftest import FAST, Run, assert_refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*rows have no weight")
 
@@ -23,13 +24,13 @@ RATINGS = [1.0, 0.2, 0.6]
 
 
 @pytest.fixture
-def saved(tmp_path: Path, table: Path) -> dict[str, Any]:
+def saved(tmp_path: Path, fitted: Path) -> dict[str, Any]:
     """What the page saves."""
     return {
         "format": "latentbits-ratings",
         "version": 1,
         "model": "aspect-bernoulli",
-        "fingerprint": read_table(table).fingerprint(),
+        "components": components_fingerprint(load_model(fitted / "model.npz")),
         "threshold": 0.3,
         "change": "both",
         "ratings": RATINGS,
@@ -93,14 +94,16 @@ def test_what_is_not_said_has_its_default(run: Run, fitted: Path, table: Path, t
     assert by_file.stdout == run("denoise", fitted, table, "--ratings", "1,0,1").stdout
 
 
-def test_ratings_made_on_other_data_are_a_note(
+def test_ratings_of_another_fit_are_refused(
     run: Run, fitted: Path, table: Path, tmp_path: Path, saved: dict[str, Any]
 ) -> None:
     same = run("suspects", fitted, table, "--ratings", write(saved, tmp_path))
     assert same.stderr == ""
-    other = run("suspects", fitted, table, "--ratings", write({**saved, "fingerprint": "0" * 16}, tmp_path))
-    assert other.exit_code == 0
-    assert other.stderr.startswith("note: ratings.json was saved by a report on other data")
+    assert run("fit", table, *FAST, "--seed", 1, "--out", tmp_path / "other").exit_code == 0
+    for command in (["suspects", "other", table], ["denoise", "other", table], ["report", "other"]):
+        command[1] = tmp_path / "other"
+        refused = run(*command, "--ratings", tmp_path / "ratings.json")
+        assert_refused(refused, "ratings.json: these ratings are of the components of another fit")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +155,7 @@ def test_other_files_are_refused(
         ("1,0,-1", "from 0 to 1", 1),
         ("1,0,nan", "from 0 to 1", 1),
         ("one", "give numbers with commas between them", 2),
-        ("absent.json", '"absent.json" is no file of ratings', 2),
+        ("absent.json", '"absent.json": no such file', 2),
     ],
 )
 def test_numbers_that_are_refused(run: Run, fitted: Path, table: Path, numbers: str, message: str, code: int) -> None:

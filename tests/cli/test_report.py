@@ -145,7 +145,7 @@ def test_a_model_file_will_do_with_a_file(run: Run, fitted: Path, table: Path, t
     ("arguments", "message"),
     [
         (["DIR", "FILE"], "give --out FILE.html for the report on sites.csv"),
-        (["DIR/model.npz"], "is a model without data; give FILE"),
+        (["DIR/model.npz"], "is not a folder made by latentbits fit"),
         (["DIR", "--exclude", "age"], "--exclude is about reading FILE"),
         (["DIR", "--row-labels", "site"], "--row-labels is about reading FILE"),
         (["DIR", "--shape", "3"], '"3" is no shape'),
@@ -178,3 +178,31 @@ def test_models_of_numbers_are_reported_on_their_own_rows_only(run: Run, tmp_pat
     assert run("report", out).exit_code == 0
     assert_refused(run("report", out, file, "--out", tmp_path / "page.html"), "is about the rows it was fitted to")
     assert_refused(run("report", out, "--ratings", "1"), "BinaryFactorAnalysis knows no phantoms")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"seconds": "abc"},
+        {"seconds": {"fit": "x"}},
+        {"notes": 5},
+        {"notes": ["\ud800"]},
+        {"data": {"file": "\ud800.csv"}},
+        {"selection": {"choices": 3}},
+        {"selection": {"seed": 0, "tried": [1], "choices": [{}]}},
+        {"shape": [3, "4"]},
+    ],
+)
+def test_parts_of_a_summary_that_make_no_sense_are_left_out(run: Run, folder: Path, damage: dict[str, Any]) -> None:
+    (folder / "summary.json").write_text(json.dumps({"files": ["model.npz"], **damage}))
+    result = run("report", folder)
+    assert result.exit_code == 0, result.output
+    assert "hidden causes" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xfe", b"n_components,aic\n1,inf\n", b"aic\n3\n", b"n_components,aic\n1,x\n"]
+)
+def test_a_damaged_selection_is_refused(run: Run, folder: Path, content: bytes) -> None:
+    (folder / "selection.csv").write_bytes(content)
+    assert_refused(run("report", folder), "selection.csv is damaged")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from latentbits.cli.console import Voice
-from latentbits.cli.folder import fitted_fingerprint, model_file
+from latentbits.cli.folder import model_file
 from latentbits.cli.matching import refuse_without_phantoms, rows_for
 from latentbits.cli.options import Values, check_file, given, model_argument, reads_file, table_options, tells
 from latentbits.cli.output import check_target, show_table
@@ -103,7 +103,8 @@ def suspects(
 ) -> None:
     """List the cells of FILE that are most likely false, by the model in DIR.
 
-    The score is the probability that a 0 hides a 1 (or that a 1 is false). DIR is a folder made by
+    The score ranks cells: the probability that the content of the row would put a 1 there (or not), averaged over the
+    restarts of the fit; with --ratings by the best restart alone. It is no measured error rate. DIR is a folder made by
     "latentbits fit", or a model file. Columns are matched by name; rows without names are counted from 0.
     """
     model, data = _opened(fitted, file, reading, out, force)
@@ -173,5 +174,5 @@ def _rated(ratings: Ratings | None, model: Any, fitted: Path, data: BinaryData) 
     """The numbers, once it is clear that they belong to the model."""
     if ratings is None:
         return None
-    ratings.check(model, (fitted_fingerprint(fitted), data.fingerprint()))
+    ratings.check(model)
     return ratings.values

@@ -17,7 +17,6 @@ from latentbits.cli.output import (
     REPORT_FILE,
     SUMMARY_FILE,
     new_folder,
-    stored_summary,
     write_csv,
     write_json,
 )
@@ -26,7 +25,7 @@ from latentbits.errors import DataError
 if TYPE_CHECKING:
     from latentbits.findings.results import Figures, Results
 
-__all__ = ["Stopwatch", "fitted_fingerprint", "model_file", "save", "show_as_images", "tell", "write"]
+__all__ = ["Stopwatch", "model_file", "save", "show_as_images", "tell", "write", "write_page"]
 
 
 class Stopwatch:
@@ -121,9 +120,3 @@ def model_file(fitted: Path) -> Path:
     if not (fitted / MODEL_FILE).is_file():
         raise FileNotFoundError(f'{fitted} holds no {MODEL_FILE}; give a folder made by "latentbits fit"')
     return fitted / MODEL_FILE
-
-
-def fitted_fingerprint(fitted: Path) -> str | None:
-    """The fingerprint of the data that the model of a folder was fitted to, if that is known."""
-    about = stored_summary(fitted).get("data")
-    return about.get("fingerprint") if isinstance(about, dict) else None

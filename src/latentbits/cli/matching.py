@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from latentbits.cli.options import Values, read
 from latentbits.errors import DataError
+from latentbits.findings.results import harmless
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
@@ -36,8 +37,11 @@ def _read_for(names: Any, file: Path, reading: Values) -> BinaryData:
         return read(file, reading)
     try:
         return read(file, {**reading, "columns": tuple(names)})
-    except DataError:  # they aren't all there, or something else is wrong: what is said about the whole file helps more
-        return read(file, reading)
+    except DataError as error:
+        try:  # they aren't all there: if the whole file can be read, more can be said about what is
+            return read(file, reading)
+        except DataError:
+            raise error from None
 
 
 def _matched(data: BinaryData, wanted: Any, file: str) -> BinaryData:
@@ -48,7 +52,9 @@ def _matched(data: BinaryData, wanted: Any, file: str) -> BinaryData:
 
     if wanted is None or data.column_names is None or data.column_names == list(wanted):
         return data
-    where = {name: j for j, name in enumerate(data.column_names)}
+    written = {str(harmless(name)): name for name in wanted}  # a file of ours may have an apostrophe before a name
+    own = [written.get(name, name) for name in data.column_names]
+    where = {name: j for j, name in enumerate(own)}
     lacking = [name for name in wanted if name not in where]
     extra = sorted(set(where) - set(wanted), key=where.__getitem__)
     if lacking:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ import uuid
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from latentbits.findings.results import harmless
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DATA_FILE",
     "MODEL_FILE",
+    "PLOTS_FOLDER",
     "REPORT_FILE",
     "SUMMARY_FILE",
     "as_json",
@@ -76,6 +78,8 @@ def stored_summary(folder: Path) -> dict[str, Any]:
     """The summary that an earlier output has left in its folder; empty if there is none that can be read."""
     with contextlib.suppress(OSError, ValueError):
         content = json.loads((folder / SUMMARY_FILE).read_text(encoding="utf-8"))
+        # Once more, because \\ud800 is good JSON, but no text that can be written.
+        content = json.loads(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace"))
         return content if isinstance(content, dict) else {}
     return {}
 
@@ -165,7 +169,13 @@ def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:
     for j, dtype in enumerate(table.dtypes):
         if dtype.kind not in "biuf":
             safe.isetitem(j, table.iloc[:, j].map(harmless, na_action="ignore").to_numpy())
-    safe.to_csv(target, index=False, float_format="%.10g", lineterminator="\n")
+    safe.to_csv(target, index=False, float_format="%.10g", lineterminator="\n", quoting=_quoting(safe))
+
+
+def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
+    """All text in quotes if one has a carriage return, which most readers take for the end of a line."""
+    texts = [*table.columns, *table.select_dtypes(exclude="number").to_numpy(dtype=object).ravel()]
+    return csv.QUOTE_NONNUMERIC if any("\r" in text for text in texts if isinstance(text, str)) else csv.QUOTE_MINIMAL
 
 
 def check_target(out: Path, *, force: bool) -> None:

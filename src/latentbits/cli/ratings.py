@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,8 +36,9 @@ class Ratings:
     file: str
     document: dict[str, Any]
 
-    def check(self, model: Any, fingerprints: tuple[str | None, ...] = ()) -> None:
-        """Refuse ratings of another model; warn if they were made on none of the data that have these fingerprints."""
+    def check(self, model: Any) -> None:
+        """Refuse ratings of another model, or of other components."""
+        from latentbits.findings.results import components_fingerprint
         from latentbits.models.registry import model_name
 
         kind, n = model_name(model), len(model.components_)
@@ -49,11 +49,11 @@ class Ratings:
             place = f"{self.file}: " if self.file else ""
             plural = "s" * (n > 1)
             raise DataError(f"{place}ratings must be {n} number{plural} from 0 to 1, one for each component")
-        made_on = self.document.get("fingerprint")
-        if made_on is not None and any(fingerprints) and made_on not in fingerprints:
-            warnings.warn(
-                f"{self.file} was saved by a report on other data; see that it rates the components of this model",
-                stacklevel=2,
+        rated = self.document.get("components", components_fingerprint(model))
+        if rated != components_fingerprint(model):
+            raise DataError(
+                f"{self.file}: these ratings are of the components of another fit; use that one's folder, or rate "
+                "again in the report of this one"
             )
 
 
@@ -72,6 +72,8 @@ class _RatingsType(click.ParamType):
         try:
             numbers = [float(number) for number in str(value).split(",")]
         except ValueError:
+            if file.suffix.lower() == ".json":
+                self.fail(f'"{value}": no such file; give one that was saved in a report, or numbers such as 1,0,1')
             self.fail(
                 f'"{value}" is no file of ratings; give one that was saved in a report, '
                 "or give numbers with commas between them, such as 1,0,1"
@@ -107,7 +109,7 @@ def _loaded(file: Path) -> Ratings:
         )
     values = _checked(document.get("ratings"), f"{file.name}: ")
     names = document.get("names", [""] * len(values))
-    if not isinstance(names, list) or len(names) != len(values) or not all(isinstance(name, str) for name in names):
+    if not isinstance(names, list) or len(names) != len(values) or not all(map(_is_text, names)):
         raise DataError(f'{file.name}: "names" must be {len(values)} texts, one for each rating')
     if not _is_share(document.get("threshold", 0.5)):
         raise DataError(f'{file.name}: "threshold" must be a number from 0 to 1')
@@ -122,6 +124,11 @@ def _checked(values: Any, place: str) -> list[float]:
     if not any(values):
         raise DataError(f"{place}all ratings are 0, so nothing would be kept; rate a component above 0")
     return [float(value) for value in values]
+
+
+def _is_text(value: Any) -> bool:
+    """Whether it is text that can be written, which half a surrogate pair can't."""
+    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def _is_share(value: Any) -> bool:

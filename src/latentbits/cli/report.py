@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from latentbits.cli.console import Voice
-from latentbits.cli.folder import fitted_fingerprint, model_file, show_as_images, write_page
+from latentbits.cli.folder import model_file, show_as_images, write_page
 from latentbits.cli.matching import refuse_without_phantoms, rows_for
 from latentbits.cli.options import (
     FILE_PATH,
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from latentbits.findings.results import Data
 
 __all__ = ["report"]
-
-_OF_THE_FIT = ("notes", "seconds", "selection", "demo")
-"""What a summary says of a fit that the model itself doesn't know."""
 
 
 @click.command(
@@ -70,18 +66,19 @@ def report(
     if file is not None:
         check_file(file)
 
+    from latentbits.data.stored import load_data
     from latentbits.findings import gather
     from latentbits.persistence import load_model
 
     model = load_model(source)
     if ratings is not None:
         refuse_without_phantoms(model, fitted)
-    model, data, more = _as_fitted(model, fitted) if file is None else _on_rows(model, file, reading)
     if ratings is not None:
-        ratings.check(model, (fitted_fingerprint(fitted), data.fingerprint()))
+        ratings.check(model)
+    data, more = load_data(fitted / DATA_FILE) if file is None else _other_rows(model, file, reading)
     results = gather(model, data, **more)
     summary = stored_summary(fitted)
-    results.summary |= {name: summary[name] for name in _OF_THE_FIT if name in summary}
+    results.summary |= _told_of_the_fit(summary)
     results.summary["data"]["file"] = file.name if file is not None else _file_name(summary)
     if shape := shape or _image_shape(summary):
         show_as_images(results, shape)
@@ -95,7 +92,7 @@ def report(
 def _target(fitted: Path, file: Path | None, out: Path | None, *, force: bool) -> Path:
     """Where the report goes; what would be replaced against the user's will is refused."""
     if file is None and not fitted.is_dir():
-        raise click.UsageError(f"{fitted} is a model without data; give FILE, the rows to report on, as well")
+        raise click.UsageError(f"{fitted} is not a folder made by latentbits fit; give one, or a model file and FILE")
     if file is not None and out is None:
         raise click.UsageError(f"give --out FILE.html for the report on {file.name}")
     target = fitted / REPORT_FILE if out is None else out
@@ -108,29 +105,37 @@ def _is_own(target: Path, fitted: Path) -> bool:
     return fitted.is_dir() and target.resolve() == (fitted / REPORT_FILE).resolve()
 
 
-def _as_fitted(model: Any, fitted: Path) -> tuple[Any, Data, Values]:
-    """The model, the data that it was fitted to, and what else went into the fit."""
-    from latentbits.data.stored import load_data
-
-    return model, *load_data(fitted / DATA_FILE)
-
-
-def _on_rows(model: Any, file: Path, reading: Values) -> tuple[Any, Data, Values]:
-    """The model with its eyes on other rows, and these."""
+def _other_rows(model: Any, file: Path, reading: Values) -> tuple[Data, Values]:
+    """The rows of a file with the model's columns."""
     from latentbits.models.registry import model_name
 
     name = model_name(model)
     if name not in TABLE_MODELS:
         raise DataError(f"{file.name}: a report of {name} is about the rows it was fitted to; leave FILE out")
-    data = rows_for(model, file, reading)
-    seen = copy.copy(model)
-    seen.weights_ = model.transform(data)  # all that a fitted model says about single rows of its own accord
-    return seen, data, {}
+    return rows_for(model, file, reading), {}
+
+
+def _told_of_the_fit(summary: dict[str, Any]) -> dict[str, Any]:
+    """What a summary says of a fit that the model itself doesn't know; a part that makes no sense is left out."""
+    told: dict[str, Any] = {}
+    match summary:
+        case {"notes": list(notes)} if all(isinstance(note, str) for note in notes):
+            told["notes"] = notes
+    match summary:
+        case {"seconds": dict(seconds)} if all(isinstance(value, int | float) for value in seconds.values()):
+            told["seconds"] = seconds
+    match summary:
+        case {"selection": {"seed": int() | None, "tried": list(), "choices": [*choices]} as selection} if choices:
+            if all(isinstance(choice, dict) and {"criterion", "best"} <= choice.keys() for choice in choices):
+                told["selection"] = selection
+    return told
 
 
 def _file_name(summary: dict[str, Any]) -> str | None:
-    about = summary.get("data")
-    return about.get("file") if isinstance(about, dict) else None
+    match summary:
+        case {"data": {"file": str(name)}}:
+            return name
+    return None
 
 
 def _image_shape(summary: dict[str, Any]) -> tuple[int, int] | None:
@@ -142,7 +147,18 @@ def _image_shape(summary: dict[str, Any]) -> tuple[int, int] | None:
 
 def _selection(fitted: Path) -> pd.DataFrame | None:
     """The table by which the number of components was chosen, if it was."""
+    import numpy as np
     import pandas as pd
 
     file = fitted / "selection.csv"
-    return pd.read_csv(file) if file.is_file() else None
+    if not file.is_file():
+        return None
+    try:
+        table = pd.read_csv(file)
+        numbers = table.drop(columns="converged", errors="ignore").fillna(0.0).to_numpy(dtype=float)
+        good = len(table) > 0 and "n_components" in table and bool(np.isfinite(numbers).all())
+    except ValueError:  # also what is no UTF-8, or empty
+        good = False
+    if not good:
+        raise DataError(f"{file} is damaged; fit again, or move the file away")
+    return table

@@ -27,8 +27,10 @@ class Numbers(click.ParamType):
             if not first.isdecimal() or (colon and not last.isdecimal()):
                 self.fail(f'"{part}" is no number of components; give one such as 4, a list 2,4,8 or a range 2:8')
             found |= set(range(int(first), int(last if colon else first) + 1))
-        if not found or min(found) < 1:
-            self.fail(f'"{value}" names no number from 1 on; give one such as 4, a list 2,4,8 or a range 2:8')
+        if not found:
+            self.fail(f'"{value}" ends before it begins; give the smaller number first, such as 2:8')
+        if min(found) < 1:
+            self.fail(f'"{value}" begins below 1; give one such as 4, a list 2,4,8 or a range 2:8')
         return sorted(found)
 
 

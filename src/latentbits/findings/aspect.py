@@ -42,7 +42,7 @@ def gather(model: AspectModel, data: BinaryData) -> Results:
     denoised = model.denoise(data)
     suspects, counts = _suspects(model, data)
     tables = {
-        "components": components_table(model, data, kind=model.phantoms_, share=model.shares_),
+        "components": components_table(model, data, kind=model.phantoms_, share=_shares(model)),
         "weights": weights_table(model, data),
         "denoised": data_table(denoised, data),
         "suspects": suspects,
@@ -102,8 +102,13 @@ def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:
     )
 
 
+def _shares(model: AspectModel) -> np.ndarray:
+    """Each component's share of these rows: the mean of its weights."""
+    return model.weights_.mean(axis=0)
+
+
 def _components(model: AspectModel) -> list[dict[str, Any]]:
-    parts = zip(model.phantoms_, model.shares_, strict=True)
+    parts = zip(model.phantoms_, _shares(model), strict=True)
     return [{"component": k, "kind": str(kind), "share": float(share)} for k, (kind, share) in enumerate(parts)]
 
 
@@ -115,7 +120,8 @@ def _answer(summary: dict[str, Any]) -> list[str]:
     parts, suspected, data = summary["components"], summary["suspected"], summary["data"]
     phantoms = [part for part in parts if part["kind"] in EXPLAINS]
     n, n_content = len(parts), len(parts) - len(phantoms)
-    first = f"{n} hidden cause{'s' * (n > 1)} make{'s' * (n == 1)} up these {data['rows']:,} rows"
+    rows = f"these {data['rows']:,} rows" if data["rows"] > 1 else "this row"
+    first = f"{n} hidden cause{'s' * (n > 1)} make{'s' * (n == 1)} up {rows}"
     if phantoms:
         named = [f"component {p['component']}, a {p['kind']} phantom ({p['share']:.0%} of the data)" for p in phantoms]
         kinds = sorted({EXPLAINS[part["kind"]] for part in phantoms}, reverse=True)

@@ -47,6 +47,8 @@ def _lines(model: BinaryFactorAnalysis, summary: dict[str, Any]) -> Iterator[str
     yield f"{n} binary factor{'s' * (n != 1)} found in {size(summary['data'])}{dropped}."
     if n == 0:
         yield "Nothing in the data is stronger than the noise."
+    else:
+        yield "Which state of a factor is called on (1, not -1) is a matter of convention: both signs fit alike."
     for k, (probability, column) in enumerate(zip(model.factor_probabilities_, model.mixing_.T, strict=True)):
         strength = float((column**2).sum() * model.noise_precision_) ** 0.5
         yield f"Factor {k} is on in {probability:.0%} of the rows; it is {strength:.1f} times as strong as the noise."

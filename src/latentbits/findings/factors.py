@@ -43,7 +43,7 @@ def gather(model: FactorModel, data: BinaryData) -> Results:
     n = len(model.components_)
     lines = [f"{n} component{'s' * (n > 1)} fitted to {size(summary['data'])}."]
     if "aic" in summary:
-        lines.append(f"AIC {summary['aic']:.1f}, BIC {summary['bic']:.1f} (lower is better, for the same data).")
+        lines.append(f"AIC {summary['aic']:.1f}, BIC {summary['bic']:.1f} (lower is better, among fits of this model).")
     answer = [lines[0], f"How sure: {sureness(summary)}."]
     return Results(model, data, tables, summary, figures, [*lines, restart_line(summary)], answer)
 

@@ -21,7 +21,7 @@ def gather(model: ICAMixture, data: NumberTable) -> Results:
     """Ask a model fitted to the data everything that goes into the folder."""
     X = data.to_frame()
     chances = labelled(model.predict_proba(X), [f"cluster_{c}" for c in range(model.n_clusters_)], data)
-    chances.insert(1, "cluster", model.labels_)
+    chances.insert(1, "cluster", model.predict(X))
     tables = {
         "clusters": _clusters_table(model, data),
         "mixing": _mixing_table(model, data),

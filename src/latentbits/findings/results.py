@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import platform
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -23,6 +25,7 @@ __all__ = [
     "Results",
     "attributes",
     "common_summary",
+    "components_fingerprint",
     "data_table",
     "harmless",
     "labelled",
@@ -151,6 +154,13 @@ def _n_agreeing(model: Any) -> int:
     return int((best - model.restarts_["objective"] <= AGREEMENT * abs(best)).sum())
 
 
+def components_fingerprint(model: Any) -> str:
+    """16 hex digits that identify the components of a fit: what ratings are about."""
+    import numpy as np
+
+    return hashlib.sha256(np.ascontiguousarray(model.components_, "<f8").tobytes()).hexdigest()[:16]
+
+
 # ---- lines ---------------------------------------------------------------------------------------------------
 
 
@@ -183,10 +193,13 @@ def sureness(summary: dict[str, Any]) -> str:
         return "there was one random start only, so nothing tells how stable this is"
     if len(stability) == 1:
         return "one component is the same from every start"
-    median = sorted(stability)[len(stability) // 2]
-    likeness = f"(median likeness {median:.2f}, where 1 is the same and 0 unlike)"
-    if median >= STABLE:
-        return f"other random starts find the same components again {likeness}"
+    median, worst = statistics.median(stability), min(stability)
+    likeness = f"(likeness {median:.2f}, the least of a component {worst:.2f}; 1 is the same, 0 unlike)"
+    if median >= STABLE and worst >= UNSTABLE:
+        return f"the next best random starts find the same components again {likeness}"
     if median >= UNSTABLE:
-        return f"other random starts find most components again {likeness}, so trust the ranking more than single cells"
-    return f"other random starts find other components {likeness}, so this is one of several readings"
+        return (
+            f"the next best random starts find most components again {likeness}, so trust the ranking more than single "
+            "cells"
+        )
+    return f"the next best random starts find other components {likeness}, so this is one of several readings"

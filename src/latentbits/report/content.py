@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from base64 import b64encode
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from latentbits.findings.results import Results, restart_line
+from latentbits.findings.results import Results, components_fingerprint, restart_line
 from latentbits.models.base import FactorModel
 from latentbits.report.workbench import workbench
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["page_content"]
 
 N_TABLE_LINES = 50
+NO_PHANTOM = "no phantom was found"
+"""How the note begins that the page says in its own words."""
 CRITERIA = {
     "aic": ("AIC", "lower"),
     "bic": ("BIC", "lower"),
@@ -43,13 +46,14 @@ def page_content(
     return {
         "model": summary["model"],
         "file": summary["data"].get("file") or "",
-        "fingerprint": summary["data"]["fingerprint"],
+        "components_fingerprint": components_fingerprint(results.model) if has_bench else None,
         "answer": results.answer,
-        "lines": [restart_line(summary)] if has_bench else results.lines,
-        "notes": summary.get("notes", []),
+        "lines": [] if has_bench else [line for line in results.lines if line not in results.answer],
+        "notes": [note for note in summary.get("notes", []) if not note.startswith(NO_PHANTOM)],
+        "sure": [*_choice(summary), restart_line(summary)],
         "facts": _facts(summary),
         "restarts": _restarts(results.model),
-        "stability": summary.get("stability"),
+        "stability": summary.get("stability") if summary["restarts"]["made"] > 1 else None,
         "selection": None if selection is None else _curves(selection),
         "workbench": workbench(results, shape=shape, ratings=ratings) if has_bench else None,
         "pictures": [] if has_bench else [_picture(name, draw()) for name, draw in results.figures.items()],
@@ -61,25 +65,45 @@ def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """How the model was fitted, as pairs of what and how."""
     data = summary["data"]
     size = f"{data['rows']:,} rows x {data['columns']:,} columns"
+    fitted = data.get("fitted", True)
     facts = [
-        ("data", f"{data['file']}, {size}" if data.get("file") else size),
-        ("fingerprint of the data", data["fingerprint"]),
+        ("data" if fitted else "rows of this report", f"{data['file']}, {size}" if data.get("file") else size),
+        ("their fingerprint", data["fingerprint"]),
     ]
+    if not fitted:
+        facts.append(("fitted to", "other rows; what follows is about that fit"))
     if "ones" in data:
         counts = f"{data['ones']:,} ones, {data['zeros']:,} zeros, {data['missing']:,} missing"
         facts.append(("cells", f"{counts} ({data['density']:.1%} of the observed are ones)"))
     facts += [
         ("model", str(summary["model"])),
         ("parameters", ", ".join(f"{name}={value!r}" for name, value in summary["parameters"].items())),
-        ("seed", str(summary["seed"])),
+        ("seed", _seed(summary)),
         ("objective", f"{summary['objective']:.10g}, after {summary['iterations']:,} iterations"),
         ("converged", "yes" if summary["converged"] else "no: it ran out of iterations"),
-        *((name.upper(), f"{summary[name]:.10g}") for name in ("aic", "bic") if name in summary),
+        *((name.upper(), f"{summary[name]:.10g}") for name in ("aic", "bic") if name in summary and fitted),
         ("versions", ", ".join(f"{name} {number}" for name, number in summary["versions"].items())),
     ]
     if "seconds" in summary:
         facts.append(("seconds", ", ".join(f"{what} {seconds:g}" for what, seconds in summary["seconds"].items())))
     return facts
+
+
+def _seed(summary: dict[str, Any]) -> str:
+    """The seed of the fit; one that was drawn during a selection, with the seed that it was drawn from."""
+    given = summary.get("selection", {}).get("seed")
+    return str(summary["seed"]) if given is None else f"{summary['seed']} (drawn from {given} for the search)"
+
+
+def _choice(summary: dict[str, Any]) -> Iterator[str]:
+    """How the number of components was chosen, if it was."""
+    chosen = summary.get("selection")
+    if not chosen:
+        return
+    first, *others = chosen["choices"]
+    line = f"{first['best']} was chosen among {', '.join(map(str, chosen['tried']))} components by {first['criterion']}"
+    said = [f"{other['criterion']} says {other['best']}" for other in others]
+    yield f"{line}; {', '.join(said)}." if said else f"{line}."
 
 
 def _restarts(model: Any) -> dict[str, list[Any]]:
@@ -107,7 +131,7 @@ def _curves(selection: pd.DataFrame) -> list[dict[str, Any]]:
                 "better": better,
                 "x": selection["n_components"].tolist(),
                 "y": values.tolist(),
-                "error": None if errors is None else errors.tolist(),
+                "error": None if errors is None else errors.fillna(0.0).tolist(),
                 "best": int(values.argmin() if better == "lower" else values.argmax()),
             }
         )
@@ -123,9 +147,7 @@ def _picture(name: str, figure: Figure) -> dict[str, str]:
 def _table(name: str, table: pd.DataFrame) -> dict[str, Any]:
     """The first lines of a table, every cell as text."""
     head = table.head(N_TABLE_LINES)
-    lines = [
-        [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in line] for line in head.to_numpy(object)
-    ]
+    lines = [[_shown(cell) for cell in line] for line in head.to_numpy(object)]
     return {"name": name, "columns": [str(column) for column in table.columns], "lines": lines, "n_lines": len(table)}
 
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.errors import DataError
+from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
 from latentbits.findings.results import Results, attributes, harmless, unused
 from latentbits.models.aspect.answers import AVERAGE_CELLS
 from latentbits.models.aspect.base import NOISE_OF, AspectModel
@@ -29,20 +32,20 @@ def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[
     """The arrays and names of a model whose rows have weights on components, of a sample if the data are large."""
     model, data = results.model, results.data
     assert isinstance(data, BinaryData)
-    rows, columns = _sample(model, data)
+    names = attributes(data)
+    grid = _grid(names, shape)
+    rows, columns = _sample(model, data, whole=grid is not None)
     shown = data.rows(rows)
     cells = shown.dense()[:, columns]
     W, H = np.asarray(model.transform(shown)), model.components_[:, columns]
-    names = attributes(data)
-    whole = len(columns) == data.shape[1]
     bench = {
         "sampled": _sampled(data.shape, cells.shape),
         "shape": list(cells.shape),
         "n_components": len(H),
-        "rows": _names([data.row_names[i] for i in rows] if data.row_names is not None else [str(i) for i in rows]),
+        "rows": _row_names(data.row_names, rows),
         "columns": _names([names[j] for j in columns]),
         "row_label": harmless(unused(data.row_label or "row", names)),
-        "grid": _grid(names, shape) if whole else None,
+        "grid": grid,
         "cells": _packed(cells),
         "ones": shown.ones_per_row().astype(int).tolist(),
         "observed": shown.observed_per_row().astype(int).tolist(),
@@ -52,6 +55,7 @@ def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[
     if isinstance(model, AspectModel):
         content = model.phantoms_ == CONTENT
         bench |= _aspect_part(model, shown, cells, columns) | _rated(model, ratings)
+        bench["told_shares"] = [part["share"] for part in results.summary["components"]]
     else:
         content = np.ones(len(H), dtype=bool)
         bench["reconstruction"] = _bytes(np.rint(model.reconstruct(shown)[:, columns] * 255))
@@ -67,6 +71,8 @@ def _aspect_part(model: AspectModel, shown: BinaryData, cells: np.ndarray, colum
         "kinds": model.phantoms_.tolist(),
         "shares": model.shares_.tolist(),
         "lean": AVERAGE_CELLS,
+        "suspected": SUSPECTED,
+        "n_suspects": N_SUSPECTS,
         "noise_of": NOISE_OF,
         "causes": {
             "weights": _floats(cause_weights),
@@ -98,11 +104,14 @@ def _rated(model: AspectModel, ratings: dict[str, Any] | None) -> dict[str, Any]
 # ---- which cells, in which order ---------------------------------------------------------------------------
 
 
-def _sample(model: FactorModel, data: BinaryData) -> tuple[np.ndarray, np.ndarray]:
-    """The columns in which components differ most, and rows drawn at random, as many as the page can hold."""
+def _sample(model: FactorModel, data: BinaryData, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The columns in which components differ most, and rows drawn at random, as many as the page can hold.
+
+    `whole` rows keep all their columns.
+    """
     n_rows, n_columns = data.shape
     columns = np.arange(n_columns)
-    if n_columns > MOST_COLUMNS:
+    if n_columns > MOST_COLUMNS and not whole:
         differ = np.ptp(model.components_, axis=0)
         columns = np.sort(np.argsort(-differ, kind="stable")[:MOST_COLUMNS])
     most_rows = max(MOST_CELLS // len(columns), 1)
@@ -132,7 +141,12 @@ def _by_strongest(strength: np.ndarray, content: np.ndarray) -> np.ndarray:
 def _grid(names: list[str], shape: tuple[int, int] | None) -> list[int] | None:
     """Rows and columns of the image that the attributes form: as told, or as names such as r0c0, r0c1, ... tell."""
     if shape is not None:
-        return list(shape)
+        high, wide = shape
+        if high < 1 or wide < 1 or high * wide != len(names):
+            raise DataError(
+                f"images of the shape {high} x {wide} don't have {len(names):,} pixels, one a column; correct it"
+            )
+        return [high, wide]
     places = [tuple(map(int, found.groups())) for name in names if (found := _PIXEL.fullmatch(name))]
     if len(places) < 4 or len(places) < len(names):
         return None
@@ -142,6 +156,19 @@ def _grid(names: list[str], shape: tuple[int, int] | None) -> list[int] | None:
 
 
 # ---- compact forms -----------------------------------------------------------------------------------------
+
+
+def _row_names(names: list[str] | None, rows: np.ndarray) -> dict[str, Any]:
+    """Names of rows; one that is empty, or that others have as well, is shown with its position."""
+    if names is None:
+        return _names([str(i) for i in rows])
+    times = Counter(names)
+    chosen = _names([names[i] for i in rows])
+    for at, i in enumerate(rows):
+        if times[names[i]] > 1 or not names[i].strip():
+            chosen["safe"][at] = str(harmless(names[i]))
+            chosen["shown"][at] = f"{names[i]} (row {i})".strip()
+    return chosen
 
 
 def _names(names: list[str]) -> dict[str, Any]:

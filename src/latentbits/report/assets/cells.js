@@ -44,8 +44,8 @@ function makeHeats(page) {
 function viewOf(page, what) {
   const { cells, changes, P, score } = page.bench;
   if (what === "data" || what === "clean") {
-    const third = what === "data" ? ["missing", "--missing"] : ["changed", "--doubt"];
-    const legend = [["0", "--zero"], ["1", "--ink"], third];
+    const others = what === "data" ? [["missing", "--missing"]] : [["filled", "--doubt"], ["removed", "--removed"]];
+    const legend = [["0", "--zero"], ["1", "--ink"], ...others];
     const palette = Uint32Array.from(legend, ([, name]) => packed(styleColour(name)));
     return { codes: what === "data" ? cells : changes, palette, legend: what === "data" && !page.hasMissing ? legend.slice(0, 2) : legend };
   }

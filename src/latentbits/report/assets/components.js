@@ -10,11 +10,11 @@ function makeCards(page) {
     const card = element("article", { className: "card", ariaLabel: `component ${k}` });
     card.style.setProperty("--colour", colourOf(bench, k));
     const told = [];
-    if (bench.kinds) told.push(...(bench.kinds[k] === "content" ? [] : [`${bench.kinds[k]} phantom`]), `${percent(bench.shares[k])} of the data`);
+    if (bench.kinds) told.push(...(bench.kinds[k] === "content" ? [] : [`${bench.kinds[k]} phantom`]), `${percent(bench.told_shares[k])} of these rows`);
     if (page.content.stability) told.push(`found again ${twoDigits(page.content.stability[k])}`);
     if (rated) {
       const name = element("input", { className: "name", placeholder: `component ${k}`, ariaLabel: `Name of component ${k}`, dir: "auto", maxLength: 200 });
-      name.addEventListener("input", () => { rated.names[k] = name.value; page.renamed(); });
+      name.addEventListener("input", () => { rated.names[k] = name.value; page.unsaved = true; page.renamed(); });
       card.append(name);
     } else card.append(element("h3", {}, `component ${k}`));
     card.append(element("p", { className: "told" }, told.join(" · ")));
@@ -22,7 +22,7 @@ function makeCards(page) {
     card.append(element("ul", { className: "bars" }));
     if (rated) {
       const slider = element("input", { type: "range", min: 0, max: 1, step: 0.01, ariaLabel: `Rating of component ${k}` });
-      slider.addEventListener("input", () => { rated.ratings[k] = slider.valueAsNumber; page.rerated(); });
+      slider.addEventListener("input", () => { rated.ratings[k] = slider.valueAsNumber; page.edited(); });
       card.append(element("label", { className: "rating" }, "keep", slider, element("output")));
     }
     return card;
@@ -38,17 +38,20 @@ function showRatings(page) {
     if (name && name.value !== page.rated.names[k]) name.value = page.rated.names[k];
     if (!slider) return;
     if (slider.valueAsNumber !== page.rated.ratings[k]) slider.value = page.rated.ratings[k];
-    card.querySelector("output").textContent = twoDigits(page.rated.ratings[k]);
+    const rating = page.rated.ratings[k];
+    card.querySelector("output").textContent = rating > 0 && rating < 0.005 ? "> 0" : twoDigits(rating);
   });
 }
+
+// The length of a full bar: 1, or more where components are no probabilities.
+const largestOf = (H) => H.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1);
 
 function drawBars(page) {
   const { bench } = page, { K, D, H } = bench;
   const wanted = byId("search").value.trim().toLocaleLowerCase();
   const apart = byId("ranking").value === "apart";
   const matching = bench.columns.shown.map((name, d) => d).filter((d) => !wanted || bench.columns.shown[d].toLocaleLowerCase().includes(wanted));
-  let largest = 1;
-  for (const value of H) largest = Math.max(largest, Math.abs(value));
+  const largest = largestOf(H);
   const shares = bench.shares ?? Array(K).fill(1 / K);
   page.cards.forEach((card, k) => {
     const rank = (d) => {
@@ -75,7 +78,6 @@ function drawImages(page) {
   const { bench } = page;
   if (!bench.grid) return;
   const [high, wide] = bench.grid, shades = ramp(styleColour("--zero"), styleColour("--ink"));
-  let largest = 1;
-  for (const value of bench.H) largest = Math.max(largest, Math.abs(value));
+  const largest = largestOf(bench.H);
   page.cards.forEach((card, k) => paint(card.querySelector("canvas"), wide, high, (i) => shades[Math.round((255 * Math.abs(bench.H[k * bench.D + i])) / largest)]));
 }

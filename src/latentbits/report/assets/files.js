@@ -13,13 +13,14 @@ function denoisedCsv({ bench }) {
   return lines.join("");
 }
 
-function suspectsCsv({ bench }) {
-  const lines = [csvLine(["row", "column", "kind", "score", "phantom"])];
+function suspectsCsv({ bench, rated }) {
+  const lines = [csvLine(["row", "column", "kind", "score", "phantom", "all_restarts"])];
   for (const [value, kind] of [[0, "absence"], [1, "presence"]]) {
-    if (kind === "presence" && !bench.kinds.includes("black")) continue;
-    for (const at of mostSuspected(bench, value, N_SAVED_SUSPECTS)) {
+    if (kind === "presence" && !onesMayChange(bench, rated)) continue;
+    for (const at of mostSuspected(bench, value, bench.n_suspects)) {
       const i = Math.floor(at / bench.D), d = at % bench.D;
-      lines.push(csvLine([safeName(bench.rows, i), safeName(bench.columns, d), kind, bench.score[at], phantomPart(bench, i, d)]));
+      const scores = [bench.score[at], phantomPart(bench, i, d), twoDigits(consensusOf(bench, at))];
+      lines.push(csvLine([safeName(bench.rows, i), safeName(bench.columns, d), kind, ...scores]));
     }
   }
   return lines.join("");
@@ -27,9 +28,11 @@ function suspectsCsv({ bench }) {
 
 function ratingsJson({ content, rated }) {
   const { ratings, names, threshold, change } = rated;
-  const saved = { format: FORMAT, version: 1, model: content.model, fingerprint: content.fingerprint, threshold, change, ratings, names };
+  const saved = { format: FORMAT, version: 1, model: content.model, components: content.components_fingerprint, threshold, change, ratings, names };
   return JSON.stringify(saved, null, 2) + "\n";
 }
+
+const isShare = (value) => typeof value === "number" && value >= 0 && value <= 1;
 
 // Take over saved ratings, or say why not.
 function loadRatings(page, text) {
@@ -37,12 +40,12 @@ function loadRatings(page, text) {
   try { saved = JSON.parse(text); } catch { return "This file holds no ratings: it is not JSON."; }
   if (saved?.format !== FORMAT) return "This file holds no ratings; choose a ratings.json that a report has saved.";
   const good = Array.isArray(saved.ratings) && saved.ratings.length === page.bench.K &&
-    saved.ratings.every((rating) => typeof rating === "number" && rating >= 0 && rating <= 1) && saved.ratings.some((rating) => rating > 0);
+    saved.ratings.every(isShare) && saved.ratings.some((rating) => rating > 0);
   if (!good) return `These ratings are not for this model, which has ${page.bench.K} components.`;
-  if (saved.fingerprint !== page.content.fingerprint) return "These ratings were made on other data, so their components are not these.";
+  if (saved.components !== page.content.components_fingerprint) return "These ratings are of the components of another fit.";
   page.rated.ratings = [...saved.ratings];
-  page.rated.names = page.rated.names.map((_, k) => String(saved.names?.[k] ?? ""));
-  if (saved.threshold >= 0 && saved.threshold <= 1) page.rated.threshold = saved.threshold;
+  page.rated.names = page.rated.names.map((_, k) => (typeof saved.names?.[k] === "string" ? saved.names[k] : ""));
+  if (isShare(saved.threshold)) page.rated.threshold = saved.threshold;
   if (["auto", "absence", "presence", "both"].includes(saved.change)) page.rated.change = saved.change;
   return "";
 }
@@ -56,9 +59,10 @@ function download(name, type, text) {
 }
 
 function makeDownloads(page) {
-  byId("save-denoised").addEventListener("click", () => download("denoised.csv", "text/csv", denoisedCsv(page)));
-  byId("save-suspects").addEventListener("click", () => download("suspects.csv", "text/csv", suspectsCsv(page)));
-  byId("save-ratings").addEventListener("click", () => download("ratings.json", "application/json", ratingsJson(page)));
+  const part = page.bench.sampled ? "sample-" : "";
+  byId("save-denoised").addEventListener("click", () => download(`${part}denoised.csv`, "text/csv", denoisedCsv(page)));
+  byId("save-suspects").addEventListener("click", () => download(`${part}suspects.csv`, "text/csv", suspectsCsv(page)));
+  byId("save-ratings").addEventListener("click", () => { download("ratings.json", "application/json", ratingsJson(page)); page.unsaved = false; });
   byId("load-ratings").addEventListener("change", async (event) => {
     const [file] = event.target.files;
     if (!file) return;

@@ -1,8 +1,6 @@
 // ---- The model: cells, weights and components, and what the ratings make of them. No drawing here. ----
 
 const MISSING = 2;
-const SUSPECTED = 0.5;
-const N_SAVED_SUSPECTS = 1000;
 
 const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 const floatsOf = (text) => new Float64Array(bytesOf(text).buffer);
@@ -23,7 +21,7 @@ function openBench(stored) {
     P: new Float64Array(n),      // probability of a 1, by the ratings
     score: new Float64Array(n),  // suspicion
     clean: new Uint8Array(n),    // denoised
-    changes: new Uint8Array(n),  // the same, with 2 where an observed cell changed
+    changes: new Uint8Array(n),  // the same, with 2 where a 0 was filled, 3 where a 1 was removed
   };
   if (stored.causes) {
     bench.causes = Object.fromEntries(Object.entries(stored.causes).map(([part, text]) => [part, floatsOf(text)]));
@@ -85,14 +83,17 @@ function product(weights, bench, out) {
 function changeOf(bench, rated) {
   if (rated.change !== "auto") return rated.change;
   const found = Object.keys(bench.noise_of).filter((kind) => bench.kinds.includes(bench.noise_of[kind]));
-  if (found.length === 1) return found[0];
-  const differ = Math.max(...rated.ratings) > Math.min(...rated.ratings);
-  return found.length === 0 && !differ ? "nothing" : "both";
+  return ["nothing", found[0], "both"][found.length];
 }
+
+const onesMayChange = (bench, rated) => ["presence", "both"].includes(changeOf(bench, rated));
+
+// The mean suspicion of all restarts, which the page knows in steps of 1/256.
+const consensusOf = (bench, at) => (bench.consensus[at] + 0.5) / 256;
 
 // Reconstruction, suspicion and denoised cells by the ratings; returns what is worth counting.
 function recompute(bench, rated) {
-  const { cells, P, score, clean, changes, consensus } = bench;
+  const { cells, P, score, clean, changes, consensus, suspected } = bench;
   const counts = { filled: 0, removed: 0, absence: 0, presence: 0, agreed: 0, lost: 0 };
   if (!rated) {
     for (let i = 0; i < cells.length; i++) score[i] = cells[i] === 0 ? P[i] : cells[i] === 1 ? 1 - P[i] : 0;
@@ -108,14 +109,14 @@ function recompute(bench, rated) {
     const cell = cells[i], says = score[i] > 1 ? 1 : score[i];
     const one = P[i] >= rated.threshold ? 1 : 0;
     clean[i] = (cell === 0 && keepZeros) || (cell === 1 && keepOnes) ? cell : one;
-    changes[i] = cell === MISSING || cell === clean[i] ? clean[i] : 2;
+    changes[i] = cell === MISSING || cell === clean[i] ? clean[i] : cell === 0 ? 2 : 3;
     score[i] = cell === 0 ? says : cell === 1 ? 1 - says : 0;
     if (cell === 0) {
       counts.filled += clean[i];
-      if (score[i] >= SUSPECTED) { counts.absence++; if (consensus[i] >= 128) counts.agreed++; }
+      if (score[i] >= suspected) { counts.absence++; if (consensus[i] >= 128) counts.agreed++; }
     } else if (cell === 1) {
       counts.removed += 1 - clean[i];
-      if (score[i] >= SUSPECTED) counts.presence++;
+      if (score[i] >= suspected) counts.presence++;
     }
   }
   return counts;

@@ -17,11 +17,12 @@ function update() {
 
 function showCounts() {
   const { filled, removed, absence, presence, agreed, lost } = page.counts, { bench } = page;
-  const parts = [`By these ratings ${plural(filled, "zero")} become${filled === 1 ? "s" : ""} 1 and ${plural(removed, "one")} become${removed === 1 ? "s" : ""} 0. `,
+  const parts = [bench.sampled ? "In the part shown, by" : "By", ` these ratings ${plural(filled, "zero")} become${filled === 1 ? "s" : ""} 1 and ${plural(removed, "one")} become${removed === 1 ? "s" : ""} 0. `,
     `${plural(absence, "zero")} ${absence === 1 ? "is" : "are"} suspected`];
   if (bench.n_restarts > 1) parts.push(` by the best run, ${count(agreed)} of them also by the mean of all ${bench.n_restarts} random starts`);
-  if (bench.kinds.includes("black")) parts.push(`, and ${plural(presence, "one")}`);
+  if (onesMayChange(bench, page.rated)) parts.push(`, and ${plural(presence, "one")}`);
   parts.push(".");
+  if (changeOf(bench, page.rated) === "nothing") parts.push(" There is no phantom, so no observed cell changes unless you say which may.");
   if (lost) parts.push(` ${plural(lost, "row")} ${lost === 1 ? "has" : "have"} nothing left and get${lost === 1 ? "s" : ""} the average.`);
   byId("counts").textContent = parts.join("");
 }
@@ -29,23 +30,38 @@ function showCounts() {
 page.rerated = () => {
   showRatings(page);
   byId("change").value = page.rated.change;
-  byId("threshold").value = page.rated.threshold;
+  if (document.activeElement !== byId("threshold")) byId("threshold").value = page.rated.threshold;  // not while it is typed
   const something = Math.max(...page.rated.ratings) > 0;
   say(something ? "" : "Rate at least one component above 0: something has to be content.");
   for (const button of document.querySelectorAll(".downloads button")) button.disabled = !something;
   if (something) update();
 };
 
+// A change by the reader, which would be lost with the page.
+page.edited = () => { page.unsaved = true; page.rerated(); };
+
 page.renamed = () => {
   showRatings(page);
   showWeightChoices(page);
+  drawWeights(page);
   showRow(page);
 };
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
+  redraw();
+}
+
+function redraw() {
   if (page.bench) { drawImages(page); drawHeats(page, true); showRow(page); }
+}
+
+// Paper is light: so are the pictures on it.
+function printInLight() {
+  const theme = document.documentElement.dataset.theme;
+  addEventListener("beforeprint", () => { page.theme = document.documentElement.dataset.theme; setTheme("light"); });
+  addEventListener("afterprint", () => setTheme(page.theme ?? theme));
 }
 
 function makeWorkbench() {
@@ -64,12 +80,19 @@ function makeWorkbench() {
   drawWeights(page);
   if (!page.rated) { update(); return; }
   makeDownloads(page);
-  byId("change").addEventListener("input", (event) => { page.rated.change = event.target.value; page.rerated(); });
+  byId("change").addEventListener("input", (event) => { page.rated.change = event.target.value; page.edited(); });
   byId("threshold").addEventListener("input", (event) => {
     const value = event.target.valueAsNumber;
-    if (value >= 0 && value <= 1) { page.rated.threshold = value; update(); }
+    if (isShare(value)) { page.rated.threshold = value; page.edited(); }
+    else say(`A probability is from 0 to 1; ${page.rated.threshold} is still in use.`);
   });
-  byId("reset").addEventListener("click", () => { page.rated = Object.assign(page.rated, structuredClone(content.workbench.rated)); page.renamed(); page.rerated(); });
+  byId("reset").addEventListener("click", () => {
+    const ratings = page.bench.kinds.map((kind) => (kind === "content" ? 1 : 0));
+    Object.assign(page.rated, { ratings, names: ratings.map(() => ""), threshold: 0.5, change: "auto" });
+    page.renamed();
+    page.edited();
+  });
+  addEventListener("beforeunload", (event) => { if (page.unsaved) event.preventDefault(); });
   showRatings(page);
   page.rerated();
 }
@@ -106,7 +129,8 @@ function selectionPlot({ criterion, better, x, y, error, best }) {
     dot.append(svgElement("title", {}, `${value}: ${y[i].toPrecision(7)}`));
     made.svg.append(dot);
   });
-  return [`${criterion} (${better} is better): best with ${x[best]}`, made.svg];
+  const bars = error ? "; bars: standard error of the distance from the best" : "";
+  return [`${criterion} (${better} is better${bars}): best with ${x[best]}`, made.svg];
 }
 
 function makeSure() {
@@ -121,6 +145,7 @@ setTheme(prefersDark.matches ? "dark" : "light");
 prefersDark.addEventListener("change", () => setTheme(prefersDark.matches ? "dark" : "light"));
 byId("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
 byId("print").addEventListener("click", () => print());
+printInLight();
 makeSure();
 if (content.workbench) makeWorkbench();
 page.causes = (row, column) => causesOf(page.bench, row, column);

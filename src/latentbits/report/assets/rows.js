@@ -7,8 +7,9 @@ function makeRows(page) {
   const { bench } = page;
   byId("row-names").append(...bench.rows.shown.map((name) => element("option", { value: name })));
   byId("row-name").addEventListener("change", (event) => {
-    const i = bench.rows.shown.indexOf(event.target.value);
-    if (i >= 0) chooseRow(page, i); else event.target.value = bench.rows.shown[page.row];
+    const wanted = event.target.value, i = bench.rows.shown.indexOf(wanted);
+    if (i >= 0) chooseRow(page, i);
+    byId("row-message").textContent = i >= 0 ? "" : `No row is called "${wanted}".`;
   });
   const step = (by) => {
     const y = (bench.row_order.indexOf(page.row) + by + bench.N) % bench.N;
@@ -29,9 +30,9 @@ function chooseRow(page, i) {
   for (const point of byId("weight-plot").querySelectorAll(".point")) point.classList.toggle("chosen", Number(point.dataset.row) === i);
 }
 
-function table(heads, lines) {
+function table(label, heads, lines) {
   const head = element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text))));
-  return element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "table" },
+  return element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: label },
     element("table", {}, head, element("tbody", {}, ...lines.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell)))))));
 }
 
@@ -57,11 +58,13 @@ function showRow(page) {
   if (bench.grid) parts.push(rowImages(page, i));
   if (lines.length < columns.length) {
     const more = element("button", { type: "button" }, `show all ${count(columns.length)}`);
-    more.addEventListener("click", () => { page.wholeRow = true; showRow(page); });
+    more.addEventListener("click", () => { page.wholeRow = true; showRow(page); view.focus(); });
     parts.push(element("p", { className: "hint" }, `The ${count(lines.length)} most surprising cells; `, more));
   }
-  parts.push(lines.length ? table(heads, lines) : element("p", {}, "No such cell in this row."));
+  parts.push(lines.length ? table("the cells of the row", heads, lines) : element("p", {}, "No such cell in this row."));
   view.replaceChildren(...parts);
+  const chosen = shown.findIndex(([, d]) => d === bench.column_order[page.x]);
+  view.querySelectorAll("tbody tr")[chosen]?.classList.add("chosen");
 }
 
 // The row as images: what is there, what the model makes of it, and who caused each pixel.
@@ -91,12 +94,18 @@ function showSuspects(page) {
   const lines = found.map((at) => {
     const i = Math.floor(at / D), d = at % D;
     const link = element("button", { type: "button", className: "link" }, named(bench.rows.shown[i]));
-    link.addEventListener("click", () => { page.x = bench.column_order.indexOf(d); chooseRow(page, i); byId("row").scrollIntoView(); });
+    link.addEventListener("click", () => {
+      page.x = bench.column_order.indexOf(d);
+      byId("row-filter").value = "all";
+      chooseRow(page, i);
+      byId("row").scrollIntoView();
+      byId("row-view").focus({ preventScroll: true });
+    });
     const line = [link, named(bench.columns.shown[d]), twoDigits(bench.score[at])];
-    if (bench.causes) line.push(twoDigits((bench.consensus[at] + 0.5) / 256), twoDigits(phantomPart(bench, i, d)));
+    if (bench.causes) line.push(twoDigits(consensusOf(bench, at)), twoDigits(phantomPart(bench, i, d)));
     return line;
   });
-  byId("suspect-table").replaceChildren(lines.length ? table(heads, lines) : element("p", {}, "There are no such cells."));
+  byId("suspect-table").replaceChildren(lines.length ? table("the most suspected cells", heads, lines) : element("p", {}, "There are no such cells."));
 }
 
 function showWeightChoices(page) {

@@ -25,8 +25,9 @@ const twoDigits = (value) => value.toFixed(2);
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 const plural = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 
-const CONTENT_COLOURS = ["#0072b2", "#009e73", "#d55e00", "#7b5ea7", "#56b4e9", "#8c6d31", "#c23b6b", "#3d8f8f", "#6b8e23", "#4c5fa8"];
-const PHANTOM_COLOURS = { white: "#e69f00", black: "#a05a86" };
+// Each stands out from light and dark paper alike (3 to 1 or more).
+const CONTENT_COLOURS = ["#0072b2", "#009e73", "#d55e00", "#7b5ea7", "#2f93cc", "#8c6d31", "#c23b6b", "#3d8f8f", "#6b8e23", "#6f7fd0"];
+const PHANTOM_COLOURS = { white: "#bd7f00", black: "#a05a86" };
 
 function colourOf(bench, k) {
   return PHANTOM_COLOURS[bench.kinds?.[k]] ?? CONTENT_COLOURS[k % CONTENT_COLOURS.length];
@@ -79,7 +80,7 @@ function framedPlot(label, [x0, x1], [y0, y1], xTitle, yTitle, digits = 4) {
   svg.append(
     svgElement("path", { class: "axis", fill: "none", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
     svgElement("text", { x: left - 5, y: y(y1) + 4, "text-anchor": "end" }, text(y1)),
-    svgElement("text", { x: left - 5, y: y(y0) + 4, "text-anchor": "end" }, y1 > y0 ? text(y0) : ""),
+    svgElement("text", { x: left - 5, y: y(y0) + 4, "text-anchor": "end" }, text(y1) !== text(y0) ? text(y0) : ""),
     svgElement("text", { x: left, y: height - bottom + 14, "text-anchor": "middle" }, text(x0)),
     svgElement("text", { x: width - right, y: height - bottom + 14, "text-anchor": "end" }, x1 > x0 ? text(x1) : ""),
     svgElement("text", { class: "quiet", x: (left + width - right) / 2, y: height - 5, "text-anchor": "middle" }, xTitle),
