@@ -78,7 +78,7 @@ def stored_summary(folder: Path) -> dict[str, Any]:
     """The summary that an earlier output has left in its folder; empty if there is none that can be read."""
     with contextlib.suppress(OSError, ValueError):
         content = json.loads((folder / SUMMARY_FILE).read_text(encoding="utf-8"))
-        # Once more, because \\ud800 is good JSON, but no text that can be written.
+        # Once more, because \ud800 is good JSON, but no text that can be written.
         content = json.loads(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace"))
         return content if isinstance(content, dict) else {}
     return {}
