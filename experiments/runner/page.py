@@ -48,7 +48,7 @@ def write_page(folder: Path, out: Path, experiments: dict[str, tuple[Found, tupl
     results = {name: result for name, result in stored(out).items() if name in experiments}
     lines = _lines(results, {name: declared for name, (_, declared) in experiments.items()})
     links = {name: _link(found.file, file) for name, (found, _) in experiments.items()}
-    parts = [_summary(lines, results)]
+    parts = [_summary(lines, results), *_glance(lines)]
     for paper, title in {**PAPERS, "": BEYOND}.items():
         own = [line for line in lines if paper_of(line.result) == paper]
         if own:
@@ -96,6 +96,18 @@ def _summary(lines: list[Line], results: dict[str, Result]) -> str:
     if older:
         text.append(f"{_count(older, 'job')} ran with older code of the library; --fresh runs them again.")
     return "\n\n".join(text)
+
+
+def _glance(lines: list[Line]) -> list[str]:
+    """One row for each published result: whether all, some or none of what it claims comes out."""
+    rows = [("result", "what", "comes out", "of its claims"), ("---",) * 4]
+    for published, title in PUBLISHED.items():
+        claims = [line.verdict for line in lines if line.result == published]
+        good = sum(verdict.startswith(("reproduced", "better")) for verdict in claims)
+        bad = sum(verdict.startswith("differs") for verdict in claims)
+        word = "not judged" if not good + bad else "yes" if not bad else "no" if not good else "partly"
+        rows.append((published, _cell(title), f"**{word}**", f"{good} of {len(claims)}"))
+    return ["## At a glance", "\n".join(f"| {' | '.join(row)} |" for row in rows)]
 
 
 def _counted(lines: list[Line]) -> str:

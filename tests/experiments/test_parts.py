@@ -129,7 +129,7 @@ def test_every_experiment_can_be_imported() -> None:
     assert "ab/order" in declared()
 
 
-def every_published_result_has_an_experiment() -> None:
+def test_every_published_result_has_an_experiment() -> None:
     covered = {result for results in declared().values() for result in results}
     assert sorted(set(PUBLISHED) - covered) == []
 
