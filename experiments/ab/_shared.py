@@ -24,8 +24,8 @@ TWO_READINGS = (
     "the paper's u = 0.4 and its densities after adding contradict each other (0.4 gives twice the ones it states), "
     "so both readings are judged; 0.157 follows from the densities and was fixed before it was tried. Looked at on one "
     "table each (seed 0): none of 15 restarts ended with a black phantom. On fossils a black component planted at the "
-    "start (0.999 everywhere) dissolves, to a median of 0.6 and 0.2, and ends 8 to 17 nats below the best random start: "
-    "the likelihood doesn't want one"
+    "start (0.999 everywhere) dissolves, to a median of 0.6 and 0.2, and ends 8 to 17 nats below the best random "
+    "start: the likelihood doesn't want one"
 )
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#a6a6a6")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 POST, AB, MIXTURE, LPCA, NMF, PLSA = "AB without phantom", "AB", "mixture", "logistic PCA", "NMF", "PLSA"
 METHODS = (POST, AB, MIXTURE, LPCA, NMF, PLSA)
+PAPER_ORDER = 14
 N_SUBSETS = 5
 """The paper's error bars are over 5 disjoint subsets of the images."""
 
@@ -71,7 +72,13 @@ def rates(clean: np.ndarray, noisy: np.ndarray, on: np.ndarray) -> dict[str, flo
 
 def judge(table: pd.DataFrame) -> list[Claim]:
     rate = table.pivot_table(index="k", columns="method", values="rate")
-    return [_best(table, rate), _plain_is_like_nmf(rate), _overfits(rate), _misses(table)]
+    return [
+        _best(table, rate),
+        _best_at_the_paper_order(rate),
+        _plain_is_like_nmf(rate),
+        _overfits(rate),
+        _misses(table),
+    ]
 
 
 def _best(table: pd.DataFrame, rate: pd.DataFrame) -> Claim:
@@ -90,6 +97,19 @@ def _best(table: pd.DataFrame, rate: pd.DataFrame) -> Claim:
         note="one table of noise; models are fitted to all 2000 images. With 5 components none is blank (looked at), "
         "so the paper's rule (remove the one of smallest sum) removes content there; with 10 one is. The paper doesn't "
         "give its range in words",
+    )
+
+
+def _best_at_the_paper_order(rate: pd.DataFrame) -> Claim:
+    here = rate.loc[PAPER_ORDER]
+    words = ", ".join(f"{method} {value:.3f}" for method, value in here.sort_values(ascending=False).items())
+    return Claim(
+        result="AB 5",
+        statement=f"the same with {PAPER_ORDER} components, the number that AIC picked in the paper",
+        paper="best of all",
+        ours=words,
+        holds=here.idxmax() == POST,
+        note="one table of noise",
     )
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from latentbits.cli.experiments import experiments
 from latentbits.cli.main import program
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -112,8 +111,6 @@ def command() -> Run:
     """Run `latentbits experiments` in this process."""
 
     def invoke(*args: object) -> Result:
-        if experiments.name not in program.commands:
-            program.add_command(experiments)
         return CliRunner().invoke(program, ["experiments", *map(str, args)], prog_name="latentbits")
 
     return invoke

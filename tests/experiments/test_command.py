@@ -161,8 +161,6 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toys: Toys, command: Run) -
     script = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from latentbits.cli.main import program\n"
-        "from latentbits.cli.experiments import experiments\n"
-        "program.add_command(experiments)\n"
         "program(['experiments', 'run', 'toys/coin', '--jobs', '1'])"
     )
     process = subprocess.Popen([sys.executable, "-c", script], cwd=toys.root, stderr=subprocess.PIPE, text=True)

@@ -1,0 +1,24 @@
+"""The quickest of the real experiments from beginning to end; all of them take some twelve minutes with --quick."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from latentbits.cli.main import program
+from tests.shared_data import needs_data
+
+
+@pytest.mark.parametrize(
+    "name", ["binary_factors/encoders", pytest.param("beyond/votes", marks=needs_data("un_votes.npz"))]
+)
+def test_a_real_experiment(tmp_path, name):
+    result = CliRunner().invoke(program, ["experiments", "run", name, "--quick", "--out", str(tmp_path), "--json"])
+    assert result.exit_code == 0, result.output
+    (found,) = json.loads(result.stdout)
+    assert found["experiment"] == name
+    assert found["scale"] == "quick"
+    assert all(claim["verdict"] != "not run" for claim in found["claims"])
+    assert all((tmp_path / "quick" / figure).is_file() for figure in found["figures"])
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert all(claim["ours"].replace("|", "\\|") in page for claim in found["claims"])
