@@ -131,8 +131,7 @@ def _answer(summary: dict[str, Any]) -> list[str]:
     doubts = [f"{suspected['absence']:,} of {data['zeros']:,} zeros are suspected to hide a 1"]
     if "presence" in suspected:
         doubts.append(f"{suspected['presence']:,} of {data['ones']:,} ones to be false")
-    made = summary["restarts"]["made"]
-    by = f", by the mean of {made} random starts" if made > 1 else ""
+    by = ", by the mean of the random starts" if summary["restarts"]["made"] > 1 else ""
     return [first, f"{' and '.join(doubts)}{by}; {sureness(summary)}."]
 
 

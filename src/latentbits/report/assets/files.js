@@ -68,7 +68,7 @@ function makeDownloads(page) {
     if (!file) return;
     const refused = await file.text().then((text) => loadRatings(page, text), () => "This file can't be read.");
     event.target.value = "";
-    if (refused) say(refused); else { page.renamed(); page.rerated(); }
+    if (refused) say(refused); else { page.unsaved = false; page.renamed(); page.rerated(); }
   });
 }
 

@@ -19,7 +19,7 @@ function showCounts() {
   const { filled, removed, absence, presence, agreed, lost } = page.counts, { bench } = page;
   const parts = [bench.sampled ? "In the part shown, by" : "By", ` these ratings ${plural(filled, "zero")} become${filled === 1 ? "s" : ""} 1 and ${plural(removed, "one")} become${removed === 1 ? "s" : ""} 0. `,
     `${plural(absence, "zero")} ${absence === 1 ? "is" : "are"} suspected`];
-  if (bench.n_restarts > 1) parts.push(` by the best run, ${count(agreed)} of them also by the mean of all ${bench.n_restarts} random starts`);
+  if (bench.n_restarts > 1) parts.push(` by the best run, ${count(agreed)} of them also by the mean of the random starts`);
   if (onesMayChange(bench, page.rated)) parts.push(`, and ${plural(presence, "one")}`);
   parts.push(".");
   if (changeOf(bench, page.rated) === "nothing") parts.push(" There is no phantom, so no observed cell changes unless you say which may.");
