@@ -169,7 +169,7 @@ def size(data: dict[str, Any]) -> str:
     table = f"{data['rows']:,} rows x {data['columns']:,} columns"
     if "ones" not in data:
         return table
-    missing = f", {data['missing']:,} cells missing" if data["missing"] else ""
+    missing = f", {data['missing']:,} cell{'s' * (data['missing'] > 1)} missing" if data["missing"] else ""
     return f"{table} ({data['density']:.1%} ones{missing})"
 
 

@@ -59,9 +59,9 @@ function redraw() {
 
 // Paper is light: so are the pictures on it.
 function printInLight() {
-  const theme = document.documentElement.dataset.theme;
-  addEventListener("beforeprint", () => { page.theme = document.documentElement.dataset.theme; setTheme("light"); });
-  addEventListener("afterprint", () => setTheme(page.theme ?? theme));
+  let theme;
+  addEventListener("beforeprint", () => { theme = document.documentElement.dataset.theme; setTheme("light"); });
+  addEventListener("afterprint", () => setTheme(theme));
 }
 
 function makeWorkbench() {
