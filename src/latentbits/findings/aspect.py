@@ -153,7 +153,7 @@ def _phantom_lines(summary: dict[str, Any]) -> Iterator[str]:
             f"of the data, {EXPLAINS[part['kind']]} does not."
         )
     if not phantoms:
-        yield "No component is a phantom: none stands for false zeros or ones alone. Observed cells stay in denoised.csv."
+        yield "No component is a phantom: none makes false zeros or ones alone. Observed cells stay in denoised.csv."
 
 
 def _suspect_lines(summary: dict[str, Any], table: pd.DataFrame) -> Iterator[str]:
