@@ -6,6 +6,7 @@ Public names are imported when first used: the command line would otherwise pay 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from latentbits.models.registry import MODELS
 from latentbits.version import __version__
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from latentbits.models.binary_ica.segments import segments_by_length
     from latentbits.models.binary_ica.tetrachoric import tetrachoric
     from latentbits.models.ica_mixture.estimator import ICAMixture
+    from latentbits.models.independent.estimator import IndependentBernoulli
     from latentbits.models.logistic_pca.estimator import LogisticPCA
     from latentbits.models.mixture.estimator import BernoulliMixture
     from latentbits.models.plsa.estimator import PLSA
@@ -34,20 +36,9 @@ if TYPE_CHECKING:
     from latentbits.tasks.stability import component_stability
 
 _HOME = {
-    "AspectBernoulli": "latentbits.models.aspect.estimator",
-    "BernoulliMixture": "latentbits.models.mixture.estimator",
-    "BernoulliNMF": "latentbits.models.bernoulli_nmf.estimator",
-    "BetaICA": "latentbits.models.aspect.estimator",
     "BinaryData": "latentbits.data.binary_data",
-    "BinaryFactorAnalysis": "latentbits.models.binary_factors.estimator",
-    "BinaryICA": "latentbits.models.binary_ica.estimator",
     "DataError": "latentbits.errors",
-    "FastICA": "latentbits.models.adapted.estimator",
-    "ICAMixture": "latentbits.models.ica_mixture.estimator",
-    "LogisticPCA": "latentbits.models.logistic_pca.estimator",
     "ModelFileError": "latentbits.errors",
-    "NMF": "latentbits.models.adapted.estimator",
-    "PLSA": "latentbits.models.plsa.estimator",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",
     "fit_blica": "latentbits.models.binary_ica.blica",
@@ -61,44 +52,11 @@ _HOME = {
     "select_order": "latentbits.tasks.select",
     "solve_bqp": "latentbits.models.binary_factors.encoders",
     "tetrachoric": "latentbits.models.binary_ica.tetrachoric",
+    **{spec.class_name: spec.module for spec in MODELS.values()},
 }
 _MODULES = ("datasets", "metrics", "plots", "sequences", "simulate")
 
-__all__ = [
-    "NMF",
-    "PLSA",
-    "AspectBernoulli",
-    "BernoulliMixture",
-    "BernoulliNMF",
-    "BetaICA",
-    "BinaryData",
-    "BinaryFactorAnalysis",
-    "BinaryICA",
-    "DataError",
-    "FastICA",
-    "ICAMixture",
-    "LogisticPCA",
-    "ModelFileError",
-    "__version__",
-    "compare",
-    "component_stability",
-    "datasets",
-    "fit_blica",
-    "identifiability",
-    "load_model",
-    "mean_cosine_similarity",
-    "metrics",
-    "pairwise_from_model",
-    "plots",
-    "read_table",
-    "save_model",
-    "segments_by_length",
-    "select_order",
-    "sequences",
-    "simulate",
-    "solve_bqp",
-    "tetrachoric",
-]
+__all__ = sorted((*_HOME, *_MODULES, "__version__"))
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,7 @@ isn't wrapped here.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.special import betaln, digamma, gammaln
+
+from latentbits.constraints import Number
 
 __all__ = [
     "Matching",
@@ -205,13 +207,7 @@ def check_number(
     ...
     ValueError: n_init=0 must be a whole number of at least 1
     """
-    is_number = isinstance(value, Integral if integer else Real) and not isinstance(value, bool)
-    if is_number and least <= value < below and not (above and value == least):  # type: ignore[operator]
-        return
-    what = "a whole number" if integer else "a number"
-    limits = f"above {least}" if above else f"of at least {least}"
-    upper = "" if below == np.inf else f" and below {below}"
-    raise ValueError(f"{name}={value!r} must be {what} {limits}{upper}")
+    Number(least, below, above, integer).check(name, value)
 
 
 def expected_log_beta(alpha: NDArray[np.float64], beta: NDArray[np.float64]) -> tuple[NDArray, NDArray]:

@@ -26,7 +26,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.errors import ModelFileError
-from latentbits.models.registry import model_class, model_name, resolve
+from latentbits.models.registry import MODELS, model_class, model_name
+from latentbits.models.spec import resolve
 from latentbits.version import __version__
 
 __all__ = ["load_model", "save_model", "written_beside"]
@@ -35,10 +36,7 @@ FORMAT = "latentbits-model"
 FORMAT_VERSION = 1
 HEADER = "header"
 
-NAMED_TUPLES = {
-    "Components": "latentbits.models.aspect.base:Components",
-    "Clusters": "latentbits.models.ica_mixture.posterior:Clusters",
-}
+NAMED_TUPLES = {target.partition(":")[2]: target for spec in MODELS.values() for target in spec.stored_types}
 """The named tuples that may be part of a model, by the name that stands in the file."""
 
 _PLAIN_KINDS = "biufU"

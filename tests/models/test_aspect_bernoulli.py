@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import AspectBernoulli, BinaryData, DataError, simulate
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.answers import reweight
 from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
+from latentbits.models.aspect.weighting import reweight
 from tests.reference import aspect
 
 NAN = np.nan

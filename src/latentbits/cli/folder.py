@@ -72,7 +72,7 @@ def write(results: Results, folder: Path, *, report: bool) -> None:
     files = [MODEL_FILE, DATA_FILE, SUMMARY_FILE, PLOTS_FOLDER, *(f"{name}.csv" for name in results.tables)]
     results.summary["files"] = [*files, REPORT_FILE] if report else files
     save_model(results.model, folder / MODEL_FILE)
-    save_data(results.data, folder / DATA_FILE, **results.more)
+    save_data(results.data, folder / DATA_FILE, **results.fit_params)
     for name, table in results.tables.items():
         write_csv(table, folder / f"{name}.csv")
     write_plots(results.figures, folder / PLOTS_FOLDER)

@@ -18,11 +18,12 @@ from latentbits.findings.results import (
     attributes,
     common_summary,
     data_table,
-    restart_line,
+    restart_lines,
     size,
-    sureness,
+    stability_clause,
 )
-from latentbits.models.aspect.base import AspectModel, Kind
+from latentbits.models.aspect.aspect_rows import AspectRows, Kind
+from latentbits.models.aspect.base import AspectModel
 from latentbits.tasks.stability import component_stability
 
 if TYPE_CHECKING:
@@ -31,19 +32,21 @@ if TYPE_CHECKING:
 __all__ = ["gather"]
 
 N_SUSPECTS = 1000
-N_TOLD = 5
+N_LISTED = 5
 SUSPECTED = 0.5
 EXPLAINS = {"white": "zeros that the content of a row", "black": "ones that the content of a row"}
 """What a phantom explains."""
 
 
-def gather(model: AspectModel, data: BinaryData) -> Results:
-    """Ask a model fitted to the data everything that goes into the folder."""
-    denoised = model.denoise(data)
-    suspects, counts = _suspects(model, data)
+def gather(solved: AspectRows) -> Results:
+    """Everything that goes into the folder about a model and rows."""
+    model, data = solved.model, solved.data
+    denoised = solved.denoise()
+    suspects, counts = _suspects(solved)
+    shares = solved.weights.mean(axis=0)
     tables = {
-        "components": components_table(model, data, kind=model.phantoms_, share=_shares(model)),
-        "weights": weights_table(model, data),
+        "components": components_table(model, data, kind=model.phantoms_, share=shares),
+        "weights": weights_table(solved),
         "denoised": data_table(denoised, data),
         "suspects": suspects,
         "restarts": model.restarts_,
@@ -52,39 +55,34 @@ def gather(model: AspectModel, data: BinaryData) -> Results:
         tables["components_interval"] = _interval_table(model, data)
     summary = {
         **common_summary(model, data),
-        "components": _components(model),
+        "components": _components(model, shares),
         "stability": component_stability(model).tolist(),
         "suspected": counts,
     }
+    weights = None if solved.are_training_rows() else solved.weights
     figures: Figures = {
         "components": partial(plots.plot_components, model),
-        "weights": partial(plots.plot_weights, model, ones=data.ones_per_row()),
+        "weights": partial(plots.plot_weights, model, ones=data.ones_per_row(), weights=weights),
         "objective": partial(plots.plot_objective, model),
         "denoising": partial(plots.plot_denoising, data, denoised),
     }
-    return Results(model, data, tables, summary, figures, list(_lines(model, summary, suspects)), _answer(summary))
+    lines = list(_lines(summary, suspects))
+    return Results(model, data, tables, summary, figures, lines, _answer(summary), solved=solved)
 
 
-def _suspects(model: AspectModel, data: BinaryData) -> tuple[pd.DataFrame, dict[str, int]]:
+def _suspects(solved: AspectRows) -> tuple[pd.DataFrame, dict[str, int]]:
     """The most suspected zeros, and ones if there is a phantom that makes them; and how many there are."""
     kinds: list[Kind] = ["absence"]
-    if "black" in model.phantoms_:
+    if "black" in solved.model.phantoms_:
         kinds.append("presence")
     parts: list[pd.DataFrame] = []
     counts: dict[str, int] = {}
     for kind in kinds:
-        part = model.suspects(data, kind=kind, top=N_SUSPECTS)
+        part = solved.suspects(kind=kind, top=N_SUSPECTS)
         part.insert(2, "kind", kind)
-        counts[kind] = _count_suspected(model, data, kind, part)
+        counts[kind] = int((solved.suspicion(kind=kind) >= SUSPECTED).sum())
         parts.append(part)
     return pd.concat(parts, ignore_index=True), counts
-
-
-def _count_suspected(model: AspectModel, data: BinaryData, kind: Kind, listed: pd.DataFrame) -> int:
-    """How many cells score at least one half; all are scored anew only if the list doesn't reach so far."""
-    if len(listed) < N_SUSPECTS or listed["score"].iloc[-1] < SUSPECTED:
-        return int((listed["score"] >= SUSPECTED).sum())
-    return int((model.suspicion(data, kind=kind) >= SUSPECTED).sum())
 
 
 def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:
@@ -102,17 +100,12 @@ def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:
     )
 
 
-def _shares(model: AspectModel) -> np.ndarray:
-    """Each component's share of these rows: the mean of its weights."""
-    return model.weights_.mean(axis=0)
-
-
-def _components(model: AspectModel) -> list[dict[str, Any]]:
-    parts = zip(model.phantoms_, _shares(model), strict=True)
+def _components(model: AspectModel, shares: np.ndarray) -> list[dict[str, Any]]:
+    parts = zip(model.phantoms_, shares, strict=True)
     return [{"component": k, "kind": str(kind), "share": float(share)} for k, (kind, share) in enumerate(parts)]
 
 
-# ---- telling -----------------------------------------------------------------------------------------------
+# ---- sentences -----------------------------------------------------------------------------------------------
 
 
 def _answer(summary: dict[str, Any]) -> list[str]:
@@ -132,22 +125,22 @@ def _answer(summary: dict[str, Any]) -> list[str]:
     if "presence" in suspected:
         doubts.append(f"{suspected['presence']:,} of {data['ones']:,} ones to be false")
     by = ", by the mean of the random starts" if summary["restarts"]["made"] > 1 else ""
-    return [first, f"{' and '.join(doubts)}{by}; {sureness(summary)}."]
+    return [first, f"{' and '.join(doubts)}{by}; {stability_clause(summary)}."]
 
 
-def _lines(model: AspectModel, summary: dict[str, Any], suspects: pd.DataFrame) -> Iterator[str]:
-    n = len(model.components_)
+def _lines(summary: dict[str, Any], suspects: pd.DataFrame) -> Iterator[str]:
+    n = len(summary["components"])
     yield f"{n} component{'s' * (n > 1)} fitted to {size(summary['data'])}."
     yield from _phantom_lines(summary)
     yield from _suspect_lines(summary, suspects)
-    yield restart_line(summary)
+    yield from restart_lines(summary)
 
 
 def _phantom_lines(summary: dict[str, Any]) -> Iterator[str]:
     phantoms = [part for part in summary["components"] if part["kind"] in EXPLAINS]
-    if len(phantoms) > N_TOLD:
+    if len(phantoms) > N_LISTED:
         yield f"{len(phantoms)} components are phantoms; the largest:"
-    for part in phantoms[:N_TOLD]:
+    for part in phantoms[:N_LISTED]:
         yield (
             f"Component {part['component']} is a {part['kind']} phantom: it explains {part['share']:.1%} "
             f"of the data, {EXPLAINS[part['kind']]} does not."
@@ -163,7 +156,7 @@ def _suspect_lines(summary: dict[str, Any], table: pd.DataFrame) -> Iterator[str
         end = ". The most suspected:" if count else "."
         of_all = f"{count:,} of {summary['data'][what]:,} {what}"
         yield f"{of_all} are suspected: by the content of its row, {meaning} is likelier there{end}"
-        best = table[(table["kind"] == kind) & (table["score"] >= SUSPECTED)].head(N_TOLD)
+        best = table[(table["kind"] == kind) & (table["score"] >= SUSPECTED)].head(N_LISTED)
         for suspect in best.itertuples():
             place = f"row {quoted(str(suspect.row))}, column {quoted(str(suspect.column))}"
             yield f"    {suspect.score:.2f}  {place}"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from latentbits import plots
 from latentbits.data.numbers import NumberTable
-from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_line, size
+from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_lines, size
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
 
 __all__ = ["gather"]
@@ -52,4 +52,4 @@ def _lines(model: BinaryFactorAnalysis, summary: dict[str, Any]) -> Iterator[str
     for k, (probability, column) in enumerate(zip(model.factor_probabilities_, model.mixing_.T, strict=True)):
         strength = float((column**2).sum() * model.noise_precision_) ** 0.5
         yield f"Factor {k} is on in {probability:.0%} of the rows; it is {strength:.1f} times as strong as the noise."
-    yield restart_line(summary)
+    yield from restart_lines(summary)

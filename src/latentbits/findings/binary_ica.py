@@ -17,7 +17,7 @@ from latentbits.findings.results import (
     attributes,
     common_summary,
     labelled,
-    restart_line,
+    restart_lines,
     size,
     unused,
 )
@@ -25,7 +25,7 @@ from latentbits.models.binary_ica.estimator import BinaryICA
 
 __all__ = ["gather"]
 
-N_TOLD = 4
+N_LISTED = 4
 
 
 def gather(model: BinaryICA, data: BinaryData, segments: Any = None) -> Results:
@@ -64,15 +64,15 @@ def _lines(model: BinaryICA, summary: dict[str, Any], variables: list[str], give
     yield f"{n} source{'s' * (n > 1)} in {U} segment{'s' * (U > 1)} of {size(summary['data'])}."
     if not given:
         yield f"No --segments were given, so the rows were cut, in their order, into {U} runs of equal length."
-    for k, column in enumerate(model.mixing_.T[:N_TOLD]):
+    for k, column in enumerate(model.mixing_.T[:N_LISTED]):
         order = np.argsort(-column, kind="stable")
-        up = [i for i in order if column[i] > 0][:N_TOLD]
-        down = [i for i in order[::-1] if column[i] < 0][:N_TOLD]
+        up = [i for i in order if column[i] > 0][:N_LISTED]
+        down = [i for i in order[::-1] if column[i] < 0][:N_LISTED]
         against = f"; against {_named(variables, down)}" if down else ""
         yield f"Source {k}: {_named(variables, up)}{against}."
-    if n > N_TOLD:
-        yield f"The other {n - N_TOLD} are in mixing.csv."
-    yield restart_line(summary)
+    if n > N_LISTED:
+        yield f"The other {n - N_LISTED} are in mixing.csv."
+    yield from restart_lines(summary)
 
 
 def _named(variables: list[str], which: list[int]) -> str:

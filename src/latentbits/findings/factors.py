@@ -16,47 +16,54 @@ from latentbits.findings.results import (
     attributes,
     common_summary,
     data_table,
+    has_restarts,
     labelled,
-    restart_line,
+    restart_lines,
     size,
-    sureness,
+    stability_clause,
     unused,
 )
-from latentbits.models.base import FactorModel
+from latentbits.models.factor_model import FactorModel
+from latentbits.models.solved_rows import SolvedRows
 from latentbits.tasks.stability import component_stability
 
 __all__ = ["components_table", "gather", "weights_table"]
 
 
-def gather(model: FactorModel, data: BinaryData) -> Results:
-    """Ask a model fitted to the data everything that goes into the folder."""
+def gather(solved: SolvedRows) -> Results:
+    """Everything that goes into the folder about a model and rows."""
+    model, data = solved.model, solved.data
     tables = {
         "components": components_table(model, data),
-        "weights": weights_table(model, data),
-        "reconstruction": data_table(model.reconstruct(data), data),
-        "restarts": model.restarts_,
+        "weights": weights_table(solved),
+        "reconstruction": data_table(solved.reconstruct(), data),
     }
-    summary = {**common_summary(model, data), "stability": component_stability(model).tolist()}
-    figures: Figures = {"objective": partial(plots.plot_objective, model)}
+    summary = common_summary(model, data)
+    figures: Figures = {}
+    if has_restarts(model):
+        tables["restarts"] = model.restarts_
+        summary["stability"] = component_stability(model).tolist()
+        figures["objective"] = partial(plots.plot_objective, model)
     if (model.components_ >= 0).all() and (model.components_ <= 1).all():
         figures["components"] = partial(plots.plot_components, model)
     n = len(model.components_)
     lines = [f"{n} component{'s' * (n > 1)} fitted to {size(summary['data'])}."]
     if "aic" in summary:
         lines.append(f"AIC {summary['aic']:.1f}, BIC {summary['bic']:.1f} (lower is better, among fits of this model).")
-    answer = [lines[0], f"How sure: {sureness(summary)}."]
-    return Results(model, data, tables, summary, figures, [*lines, restart_line(summary)], answer)
+    answer = [lines[0], f"How sure: {stability_clause(summary)}."] if has_restarts(model) else []
+    lines += restart_lines(summary)
+    return Results(model, data, tables, summary, figures, lines, answer, solved=solved)
 
 
-def components_table(model: FactorModel, data: BinaryData, **told: Any) -> pd.DataFrame:
-    """A line for each component, with what is told of it in front."""
+def components_table(model: FactorModel, data: BinaryData, **properties: Any) -> pd.DataFrame:
+    """A line for each component, with its properties in front."""
     names = attributes(data)
     table = pd.DataFrame(model.components_, columns=names)
-    for place, (name, values) in enumerate({"component": np.arange(len(table)), **told}.items()):
+    for place, (name, values) in enumerate({"component": np.arange(len(table)), **properties}.items()):
         table.insert(place, unused(name, names), values)
     return table
 
 
-def weights_table(model: FactorModel, data: BinaryData) -> pd.DataFrame:
+def weights_table(solved: SolvedRows) -> pd.DataFrame:
     """The rows' weights with their labels."""
-    return labelled(model.weights_, [f"component_{k}" for k in range(len(model.components_))], data)
+    return labelled(solved.weights, [f"component_{k}" for k in range(solved.weights.shape[1])], solved.data)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from latentbits import plots
 from latentbits.data.numbers import NumberTable
-from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_line, size
+from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_lines, size
 from latentbits.models.ica_mixture.estimator import ICAMixture
 
 __all__ = ["gather"]
@@ -47,8 +47,8 @@ def gather(model: ICAMixture, data: NumberTable) -> Results:
 
 def _clusters_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
     table = pd.DataFrame(model.means_, columns=[f"mean_{name}" for name in attributes(data)])
-    told = {"cluster": np.arange(model.n_clusters_), "share": model.weights_, "sources": model.n_sources_}
-    for place, (name, values) in enumerate(told.items()):
+    columns = {"cluster": np.arange(model.n_clusters_), "share": model.weights_, "sources": model.n_sources_}
+    for place, (name, values) in enumerate(columns.items()):
         table.insert(place, name, values)
     return table
 
@@ -68,4 +68,4 @@ def _lines(summary: dict[str, Any]) -> Iterator[str]:
     for part in clusters:
         sources = f"{part['sources']} source{'s' * (part['sources'] != 1)}"
         yield f"Cluster {part['cluster']} has {part['share']:.1%} of the rows and {sources}."
-    yield restart_line(summary)
+    yield from restart_lines(summary)

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import platform
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Union
@@ -28,10 +28,11 @@ __all__ = [
     "components_fingerprint",
     "data_table",
     "harmless",
+    "has_restarts",
     "labelled",
-    "restart_line",
+    "restart_lines",
     "size",
-    "sureness",
+    "stability_clause",
     "unused",
 ]
 
@@ -45,10 +46,26 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 
 @dataclass
 class Results:
-    """A fitted model, its data, and what is written and told about them.
+    """A fitted model, its data, and what is written and said about them.
 
-    Tables are named as their files; figures are drawn when they are written; `lines` is what the terminal
-    shows, `answer` its two most important sentences; `more` is what went into the fit beside the data.
+    Attributes
+    ----------
+    model : fitted estimator
+    data : BinaryData or NumberTable
+    tables : dict of str to DataFrame
+        By the names of their files.
+    summary : dict
+        What summary.json holds.
+    figures : dict of str to callable
+        Drawn when they are written.
+    lines : list of str
+        What the terminal shows.
+    answer : list of str
+        The two most important sentences of these.
+    fit_params : dict
+        What `fit` was given beside the data.
+    solved : SolvedRows, optional
+        The model and the rows with all that has been solved for, where the model is a `FactorModel`.
     """
 
     model: Any
@@ -58,7 +75,8 @@ class Results:
     figures: Figures
     lines: list[str]
     answer: list[str] = field(default_factory=list)
-    more: dict[str, Any] = field(default_factory=dict)
+    fit_params: dict[str, Any] = field(default_factory=dict)
+    solved: Any = None
 
 
 # ---- tables ------------------------------------------------------------------------------------------------
@@ -116,18 +134,27 @@ def common_summary(model: Any, data: Data) -> dict[str, Any]:
     from latentbits.models.registry import model_name
 
     rows = data.to_frame() if isinstance(data, NumberTable) else data
-    return {
+    summary = {
         "model": model_name(model),
         "versions": _versions(),
         "parameters": model.get_params(),
-        "seed": model.random_state,
         "data": _about(data),
         "objective": float(model.objective_),
-        "iterations": int(model.n_iter_),
-        "converged": bool(model.converged_),
         **{name: getattr(model, name)(rows) for name in ("aic", "bic") if hasattr(model, name)},
-        "restarts": {"made": len(model.restarts_), "agreeing": _n_agreeing(model)},
     }
+    if has_restarts(model):
+        summary |= {
+            "seed": model.random_state,
+            "iterations": int(model.n_iter_),
+            "converged": bool(model.converged_),
+            "restarts": {"made": len(model.restarts_), "agreeing": _n_agreeing(model)},
+        }
+    return summary
+
+
+def has_restarts(model: Any) -> bool:
+    """Whether the model was fitted from random starts, which it then tells about."""
+    return hasattr(model, "restarts_")
 
 
 def _about(data: Data) -> dict[str, Any]:
@@ -173,21 +200,25 @@ def size(data: dict[str, Any]) -> str:
     return f"{table} ({data['density']:.1%} ones{missing})"
 
 
-def restart_line(summary: dict[str, Any]) -> str:
+def restart_lines(summary: dict[str, Any]) -> Iterator[str]:
     """Whether the restarts agree, and what to do if they don't."""
+    if "restarts" not in summary:
+        yield "The model is fitted in closed form: no random starts, one answer."
+        return
     made, agreeing = summary["restarts"]["made"], summary["restarts"]["agreeing"]
     if made == 1:
-        return "There was one restart only; more of them (--restarts 10) show whether the answer is stable."
-    if agreeing > 1:
-        return f"{agreeing} of {made} restarts came within 0.01 % of the best objective."
-    return (
-        f"No other of {made} restarts came within 0.01 % of the best objective; more of them "
-        f"(--restarts {3 * made}) may find a better answer."
-    )
+        yield "There was one restart only; more of them (--restarts 10) show whether the answer is stable."
+    elif agreeing > 1:
+        yield f"{agreeing} of {made} restarts came within 0.01 % of the best objective."
+    else:
+        yield (
+            f"No other of {made} restarts came within 0.01 % of the best objective; more of them "
+            f"(--restarts {3 * made}) may find a better answer."
+        )
 
 
-def sureness(summary: dict[str, Any]) -> str:
-    """How far the components can be trusted, as a clause: what other random starts find."""
+def stability_clause(summary: dict[str, Any]) -> str:
+    """How stable the components are, as a clause: what other random starts find."""
     stability = summary["stability"]
     if summary["restarts"]["made"] == 1:
         return "there was one random start only, so nothing tells how stable this is"

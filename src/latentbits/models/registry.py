@@ -1,32 +1,48 @@
-"""The models that the command line and model files know by name; they are imported when first asked for."""
+"""Every model's record, by name. Classes are imported when first asked for."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-__all__ = ["MODELS", "NUMBER_MODELS", "TABLE_MODELS", "model_class", "model_name", "resolve"]
+from latentbits.models import (
+    adapted,
+    aspect,
+    bernoulli_nmf,
+    binary_factors,
+    binary_ica,
+    ica_mixture,
+    independent,
+    logistic_pca,
+    mixture,
+    plsa,
+)
+from latentbits.models.spec import ModelSpec
 
-MODELS = {
-    "aspect-bernoulli": "latentbits.models.aspect.estimator:AspectBernoulli",
-    "beta-ica": "latentbits.models.aspect.estimator:BetaICA",
-    "bernoulli-mixture": "latentbits.models.mixture.estimator:BernoulliMixture",
-    "logistic-pca": "latentbits.models.logistic_pca.estimator:LogisticPCA",
-    "bernoulli-nmf": "latentbits.models.bernoulli_nmf.estimator:BernoulliNMF",
-    "plsa": "latentbits.models.plsa.estimator:PLSA",
-    "nmf": "latentbits.models.adapted.estimator:NMF",
-    "fast-ica": "latentbits.models.adapted.estimator:FastICA",
-    "binary-ica": "latentbits.models.binary_ica.estimator:BinaryICA",
-    "binary-factors": "latentbits.models.binary_factors.estimator:BinaryFactorAnalysis",
-    "ica-mixture": "latentbits.models.ica_mixture.estimator:ICAMixture",
+__all__ = ["MODELS", "NUMBER_MODELS", "TABLE_MODELS", "model_class", "model_name", "spec_of"]
+
+MODELS: dict[str, ModelSpec] = {
+    spec.name: spec
+    for family in (
+        aspect,
+        mixture,
+        logistic_pca,
+        bernoulli_nmf,
+        plsa,
+        adapted,
+        independent,
+        binary_ica,
+        binary_factors,
+        ica_mixture,
+    )
+    for spec in family.SPECS
 }
-"""Name -> "module:Class"; a new model adds one line."""
+"""Name -> record, in the order in which the command line lists them. A new family adds its name to the loop."""
 
-NUMBER_MODELS = ("binary-factors", "ica-mixture")
+NUMBER_MODELS = tuple(name for name, spec in MODELS.items() if spec.data == "numbers")
 """The models of continuous data."""
 
-TABLE_MODELS = tuple(name for name in MODELS if name not in (*NUMBER_MODELS, "binary-ica"))
-"""The models whose rows have weights on components of 0-1 tables: they can be selected and compared."""
+TABLE_MODELS = tuple(name for name, spec in MODELS.items() if spec.data == "table")
+"""The models whose rows have weights on components of 0-1 tables: they can be compared."""
 
 
 def model_class(name: str) -> type[Any]:
@@ -39,7 +55,7 @@ def model_class(name: str) -> type[Any]:
     """
     if name not in MODELS:
         raise ValueError(f'there is no model "{name}"; the known ones are {", ".join(sorted(MODELS))}')
-    return resolve(MODELS[name])
+    return MODELS[name].load()
 
 
 def model_name(model: object) -> str | None:
@@ -50,13 +66,21 @@ def model_name(model: object) -> str | None:
     >>> model_name(model_class("aspect-bernoulli")())
     'aspect-bernoulli'
     """
-    kind = type(model)
+    spec = _registered(type(model))
+    return None if spec is None else spec.name
+
+
+def spec_of(kind: type[Any]) -> ModelSpec | None:
+    """The record of a class, or of the class that it is derived from; None if there is none.
+
+    Examples
+    --------
+    >>> spec_of(model_class("aspect-bernoulli")).name
+    'aspect-bernoulli'
+    """
+    return next((spec for base in kind.__mro__ if (spec := _registered(base)) is not None), None)
+
+
+def _registered(kind: type[Any]) -> ModelSpec | None:
     target = f"{kind.__module__}:{kind.__qualname__}"
-    return next((name for name, registered in MODELS.items() if registered == target), None)
-
-
-def resolve(target: str) -> type[Any]:
-    """The class that "module:Class" names."""
-    module, _, name = target.partition(":")
-    found: type[Any] = getattr(import_module(module), name)
-    return found
+    return next((spec for spec in MODELS.values() if spec.target == target), None)

@@ -23,7 +23,7 @@ MOST_DOTS = 2000
 
 
 @house_style
-def plot_weights(model: Any, *, ones: ArrayLike | None = None) -> Figure:
+def plot_weights(model: Any, *, ones: ArrayLike | None = None, weights: ArrayLike | None = None) -> Figure:
     """Draw the rows' weights on the components, and each phantom's weight against the ones in a row.
 
     Rows are grouped by their strongest component. A white phantom explains zeros, so its weight falls with
@@ -36,6 +36,8 @@ def plot_weights(model: Any, *, ones: ArrayLike | None = None) -> Figure:
     ones : array-like of shape (n_rows,), optional
         Number of ones in each row of the training data, such as ``X.sum(axis=1)``; each phantom then gets a
         panel.
+    weights : array-like of shape (n_rows, n_components), optional
+        Of other rows than the training rows, as ``model.transform`` gives them.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def plot_weights(model: Any, *, ones: ArrayLike | None = None) -> Figure:
     >>> figure.axes[-1].get_title(loc="left")
     'component 0, white phantom'
     """
-    weights = np.asarray(attribute(model, "weights_"), dtype=float)
+    weights = np.asarray(attribute(model, "weights_") if weights is None else weights, dtype=float)
     kinds = kinds_of(model, weights.shape[1])
     width = float(np.clip(0.45 * len(kinds) + 1.6, 3.6, 16.0))
     phantoms = [k for k, kind in enumerate(kinds) if kind != "content"]

@@ -45,8 +45,8 @@ def write_report(
         draft.write_text(text, encoding="utf-8")
 
 
-def report_on(model: Any, X: Any, path: str | Path, *, shape: tuple[int, int] | None = None, **more: Any) -> None:
-    """Gather what a fitted model says about X, and write it as a page; `more` went into the fit beside X."""
+def report_on(model: Any, X: Any, path: str | Path, *, shape: tuple[int, int] | None = None, **fit_params: Any) -> None:
+    """Gather what a fitted model says about X, and write it as a page; `fit_params` went into the fit beside X."""
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.numbers import NumberTable
     from latentbits.findings import gather
@@ -54,4 +54,4 @@ def report_on(model: Any, X: Any, path: str | Path, *, shape: tuple[int, int] | 
 
     numbers = model_name(model) in NUMBER_MODELS
     data = NumberTable.of(X) if numbers else BinaryData.of(X, binarize=model.binarize)
-    write_report(gather(model, data, **more), path, shape=shape)
+    write_report(gather(model, data, **fit_params), path, shape=shape)

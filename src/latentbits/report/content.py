@@ -7,8 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from latentbits.findings.results import Results, components_fingerprint, restart_line
-from latentbits.models.base import FactorModel
+from latentbits.findings.results import Results, components_fingerprint, has_restarts, restart_lines
 from latentbits.report.workbench import workbench
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def page_content(
     Models whose rows have weights on components get a workbench; all others are shown by their pictures and tables.
     """
     summary = results.summary
-    has_bench = isinstance(results.model, FactorModel)
+    has_bench = results.solved is not None
     return {
         "model": summary["model"],
         "file": summary["data"].get("file") or "",
@@ -50,10 +49,10 @@ def page_content(
         "answer": results.answer,
         "lines": [] if has_bench else [line for line in results.lines if line not in results.answer],
         "notes": [note for note in summary.get("notes", []) if not note.startswith(NO_PHANTOM)],
-        "sure": [*_choice(summary), restart_line(summary)],
+        "sure": [*_choice(summary), *restart_lines(summary)],
         "facts": _facts(summary),
-        "restarts": _restarts(results.model),
-        "stability": summary.get("stability") if summary["restarts"]["made"] > 1 else None,
+        "restarts": _restarts(results.model) if has_restarts(results.model) else None,
+        "stability": summary.get("stability") if summary.get("restarts", {}).get("made", 0) > 1 else None,
         "selection": None if selection is None else _curves(selection),
         "workbench": workbench(results, shape=shape, ratings=ratings) if has_bench else None,
         "pictures": [] if has_bench else [_picture(name, draw()) for name, draw in results.figures.items()],
@@ -78,15 +77,23 @@ def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
     facts += [
         ("model", str(summary["model"])),
         ("parameters", ", ".join(f"{name}={value!r}" for name, value in summary["parameters"].items())),
-        ("seed", _seed(summary)),
-        ("objective", f"{summary['objective']:.10g}, after {summary['iterations']:,} iterations"),
-        ("converged", "yes" if summary["converged"] else "no: it ran out of iterations"),
+        *_search_facts(summary),
         *((name.upper(), f"{summary[name]:.10g}") for name in ("aic", "bic") if name in summary and fitted),
         ("versions", ", ".join(f"{name} {number}" for name, number in summary["versions"].items())),
     ]
     if "seconds" in summary:
         facts.append(("seconds", ", ".join(f"{what} {seconds:g}" for what, seconds in summary["seconds"].items())))
     return facts
+
+
+def _search_facts(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The objective, and how the search for it went; a model in closed form has no search."""
+    if "restarts" not in summary:
+        yield "objective", f"{summary['objective']:.10g}"
+        return
+    yield "seed", _seed(summary)
+    yield "objective", f"{summary['objective']:.10g}, after {summary['iterations']:,} iterations"
+    yield "converged", "yes" if summary["converged"] else "no: it ran out of iterations"
 
 
 def _seed(summary: dict[str, Any]) -> str:

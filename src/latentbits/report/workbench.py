@@ -16,10 +16,12 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError
 from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
 from latentbits.findings.results import Results, attributes, harmless, unused
-from latentbits.models.aspect.answers import AVERAGE_CELLS
-from latentbits.models.aspect.base import NOISE_OF, AspectModel
+from latentbits.models.aspect.aspect_rows import NOISE_OF, AspectRows
+from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.phantoms import CONTENT
-from latentbits.models.base import FactorModel
+from latentbits.models.aspect.weighting import AVERAGE_CELLS
+from latentbits.models.factor_model import FactorModel
+from latentbits.models.solved_rows import SolvedRows
 
 __all__ = ["workbench"]
 
@@ -30,14 +32,14 @@ _PIXEL = re.compile(r"r(\d+)c(\d+)")
 
 def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[str, Any] | None) -> dict[str, Any]:
     """The arrays and names of a model whose rows have weights on components, of a sample if the data are large."""
-    model, data = results.model, results.data
-    assert isinstance(data, BinaryData)
+    solved: SolvedRows = results.solved
+    model, data = solved.model, solved.data
     names = attributes(data)
     grid = _grid(names, shape)
     rows, columns = _sample(model, data, whole=grid is not None)
     shown = data.rows(rows)
     cells = shown.dense()[:, columns]
-    W, H = np.asarray(model.transform(shown)), model.components_[:, columns]
+    W, H = solved.weights[rows], model.components_[:, columns]
     bench = {
         "sampled": _sampled(data.shape, cells.shape),
         "shape": list(cells.shape),
@@ -52,21 +54,21 @@ def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[
         "weights": _floats(W),
         "components": _floats(H),
     }
-    if isinstance(model, AspectModel):
+    if isinstance(solved, AspectRows):
         content = model.phantoms_ == CONTENT
-        bench |= _aspect_part(model, shown, cells, columns) | _rated(model, ratings)
+        bench |= _aspect_part(solved, rows, columns) | _rated(model, ratings)
         bench["told_shares"] = [part["share"] for part in results.summary["components"]]
     else:
         content = np.ones(len(H), dtype=bool)
-        bench["reconstruction"] = _bytes(np.rint(model.reconstruct(shown)[:, columns] * 255))
+        bench["reconstruction"] = _bytes(np.rint(solved.reconstruct()[np.ix_(rows, columns)] * 255))
     bench["row_order"] = _by_strongest(np.abs(W), content).tolist()
     bench["column_order"] = _by_strongest(np.abs(H).T, content).tolist()
     return bench
 
 
-def _aspect_part(model: AspectModel, shown: BinaryData, cells: np.ndarray, columns: np.ndarray) -> dict[str, Any]:
+def _aspect_part(solved: AspectRows, rows: np.ndarray, columns: np.ndarray) -> dict[str, Any]:
     """What the answers of an aspect model need beyond weights and components."""
-    cause_weights, ones, zeros = model.cause_parts(shown)
+    model, components = solved.model, solved.model._components
     return {
         "kinds": model.phantoms_.tolist(),
         "shares": model.shares_.tolist(),
@@ -75,19 +77,19 @@ def _aspect_part(model: AspectModel, shown: BinaryData, cells: np.ndarray, colum
         "n_suspects": N_SUSPECTS,
         "noise_of": NOISE_OF,
         "causes": {
-            "weights": _floats(cause_weights),
-            "ones": _floats(ones[:, columns]),
-            "zeros": _floats(zeros[:, columns]),
+            "weights": _floats(solved.cause_weights[rows]),
+            "ones": _floats(components.H1[:, columns]),
+            "zeros": _floats(components.H0[:, columns]),
         },
         "n_restarts": len(model.restart_components_),
-        "consensus": _bytes(_consensus(model, shown, cells, columns)),
+        "consensus": _bytes(_consensus(solved)[np.ix_(rows, columns)]),
     }
 
 
-def _consensus(model: AspectModel, shown: BinaryData, cells: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def _consensus(solved: AspectRows) -> np.ndarray:
     """The mean suspicion of all restarts in 1/256, rounded down so that one half stays the border."""
-    absence, presence = (model.suspicion(shown, kind=kind)[:, columns] for kind in NOISE_OF)
-    return np.minimum(np.floor(np.where(cells == 1, presence, absence) * 256), 255)
+    absence, presence = (solved.suspicion(kind=kind) for kind in NOISE_OF)  # each is 0 where the other isn't
+    return np.minimum(np.floor((absence + presence) * 256), 255)
 
 
 def _rated(model: AspectModel, ratings: dict[str, Any] | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -23,7 +24,9 @@ from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers
-from latentbits.models.base import FactorModel
+from latentbits.models.base import RestartedModel
+from latentbits.models.factor_model import FactorModel
+from latentbits.models.solved_rows import RowSolver, Solution, SolvedRows
 from latentbits.numerics import RandomSource
 
 __all__ = ["NMF", "FastICA"]
@@ -56,12 +59,13 @@ class _NotGenerative:
         )
 
 
-class _Adapted(FactorModel):
+class _Adapted(FactorModel, RestartedModel):
     """A factorisation of scikit-learn's as a FactorModel."""
 
     sample = _NotGenerative()
     aic = _NotGenerative()
     bic = _NotGenerative()
+    _n_parameters = _NotGenerative()
 
     @abstractmethod
     def _fit_once(self, prepared: Any, seed: int) -> tuple[_Fit, float]:
@@ -71,7 +75,7 @@ class _Adapted(FactorModel):
     def _linear(self, W: np.ndarray) -> np.ndarray:
         """The reconstruction before it is clipped."""
 
-    def fit(self, X: Any, y: None = None) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: None = None) -> Self:
         """Find the components, and the weights of the rows. All rows count alike: weights are not taken.
 
         Parameters
@@ -83,7 +87,7 @@ class _Adapted(FactorModel):
         self._check_parameters()
         data = self._data(X, reset=True)
         self.column_share_ = _column_share(data)
-        V = self._filled(data)
+        V = _filled(data, self.column_share_)
         prepared = self._prepare(V)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # of every start; that of the best one is given below
@@ -91,10 +95,10 @@ class _Adapted(FactorModel):
         self._adopt_run(_with_iterations(best), [_with_iterations(run) for run in runs])
         self._adopt(best, runs)
         self.row_weight_ = np.ones(len(V))
-        self.weights_ = self._solve(data)
+        self.weights_ = SolvedRows(self, data).weights.copy()
         return self
 
-    def fit_transform(self, X: Any, y: None = None) -> np.ndarray:  # type: ignore[override]
+    def fit_transform(self, X: Any, y: None = None) -> np.ndarray:
         """Fit, and return the weights of the training rows."""
         return self.fit(X).weights_
 
@@ -116,11 +120,6 @@ class _Adapted(FactorModel):
         self._unmixing = best.state.unmixing
         self.restart_components_ = [run.kept for run in runs]
 
-    def _filled(self, data: BinaryData) -> np.ndarray:
-        """The cells as float64, the missing ones filled with the share of ones in their column of the training data."""
-        codes = data.dense()
-        return np.where(codes == MISSING, self.column_share_, codes)
-
     def _probabilities(self, W: np.ndarray) -> np.ndarray:
         return np.clip(self._linear(W), 0.0, 1.0)
 
@@ -133,6 +132,28 @@ def _column_share(data: BinaryData) -> np.ndarray:
     """The share of ones among the observed cells of each column; of the whole table where there are none."""
     observed = data.observed_per_column()
     return np.divide(data.ones_per_column(), observed, out=np.full(len(observed), data.density), where=observed > 0)
+
+
+def _filled(data: BinaryData, column_share: np.ndarray) -> np.ndarray:
+    """The cells as float64, the missing ones filled with the share of ones in their column of the training data."""
+    codes = data.dense()
+    return np.where(codes == MISSING, column_share, codes)
+
+
+def least_squares_rows(
+    data: BinaryData, components: np.ndarray, column_share: np.ndarray, workers: Workers
+) -> Solution:
+    """Nonnegative weights of rows, row by row and to the end: scikit-learn's own stops by the rows that come together.
+
+    SciPy's solver ends at the optimum or raises, so there is no gap to tell.
+    """
+    A = np.ascontiguousarray(components.T)
+    return Solution(np.array([nnls(A, v, maxiter=100 * A.shape[1])[0] for v in _filled(data, column_share)]))
+
+
+def project_rows(data: BinaryData, unmixing: np.ndarray, column_share: np.ndarray, workers: Workers) -> Solution:
+    """Sources of rows, one by one: the rounding of one matrix product would depend on the rows that come together."""
+    return Solution(np.array([unmixing @ v for v in _filled(data, column_share) - column_share]))
 
 
 def _with_iterations(run: Restart[Any]) -> Restart[Any]:
@@ -222,10 +243,8 @@ class NMF(_Adapted):
         error = np.sum((prepared - W @ nmf.components_) ** 2)
         return _Fit(H[order], np.zeros((0, 0)), int(nmf.n_iter_)), -float(error)
 
-    def _coordinates(self, data: BinaryData, workers: Workers) -> np.ndarray:
-        """Least squares row by row and to the end: scikit-learn's own stops by the rows that come together."""
-        A = np.ascontiguousarray(self.components_.T)
-        return np.array([nnls(A, v, maxiter=100 * A.shape[1])[0] for v in self._filled(data)])
+    def _row_solver(self) -> RowSolver:
+        return partial(least_squares_rows, components=self.components_, column_share=self.column_share_)
 
     def _linear(self, W: np.ndarray) -> np.ndarray:
         return W @ self.components_
@@ -329,9 +348,8 @@ class FastICA(_Adapted):
         mixing[:K], unmixing[:K] = (sign * A)[order], (sign * (ica.components_ @ to))[order]
         return _Fit(mixing, unmixing, int(ica.n_iter_)), _contrast(S)
 
-    def _coordinates(self, data: BinaryData, workers: Workers) -> np.ndarray:
-        """Row by row: the rounding of one matrix product for all would depend on the rows that come together."""
-        return np.array([self._unmixing @ v for v in self._filled(data) - self.column_share_])
+    def _row_solver(self) -> RowSolver:
+        return partial(project_rows, unmixing=self._unmixing, column_share=self.column_share_)
 
     def _linear(self, W: np.ndarray) -> np.ndarray:
         return self.column_share_ + W @ self.components_

@@ -1,1 +1,40 @@
 """The aspect family: every cell of a row picks its own cause from the row's mixture of components."""
+
+from latentbits.constraints import Choice, Number
+from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
+
+__all__ = ["SPECS"]
+
+_SHARED = {
+    **components("How many, phantoms included."),
+    **RESTARTS,
+    "phantom_threshold": Parameter(Number(0, below=1)),
+}
+_HERE = "latentbits.models.aspect"
+_STORED = (f"{_HERE}.base:Components",)
+
+SPECS = (
+    ModelSpec(
+        "aspect-bernoulli",
+        f"{_HERE}.estimator:AspectBernoulli",
+        findings="aspect",
+        parameters=_SHARED,
+        stored_types=_STORED,
+    ),
+    ModelSpec(
+        "beta-ica",
+        f"{_HERE}.estimator:BetaICA",
+        findings="aspect",
+        parameters={
+            **_SHARED,
+            "inference": Parameter(Choice(("vb", "em")), Option("inference", "Variational Bayes or variational EM.")),
+            # Below these the exponentiated expected logarithms underflow, and unseen values become impossible.
+            "alpha": Parameter(Number(0.05), Option("alpha", "Prior weight of ones.")),
+            "beta": Parameter(Number(0.05), Option("beta", "Prior weight of zeros.")),
+            "gamma": Parameter(Number(0.001), Option("gamma", "Prior of a row's weights.")),
+            "inner_max_iter": Parameter(Number(1, integer=True)),
+            "inner_tol": Parameter(Number(0)),
+        },
+        stored_types=_STORED,
+    ),
+)

@@ -16,10 +16,19 @@ import numpy as np
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.statistics import Statistics, collect
+from latentbits.models.solved_rows import Solution
 from latentbits.models.starts import random_components
 from latentbits.numerics import expected_log_beta, expected_log_dirichlet, kl_beta, kl_dirichlet
 
-__all__ = ["BayesState", "EMState", "Prior", "VariationalBayes", "VariationalEM", "pass_components", "solve_gamma"]
+__all__ = [
+    "BayesState",
+    "EMState",
+    "Prior",
+    "VariationalBayes",
+    "VariationalEM",
+    "pass_components",
+    "solve_mean_weights",
+]
 
 SMALL = 1e-10
 ROWS = 1024  # rows whose special functions are computed at a time
@@ -217,3 +226,11 @@ def solve_gamma(
         if len(active) == 0:
             break
     return gamma
+
+
+def solve_mean_weights(
+    data: BinaryData, H1: np.ndarray, H0: np.ndarray, gamma0: float, *, workers: Workers
+) -> Solution:
+    """Posterior mean weights of rows, the sources fixed; they stop by their movement, so there is no gap to tell."""
+    gamma = solve_gamma(data, H1, H0, gamma0, workers=workers)
+    return Solution(gamma / gamma.sum(axis=1, keepdims=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect import answers
 from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
+from latentbits.models.aspect.aspect_rows import AspectRows
 from latentbits.models.aspect.base import AspectModel, Components
 from latentbits.models.aspect.beta_ica import (
     BayesState,
@@ -22,9 +23,11 @@ from latentbits.models.aspect.beta_ica import (
     VariationalBayes,
     VariationalEM,
     pass_components,
-    solve_gamma,
+    solve_mean_weights,
 )
 from latentbits.models.aspect.statistics import solve_weights
+from latentbits.models.aspect.weighting import reweight
+from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource, check_number, expected_log_dirichlet
 
 __all__ = ["AspectBernoulli", "BetaICA"]
@@ -123,8 +126,8 @@ class AspectBernoulli(AspectModel):
     def _components_of(self, state: State, share: np.ndarray) -> Components:
         return Components(state.H, state.H, 1 - state.H, share)
 
-    def _weights_of(self, data: BinaryData, components: Components, workers: Workers) -> np.ndarray:
-        return solve_weights(data, components.H1, components.H0, workers=workers)
+    def _weights_solver(self, components: Components) -> RowSolver:
+        return partial(solve_weights, H1=components.H1, H0=components.H0)
 
 
 class BetaICA(AspectModel):
@@ -225,15 +228,6 @@ class BetaICA(AspectModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.inference not in tuple(LEARNERS):
-            raise ValueError(f'inference={self.inference!r} is unknown; use "vb" or "em"')
-        for name, least in LEAST_PRIOR.items():
-            check_number(name, getattr(self, name), least=least)
-        check_number("inner_max_iter", self.inner_max_iter, least=1, integer=True)
-        check_number("inner_tol", self.inner_tol, least=0)
-
     def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> VariationalEM | VariationalBayes:
         prior = Prior(self.alpha, self.beta, self.gamma)
         learner = LEARNERS[self.inference]
@@ -243,22 +237,21 @@ class BetaICA(AspectModel):
         mean = state.alpha / (state.alpha + state.beta)
         return Components(mean, *pass_components(state.alpha, state.beta), share, state.alpha, state.beta)
 
-    def _weights_of(self, data: BinaryData, components: Components, workers: Workers) -> np.ndarray:
+    def _weights_solver(self, components: Components) -> RowSolver:
         if self.inference == "em":
-            return solve_weights(data, components.H1, components.H0, workers=workers)
-        gamma = solve_gamma(data, components.H1, components.H0, self.gamma, workers=workers)
-        return gamma / gamma.sum(axis=1, keepdims=True)
+            return partial(solve_weights, H1=components.H1, H0=components.H0)
+        return partial(solve_mean_weights, H1=components.H1, H0=components.H0, gamma0=self.gamma)
 
-    def _cause_weights(self, data: BinaryData) -> np.ndarray:
+    def _cause_weights(self, rows: AspectRows) -> np.ndarray:
         """Responsibilities go by exp E[log a] under variational Bayes (eq. 9)."""
         if self.inference == "em":
-            return super()._cause_weights(data)
-        return np.exp(expected_log_dirichlet(self._gamma_of(data)))
+            return super()._cause_weights(rows)
+        return np.exp(expected_log_dirichlet(self._gamma_of(rows)))
 
-    def _gamma_of(self, data: BinaryData) -> np.ndarray:
+    def _gamma_of(self, rows: AspectRows) -> np.ndarray:
         """The Dirichlet posterior of rows: its mean is known, and its sum is the prior's plus the observed cells."""
-        mean = self._solve(data)
-        return mean * (data.observed_per_row() + mean.shape[1] * self.gamma)[:, None]
+        mean = rows.weights
+        return mean * (rows.data.observed_per_row() + mean.shape[1] * self.gamma)[:, None]
 
     @property
     def alpha_(self) -> np.ndarray:
@@ -291,10 +284,9 @@ class BetaICA(AspectModel):
 
         The weights of a row have a Dirichlet posterior; these are the intervals of its margins, which are Beta.
         """
-        check_is_fitted(self)
         if self.inference == "em":
             raise ValueError('variational EM estimates weights without a posterior; fit with inference="vb"')
-        gamma = self._gamma_of(self._data(X))
+        gamma = self._gamma_of(self._solved(X))
         return _beta_interval(gamma, gamma.sum(axis=1, keepdims=True) - gamma, level)
 
     @available_if(lambda model: model.inference == "vb")
@@ -315,13 +307,10 @@ class BetaICA(AspectModel):
         pruned._components = self._components.take(kept)
         pruned.components_ = self.components_[kept]
         pruned.phantoms_ = self.phantoms_[kept]
-        pruned.weights_, _ = answers.reweight(self.weights_[:, kept], np.ones(len(kept)), pruned._components.share)
+        pruned.weights_, _ = reweight(self.weights_[:, kept], np.ones(len(kept)), pruned._components.share)
         pruned.n_components = len(kept)
         return pruned
 
-
-LEAST_PRIOR = {"alpha": 0.05, "beta": 0.05, "gamma": 0.001}
-"""Below these the exponentiated expected logarithms of the prior underflow, and unseen values become impossible."""
 
 LEARNERS: dict[str, type[VariationalEM] | type[VariationalBayes]] = {"vb": VariationalBayes, "em": VariationalEM}
 

@@ -11,6 +11,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.fold_in import fold_in
+from latentbits.models.solved_rows import Solution
 
 __all__ = ["Statistics", "collect", "solve_weights"]
 
@@ -79,7 +80,7 @@ def collect(
     return Statistics(M, H1 * A1, H0 * A0, row_log)
 
 
-def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> np.ndarray:
+def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> Solution:
     """Each row's maximum likelihood weights, the components fixed. Rows without observed cells get equal weights."""
     N, D = data.shape
     K = len(H1)
@@ -91,7 +92,7 @@ def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: 
         fold_in(*_row_arrays(data, rows), H1, H0, start, GAP, MAX_STEPS, W[rows], gap[rows])
 
     workers.map(one, _chunks(N, D, 10 * K * K))
-    return W
+    return Solution(W, gap)
 
 
 def _chunks(N: int, D: int, K: int) -> list[slice]:

@@ -36,6 +36,7 @@ from latentbits.data.binary_data import BinaryData, row_blocks
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.tanh_rows import BACKGROUND, tanh_bound, tanh_rows
 from latentbits.models.cells import block_groups
+from latentbits.models.solved_rows import Solution
 
 __all__ = ["MaximumLikelihood", "Normalised", "State", "normalised", "rates", "solve_rows"]
 
@@ -136,9 +137,7 @@ def rates(W: np.ndarray, H: np.ndarray) -> np.ndarray:
     return W @ H + BACKGROUND
 
 
-def solve_rows(
-    data: BinaryData, components: np.ndarray, average: np.ndarray, workers: Workers
-) -> tuple[np.ndarray, np.ndarray]:
+def solve_rows(data: BinaryData, components: np.ndarray, average: np.ndarray, workers: Workers) -> Solution:
     """Each row's best weights, the components fixed, and what it could still gain per cell at most.
 
     Rows without observed cells get the average weights.
@@ -151,7 +150,7 @@ def solve_rows(
         tanh_rows(data.rows(rows).dense(), H, average, MOST, GAP, MAX_STEPS, W[rows], gap[rows])
 
     workers.map(one, list(row_blocks(N, D)))
-    return W, gap
+    return Solution(W, gap)
 
 
 def _bound(W: np.ndarray, H: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers
-from latentbits.models.base import FactorModel
 from latentbits.models.bernoulli_nmf.bernoulli_nmf import (
     MaximumLikelihood,
     Normalised,
@@ -18,12 +18,14 @@ from latentbits.models.bernoulli_nmf.bernoulli_nmf import (
     rates,
     solve_rows,
 )
+from latentbits.models.factor_model import RestartedFactorModel
+from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource
 
 __all__ = ["BernoulliNMF"]
 
 
-class BernoulliNMF(FactorModel):
+class BernoulliNMF(RestartedFactorModel):
     """Bernoulli NMF: nonnegative causes add up, and the sum saturates to the probability of a 1.
 
     ``P = tanh(u/2)`` with ``u = weights_ @ components_``, both nonnegative: a component can only switch on, and a row
@@ -118,8 +120,8 @@ class BernoulliNMF(FactorModel):
         self.average_weights_ = best.kept.average
         self.restart_components_ = [run.kept.components for run in runs]
 
-    def _coordinates(self, data: BinaryData, workers: Workers) -> np.ndarray:
-        return solve_rows(data, self.components_, self.average_weights_, workers)[0]
+    def _row_solver(self) -> RowSolver:
+        return partial(solve_rows, components=self.components_, average=self.average_weights_)
 
     def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         u = rates(W, self.components_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -230,13 +230,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             )
 
     def _check_parameters(self) -> None:
-        check_number("n_components", self.n_components, least=1, integer=True)
-        self._check_schedule()
-        check_number("delta", self.delta, least=0)
-        for name, choices in (("inference", Inference), ("encoder", Encoder), ("update", Update)):
-            value, known = getattr(self, name), get_args(choices)
-            if value not in known:
-                raise ValueError(f"{name}={value!r} is unknown; use one of {', '.join(map(repr, known))}")
+        super()._check_parameters()
         if self.inference == "em" and self.n_components > EXACT_LIMIT:
             raise ValueError(
                 f'n_components={self.n_components} is too many for inference="em", which sums over all 2^m codes; '

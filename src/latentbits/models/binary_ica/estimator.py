@@ -14,7 +14,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.restarts import Restart, Schedule, best_of
 from latentbits.fitting.workers import Workers, n_workers
-from latentbits.models.base import BinaryModel
+from latentbits.models.base import BinaryModel, RestartedModel
 from latentbits.models.binary_ica import blica, ivae, mle
 from latentbits.models.binary_ica.identifiability import identifiability
 from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, canonical
@@ -27,11 +27,10 @@ from latentbits.numerics import RandomSource, as_generator, check_number
 __all__ = ["BinaryICA"]
 
 Method = Literal["blica", "mle", "ivae"]
-METHODS = ("blica", "mle", "ivae")
 FEW_ROWS = 5
 
 
-class BinaryICA(BinaryModel):
+class BinaryICA(BinaryModel, RestartedModel):
     """Independent components of binary data whose sources change from segment to segment.
 
     In segment u, the sources z of a row are independent and normal, with means and scales of that segment. They are
@@ -215,18 +214,6 @@ class BinaryICA(BinaryModel):
         largest = self.condition_number or 10 * float(np.clip(3 - 2 * K / data.shape[1], 1, 2))
         correlations = regularise(found.correlations, largest)
         return PairwiseStatistics(correlations, found.thresholds, np.bincount(codes).astype(float))
-
-    def _check_parameters(self) -> None:
-        self._check_schedule()
-        if self.n_components is not None:
-            check_number("n_components", self.n_components, least=1, integer=True)
-        if self.n_points is not None:
-            check_number("n_points", self.n_points, least=2, integer=True)
-        check_number("n_segments", self.n_segments, least=1, integer=True)
-        if self.condition_number is not None:
-            check_number("condition_number", self.condition_number, least=1, above=True)
-        if self.method not in METHODS:
-            raise ValueError(f'method={self.method!r} is unknown; use "blica", "mle" or "ivae"')
 
     @staticmethod
     def _warn_unidentifiable(n: int, m: int, U: int) -> None:

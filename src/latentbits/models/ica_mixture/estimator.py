@@ -188,11 +188,6 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def _plan(self) -> Plan:
         return Plan(*(getattr(self, name) for name in Plan._fields))
 
-    def _check_parameters(self) -> None:
-        for name in ("n_clusters", "n_sources", "n_gaussians"):
-            check_number(name, getattr(self, name), least=1, integer=True)
-        self._check_schedule()
-
     def _adopt(self, outcome: Outcome) -> None:
         rho = outcome.state.rho
         order = np.argsort(-rho, kind="stable")

@@ -1,1 +1,14 @@
 """Logistic PCA: low rank on the scale of log odds."""
+
+from latentbits.constraints import Number
+from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
+
+__all__ = ["SPECS"]
+
+SPECS = (
+    ModelSpec(
+        "logistic-pca",
+        "latentbits.models.logistic_pca.estimator:LogisticPCA",
+        parameters={**components(), **RESTARTS, "ridge": Parameter(Number(1e-6), Option("ridge", "Penalty."))},
+    ),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import expit, log_expit
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers
-from latentbits.models.base import FactorModel
+from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.models.logistic_pca.logistic_pca import (
     PenalisedLikelihood,
     PrincipalForm,
@@ -18,14 +19,13 @@ from latentbits.models.logistic_pca.logistic_pca import (
     principal_form,
     solve_rows,
 )
-from latentbits.numerics import RandomSource, check_number
+from latentbits.models.solved_rows import RowSolver
+from latentbits.numerics import RandomSource
 
 __all__ = ["LogisticPCA"]
 
-LEAST_RIDGE = 1e-6
 
-
-class LogisticPCA(FactorModel):
+class LogisticPCA(RestartedFactorModel):
     """Logistic PCA: the log odds of the cells are a table of rank K plus a bias for each column.
 
     ``logit P = weights_ @ components_ + bias_``. The counterpart of PCA for 0-1 data: components add and cancel on the
@@ -122,10 +122,6 @@ class LogisticPCA(FactorModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("ridge", self.ridge, least=LEAST_RIDGE)
-
     def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> PenalisedLikelihood:
         return PenalisedLikelihood(data, row_weight, self.n_components, self.ridge, workers)
 
@@ -138,8 +134,14 @@ class LogisticPCA(FactorModel):
         self.bias_ = best.kept.bias
         self.restart_components_ = [run.kept.components for run in runs]
 
-    def _coordinates(self, data: BinaryData, workers: Workers) -> np.ndarray:
-        return solve_rows(data, self.components_, self.singular_values_, self.bias_, self.ridge, workers)[0]
+    def _row_solver(self) -> RowSolver:
+        return partial(
+            solve_rows,
+            components=self.components_,
+            singular_values=self.singular_values_,
+            bias=self.bias_,
+            ridge=self.ridge,
+        )
 
     def _log_odds(self, W: np.ndarray) -> np.ndarray:
         return W @ self.components_ + self.bias_

@@ -26,6 +26,7 @@ from latentbits.data.binary_data import BinaryData, row_blocks
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
 from latentbits.models.cells import block_groups
+from latentbits.models.solved_rows import Solution
 
 __all__ = ["PenalisedLikelihood", "PrincipalForm", "State", "principal_form", "solve_rows"]
 
@@ -155,8 +156,8 @@ def solve_rows(
     bias: np.ndarray,
     ridge: float,
     workers: Workers,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of rows, components and bias fixed, and what each row's last step gained at most.
+) -> Solution:
+    """Scores of rows, components and bias fixed, and what each row's last step gained per cell, at most.
 
     In the balanced form u = score / sqrt(s), so the ridge on a score w is ridge/2 sum_k w_k^2 / s_k.
     """
@@ -170,7 +171,7 @@ def solve_rows(
         logistic_rows(cells, V, bias, ridge, GAP, MAX_STEPS, U[rows], gap[rows])
 
     workers.map(one, list(row_blocks(N, D)))
-    return U * root, gap
+    return Solution(U * root, gap / np.maximum(data.observed_per_row(), 1))
 
 
 def _solve_u(slack: np.ndarray, target: np.ndarray, V: np.ndarray, pairs: np.ndarray, ridge: float) -> np.ndarray:

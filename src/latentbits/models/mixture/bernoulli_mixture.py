@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
 from latentbits.models.cells import column_products, row_products
+from latentbits.models.solved_rows import Solution
 from latentbits.models.starts import random_components
 
-__all__ = ["MixtureEM", "State", "joint_log_likelihood"]
+__all__ = ["MixtureEM", "State", "joint_log_likelihood", "responsibilities"]
 
 EDGE = 1e-10
 """H and pi stay this far from 0 (and H from 1): no row can become impossible."""
@@ -36,6 +37,11 @@ class State(NamedTuple):
 def joint_log_likelihood(data: BinaryData, pi: np.ndarray, H: np.ndarray, workers: Workers) -> np.ndarray:
     """log pi_k + sum_j [x_ij log H_kj + (1 - x_ij) log(1 - H_kj)] over the observed cells: N x K."""
     return row_products(data, np.log(H), np.log1p(-H), workers) + np.log(pi)
+
+
+def responsibilities(data: BinaryData, pi: np.ndarray, H: np.ndarray, workers: Workers) -> Solution:
+    """The probability that each row belongs to each component: N x K."""
+    return Solution(softmax(joint_log_likelihood(data, pi, H, workers), axis=1))
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers, n_workers
-from latentbits.models.base import FactorModel
-from latentbits.models.mixture.bernoulli_mixture import MixtureEM, State, joint_log_likelihood
+from latentbits.models.factor_model import RestartedFactorModel
+from latentbits.models.mixture.bernoulli_mixture import MixtureEM, State, joint_log_likelihood, responsibilities
+from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource, as_generator, check_number
 
 __all__ = ["BernoulliMixture"]
 
 
-class BernoulliMixture(FactorModel):
+class BernoulliMixture(RestartedFactorModel):
     """Mixture of Bernoulli products: every *row* has one cause (latent class analysis of yes-no items).
 
     The clustering counterpart of `AspectBernoulli`, in which every *cell* has a cause of its own. Fitted by EM
@@ -91,10 +93,6 @@ class BernoulliMixture(FactorModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("smoothing", self.smoothing, least=0)
-
     def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> MixtureEM:
         return MixtureEM(data, row_weight, self.n_components, self.smoothing, workers)
 
@@ -107,11 +105,11 @@ class BernoulliMixture(FactorModel):
         self.components_ = best.state.H[order]
         self.restart_components_ = [run.kept for run in runs]
 
-    def _joint(self, data: BinaryData, workers: Workers) -> np.ndarray:
-        return joint_log_likelihood(data, self.proportions_, self.components_, workers)
+    def _row_solver(self) -> RowSolver:
+        return partial(responsibilities, pi=self.proportions_, H=self.components_)
 
-    def _coordinates(self, data: BinaryData, workers: Workers) -> np.ndarray:
-        return softmax(self._joint(data, workers), axis=1)
+    def _log_likelihood(self, rows: SolvedRows) -> float:
+        return float(np.sum(self.score_samples(rows.data)))
 
     def _n_parameters(self, n_rows: int) -> int:
         K, D = self.components_.shape
@@ -122,19 +120,14 @@ class BernoulliMixture(FactorModel):
 
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest component of each row; `transform` has the probabilities of all."""
-        check_is_fitted(self)
-        return self._solve(self._data(X)).argmax(axis=1)
+        return self._solved(X).weights.argmax(axis=1)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Log likelihood of each row: log sum_k p(k) p(x | k)."""
         check_is_fitted(self)
         data = self._data(X)
         with Workers(n_workers(self.n_jobs)) as workers:
-            return logsumexp(self._joint(data, workers), axis=1)
-
-    def log_likelihood(self, X: Any) -> float:
-        """Log likelihood of all observed cells: the sum of `score_samples`."""
-        return float(np.sum(self.score_samples(X)))
+            return logsumexp(joint_log_likelihood(data, self.proportions_, self.components_, workers), axis=1)
 
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
         """New rows (int8): a component each, then every cell from that component."""

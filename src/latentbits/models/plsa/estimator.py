@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers
-from latentbits.models.base import FactorModel
+from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.models.plsa.plsa import PoissonEM, State, chance_of_one, log_chances, solve_rows
+from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource
 
 __all__ = ["PLSA"]
@@ -25,7 +27,7 @@ class _Kept(NamedTuple):
     average: np.ndarray
 
 
-class PLSA(FactorModel):
+class PLSA(RestartedFactorModel):
     """Probabilistic latent semantic analysis: the aspect model of the ones, in which zeros are not explained.
 
     A row with L ones throws each of them on a column, by ``weights_ @ components_``. The probability of a 1 in cell ij
@@ -128,8 +130,8 @@ class PLSA(FactorModel):
         self.restart_components_ = [run.kept.H for run in runs]
         self._average = best.kept.average
 
-    def _coordinates(self, data: BinaryData, workers: Workers) -> np.ndarray:
-        return solve_rows(data, self.components_, self._average, workers=workers)
+    def _row_solver(self) -> RowSolver:
+        return partial(solve_rows, H=self.components_, blank=self._average)
 
     def _probabilities(self, W: np.ndarray) -> np.ndarray:
         return chance_of_one(W, self.components_)
@@ -142,25 +144,13 @@ class PLSA(FactorModel):
         K, D = self.components_.shape
         return K * (D - 1) + K * n_rows
 
-    def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the components, and the proportions and intensities of the rows.
+    def _adopt_rows(self, data: BinaryData, row_weight: np.ndarray) -> None:
+        super()._adopt_rows(data, row_weight)
+        self.row_intensity_ = self._solved(data).coordinates.sum(axis=1)
 
-        Parameters
-        ----------
-        X : array, SciPy sparse, pandas or polars frame, BinaryData
-            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
-        y : ignored
-        sample_weight : array-like of shape (N,), optional
-            A row of weight 2 counts like two equal rows.
-        """
-        super().fit(X, sample_weight=sample_weight)
-        self.row_intensity_ = self.weights_.sum(axis=1)
-        self.weights_ = self._proportions(self.weights_)
-        return self
-
-    def _proportions(self, W: np.ndarray) -> np.ndarray:
+    def _as_weights(self, coordinates: np.ndarray) -> np.ndarray:
         """Rows scaled to sum 1; those without ones get the average."""
-        W = np.where(W.sum(axis=1, keepdims=True) > 0, W, self._average)
+        W = np.where(coordinates.sum(axis=1, keepdims=True) > 0, coordinates, self._average)
         W = np.where(W.sum(axis=1, keepdims=True) > 0, W, 1.0)  # no training row has a one
         return W / W.sum(axis=1, keepdims=True)
 
@@ -169,15 +159,6 @@ class PLSA(FactorModel):
         return self.weights_ * self.row_intensity_[:, None]
 
     # ---- rows and cells ------------------------------------------------------------------------------------------
-
-    def transform(self, X: Any) -> np.ndarray:
-        """The proportions of the components in rows (n_rows x n_components), the components fixed.
-
-        Each row is solved for on its own, so the answer doesn't depend on the other rows, and for the training rows it
-        is `weights_`. Rows without ones get the average of the training rows.
-        """
-        check_is_fitted(self)
-        return self._proportions(self._solve(self._data(X)))
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Probabilities of a 1 (n_rows x n_columns) for given proportions.

@@ -22,6 +22,7 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.fold_in import fold_in
 from latentbits.kernels.ones_pass import ones_pass
+from latentbits.models.solved_rows import Solution
 
 __all__ = ["Ones", "PoissonEM", "State", "chance_of_one", "log_chances", "solve_rows"]
 
@@ -189,7 +190,7 @@ def _on_simplex(H: np.ndarray) -> np.ndarray:
     return H / H.sum(axis=1, keepdims=True)
 
 
-def solve_rows(data: BinaryData, H: np.ndarray, blank: np.ndarray, *, workers: Workers) -> np.ndarray:
+def solve_rows(data: BinaryData, H: np.ndarray, blank: np.ndarray, *, workers: Workers) -> Solution:
     """Each row's best W, H fixed: N x K. Rows without observed cells get `blank`, others without ones get 0.
 
     Let b_k = sum_j m_ij H_kj and v_k = b_k W_ik / L_i, L_i counting the ones seen. The best v is on the simplex and
@@ -198,7 +199,7 @@ def solve_rows(data: BinaryData, H: np.ndarray, blank: np.ndarray, *, workers: W
     """
     ones = Ones.of(data)
     N, K = len(ones.per_row), len(H)
-    W = np.zeros((N, K))
+    W, gap = np.zeros((N, K)), np.zeros(N)
     W[data.observed_per_row() == 0] = blank
     start = np.full(K, 1 / K)
 
@@ -211,12 +212,12 @@ def solve_rows(data: BinaryData, H: np.ndarray, blank: np.ndarray, *, workers: W
         cells = np.full((len(rows), len(columns)), MISSING, np.int8)  # to the solver only the ones exist
         cells[np.repeat(np.arange(len(rows)), L.astype(np.intp)), place] = 1
         h = np.ascontiguousarray(H[:, columns] / b[:, None])
-        v, gap = np.empty((len(rows), K)), np.empty(len(rows))
-        fold_in(cells, _NO_POINTERS, _NO_INDICES, _NO_VALUES, False, h, h, start, GAP, MAX_STEPS, v, gap)
-        W[rows] = v * L[:, None] / b
+        v, left = np.empty((len(rows), K)), np.empty(len(rows))
+        fold_in(cells, _NO_POINTERS, _NO_INDICES, _NO_VALUES, False, h, h, start, GAP, MAX_STEPS, v, left)
+        W[rows], gap[rows] = v * L[:, None] / b, left
 
     workers.map(one, _alike(ones))
-    return W
+    return Solution(W, gap)
 
 
 def _alike(ones: Ones) -> Iterator[list[int]]:

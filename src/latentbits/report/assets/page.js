@@ -134,7 +134,7 @@ function selectionPlot({ criterion, better, x, y, error, best }) {
 }
 
 function makeSure() {
-  const plots = [restartsPlot(content.restarts)];
+  const plots = content.restarts ? [restartsPlot(content.restarts)] : [];
   if (content.stability && content.restarts.objective.length > 1) plots.push(stabilityPlot(content.stability));
   for (const curve of content.selection ?? []) plots.push(selectionPlot(curve));
   byId("sure-plots").append(...plots.map(([title, drawing]) => element("div", {}, element("h3", {}, title), drawing)));

@@ -1,4 +1,4 @@
-"""What a fitted aspect model says about cells, as pure functions of weights and components.
+"""Weights after ratings, weights of short rows, causes of cells: pure functions of weights and components.
 
 `W` is N x K (rows on the simplex), `H` is K x D. `H1` and `H0` are the numbers that went into the pass: H and 1 - H
 for maximum likelihood, exponentiated expected logarithms for a variational posterior.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["cause_probabilities", "lean_on", "reweight"]
+__all__ = ["cause_probabilities", "reweight", "shrink_to_average"]
 
 AVERAGE_CELLS = 3.0
+"""Cells of the average row that are added to every row: a prior that only short rows feel."""
 
 
 def reweight(W: np.ndarray, ratings: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -28,8 +29,8 @@ def reweight(W: np.ndarray, ratings: np.ndarray, share: np.ndarray) -> tuple[np.
     return kept / kept.sum(axis=1, keepdims=True), lost
 
 
-def lean_on(evidence: np.ndarray, average: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Weights from how many cells speak for each component (N x K), with `AVERAGE_CELLS` cells of the average added.
+def shrink_to_average(evidence: np.ndarray, average: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Weights from each component's share in the cells of a row (N x K), with `AVERAGE_CELLS` cells of the average row.
 
     A row that phantoms explain nearly whole says little about its content: so two ones among zeros can't make a third
     one certain. `average` is (K,); if nothing is left of it, `kept` takes its place: how much of each component counts.

@@ -1,0 +1,241 @@
+"""A fitted aspect model and rows: reconstruction, cleaned data, causes of cells, suspects."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from numbers import Integral
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from latentbits.data.binary_data import MISSING
+from latentbits.errors import DataError
+from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE, find_phantoms
+from latentbits.models.aspect.weighting import cause_probabilities, reweight, shrink_to_average
+from latentbits.models.solved_rows import SolvedRows, solve
+
+if TYPE_CHECKING:
+    from latentbits.models.aspect.base import AspectModel, Components
+
+__all__ = ["NOISE_OF", "AspectRows", "Kind"]
+
+Kind = Literal["absence", "presence"]
+NOISE_OF: dict[Kind, str] = {"absence": WHITE, "presence": BLACK}
+"""The phantom behind each kind of false cell."""
+
+FALSE_VALUE: dict[Kind, int] = {"absence": 0, "presence": 1}
+"""The value of a cell that may be false."""
+
+CHANGES = ("auto", "both", "absence", "presence")
+
+STUCK = 0.03
+"""A restart whose objective is this much (relative) below the best has found another, poorer picture. Restarts that
+are merely somewhat behind (up to 2.4 % on birds, digits and fossils) improve the average."""
+
+
+class AspectRows(SolvedRows):
+    """Rows of an aspect model; the model's methods say what the answers mean.
+
+    The weights by the best run's components are solved for once, and so are those by the components of each restart.
+    """
+
+    model: AspectModel
+
+    # ---- weights -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def cause_weights(self) -> np.ndarray:
+        """The weights by which components share the responsibility for a cell."""
+        return self.model._cause_weights(self)
+
+    def _weights_by(self, components: Components) -> np.ndarray:
+        """The weights by the components of one restart; kept with the model's latest solutions, not here."""
+        return solve(self.model, self.data, self.model._weights_solver(components)).coordinates
+
+    # ---- reconstruction ------------------------------------------------------------------------------------------
+
+    def reconstruct(self, ratings: ArrayLike | None = None) -> np.ndarray:
+        """The probability of a 1 in each cell, after ratings of the components."""
+        if ratings is None:
+            return super().reconstruct()
+        rated = self._checked_ratings(ratings, len(self.weights))
+        kept, lost = reweight(self.weights, rated, self.model.shares_)
+        if lost.any():
+            warnings.warn(
+                f"{lost.sum()} rows have no weight on any kept component; they get the average kept weights",
+                stacklevel=3,
+            )
+        return self.model._probabilities(kept)
+
+    def denoise(self, *, threshold: float = 0.5, ratings: ArrayLike | None = None, change: str = "auto") -> np.ndarray:
+        """0-1 cells (int8) with the phantoms removed, missing ones filled."""
+        if change not in CHANGES:
+            *first, last = (f'"{name}"' for name in CHANGES)
+            raise DataError(f"change={change!r} is unknown; use {', '.join(first)} or {last}")
+        if ratings is not None:
+            ratings = self._checked_ratings(ratings, self.data.shape[0])
+        changed = self._changed(change)
+        content = (self.model.phantoms_ == CONTENT).astype(float)
+        probabilities = self.reconstruct(content if ratings is None else ratings)
+        cells = (probabilities >= threshold).astype(np.int8)
+        observed = self.data.dense()
+        for value in {0, 1} - changed:
+            cells[observed == value] = value
+        return cells
+
+    def _changed(self, change: str) -> set[int]:
+        """Which values of observed cells may change."""
+        if change == "both":
+            return {0, 1}
+        if change != "auto":
+            return {FALSE_VALUE[change]}  # type: ignore[index]
+        found = {FALSE_VALUE[kind] for kind, phantom in NOISE_OF.items() if phantom in self.model.phantoms_}
+        if not found:
+            warnings.warn(
+                "no phantom was found, so no observed cell is changed; if zeros or ones may be false all the same, "
+                'say so: change="absence", "presence" or "both" (--change)',
+                stacklevel=4,
+            )
+        return found
+
+    def _checked_ratings(self, ratings: ArrayLike, n_rows: int | None = None) -> np.ndarray:
+        """Ratings of the components; with `n_rows`, each row may have its own."""
+        r = np.asarray(ratings, dtype=float)
+        K = len(self.model.components_)
+        shapes = [(K,)] if n_rows is None else [(K,), (n_rows, K)]
+        if r.shape not in shapes or not np.all((r >= 0) & (r <= 1)) or not r.any(axis=-1).all():
+            each = "one for each component" + (", or for each row and component" if n_rows is not None else "")
+            raise DataError(f"ratings must be {K} numbers from 0 to 1 ({each}), not all of them 0")
+        return r
+
+    # ---- causes --------------------------------------------------------------------------------------------------
+
+    def explain(self, *, row: int | str | None, cells: Sequence[tuple[int | str, int | str]] | None) -> pd.DataFrame:
+        """Which component caused a cell: a line for each cell and component."""
+        if (row is None) == (cells is None):
+            raise DataError("explain takes either row= or cells=; for example row=0 or cells=[(0, 3), (2, 5)]")
+        rows, columns = self._places(cells) if cells is not None else self._places_of_row(row)
+        distinct, place = np.unique(rows, return_inverse=True)
+        # Rows are solved for one by one, so those that are asked for are enough.
+        asked = type(self)(self.model, self.data.rows(distinct))
+        values = asked.data.dense()[place, columns]
+        weights = asked.weights[place]
+        q = self._causes(values, asked.cause_weights[place], columns)
+        return self._explanation(rows, columns, values, weights, np.where((values == MISSING)[:, None], weights, q))
+
+    def _places_of_row(self, row: int | str | None) -> tuple[np.ndarray, np.ndarray]:
+        n_rows, n_columns = self.data.shape
+        i = _position(row, self.data.row_names, n_rows, "row")
+        return np.full(n_columns, i), np.arange(n_columns)
+
+    def _places(self, cells: Sequence[tuple[int | str, int | str]]) -> tuple[np.ndarray, np.ndarray]:
+        n_rows, n_columns = self.data.shape
+        pairs = [cell if isinstance(cell, tuple | list) else (cell,) for cell in cells]
+        if any(len(pair) != 2 for pair in pairs):
+            raise DataError("cells must be a list of (row, column); for example cells=[(0, 3), (2, 5)]")
+        if not pairs:
+            raise DataError("cells is empty; name at least one (row, column)")
+        names = self.model._column_names()
+        rows = [_position(i, self.data.row_names, n_rows, "row") for i, _ in pairs]
+        columns = [_position(j, names, n_columns, "column") for _, j in pairs]
+        return np.array(rows), np.array(columns)
+
+    def _causes(self, values: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The probability that each component caused each of n cells, given their rows' cause weights (n x K)."""
+        components = self.model._components
+        return cause_probabilities(values, weights, components.H1[:, columns].T, components.H0[:, columns].T)
+
+    def _explanation(
+        self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, weights: np.ndarray, q: np.ndarray
+    ) -> pd.DataFrame:
+        model, K = self.model, len(self.model.components_)
+        value = pd.array(np.repeat(values, K), dtype="Int8")
+        value[np.repeat(values == MISSING, K)] = pd.NA
+        return pd.DataFrame(
+            {
+                "row": np.repeat(_labels(self.data.row_names, rows), K),
+                "column": np.repeat(_labels(model._column_names(), columns), K),
+                "value": value,
+                "component": np.tile(np.arange(K), len(rows)),
+                "kind": np.tile(model.phantoms_, len(rows)),
+                "probability": q.ravel(),
+                "weight": weights.ravel(),
+                "gives_one": model.components_[:, columns].T.ravel(),
+            }
+        )
+
+    # ---- suspects ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _content(self) -> np.ndarray:
+        """The probability of a 1 by the content of each row, averaged over the restarts that aren't stuck: N x D."""
+        total = np.zeros(self.data.shape)
+        runs = self._good_runs()
+        for components in runs:
+            is_content = find_phantoms(components.mean, self.model.phantom_threshold) == CONTENT
+            total += self._content_by(components, self._weights_by(components), is_content.astype(float))
+        return np.clip(total / len(runs), 0.0, 1.0)
+
+    def _rated_content(self, ratings: ArrayLike) -> np.ndarray:
+        """The same by the best run alone, whose components the ratings are about."""
+        kept = self._checked_ratings(ratings)
+        kept = kept / kept.max()  # only their proportion counts
+        return np.clip(self._content_by(self.model._components, self.weights, kept), 0.0, 1.0)
+
+    def _content_by(self, components: Components, W: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """P(1) by what is kept of the components."""
+        evidence = W * kept * self.data.observed_per_row()[:, None]
+        return shrink_to_average(evidence, components.share * kept, kept) @ components.mean
+
+    def _good_runs(self) -> list[Components]:
+        """The components of the restarts that count: all but those that got stuck far below the best."""
+        model = self.model
+        behind = model.objective_ - model.restarts_["objective"].to_numpy()
+        good = behind <= STUCK * abs(model.objective_)
+        return [components for components, is_good in zip(model._restart_components, good, strict=True) if is_good]
+
+    def suspicion(self, *, kind: Kind, ratings: ArrayLike | None = None) -> np.ndarray:
+        """How likely each observed 0 hides a 1, or each 1 is false: N x D, 0 for all other cells."""
+        if kind not in FALSE_VALUE:
+            raise DataError(f'kind={kind!r} is unknown; use "absence" or "presence"')
+        content = self._content if ratings is None else self._rated_content(ratings)
+        score = content if kind == "absence" else 1 - content
+        return np.where(self.data.dense() == FALSE_VALUE[kind], score, 0.0)
+
+    def suspects(self, *, kind: Kind, top: int | None, ratings: ArrayLike | None = None) -> pd.DataFrame:
+        """The cells most likely to be false, the most suspected first."""
+        if top is not None and (not isinstance(top, Integral) or top < 0):
+            raise DataError(f"top={top!r} must be a whole number of cells, or None for all")
+        score = self.suspicion(kind=kind, ratings=ratings)
+        value = FALSE_VALUE[kind]
+        flat = np.flatnonzero(self.data.dense() == value)
+        best = flat[np.argsort(-score.ravel()[flat], kind="stable")[:top]]
+        rows, columns = np.divmod(best, self.data.shape[1])
+        q = self._causes(np.full(len(best), value), self.cause_weights[rows], columns)
+        return pd.DataFrame(
+            {
+                "row": _labels(self.data.row_names, rows),
+                "column": _labels(self.model._column_names(), columns),
+                "score": score.ravel()[best],
+                "phantom": q[:, self.model.phantoms_ == NOISE_OF[kind]].sum(axis=1),
+            }
+        )
+
+
+def _position(key: int | str | None, names: list[str] | None, n: int, what: str) -> int:
+    """The position of a row or column given by position or name."""
+    if isinstance(key, str):
+        if names is not None and key in names:
+            return names.index(key)
+        raise DataError(f'no {what} is named "{key}"; give one of the data\'s {what} names, or a position from 0')
+    if not isinstance(key, Integral) or not -n <= key < n:
+        raise DataError(f"{what} {key} is outside 0 .. {n - 1}; positions count from 0")
+    return int(key) % n
+
+
+def _labels(names: list[str] | None, positions: np.ndarray) -> np.ndarray:
+    return positions if names is None else np.array(names, dtype=object)[positions]

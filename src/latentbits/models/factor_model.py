@@ -1,0 +1,323 @@
+"""The base classes of all models whose rows have weights on components."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.errors import DataError
+from latentbits.fitting.climb import Learner
+from latentbits.fitting.restarts import Restart, climbing
+from latentbits.fitting.workers import Workers
+from latentbits.models import cells
+from latentbits.models.base import BinaryModel, RestartedModel, check_row_weight
+from latentbits.models.solved_rows import RowSolver, SolvedRows
+from latentbits.numerics import RandomSource, Similarity, as_generator, check_number
+
+__all__ = ["FactorModel", "RestartedFactorModel"]
+
+
+class FactorModel(BinaryModel):
+    """Rows have coordinates (`weights_`, N x K) on components (`components_`, K x D); both make probabilities of a 1.
+
+    A subclass brings `fit`, how the coordinates of rows are solved for and, unless these mix the components, the
+    probabilities. Everything that can be asked of any such model is here; `SolvedRows` has the answers.
+    """
+
+    components_: np.ndarray
+    weights_: np.ndarray
+    row_weight_: np.ndarray
+    n_jobs: int | None = None
+    similarity_: Similarity = "l1"
+    """How components of two fits are compared (see `match_components`); "cosine" for those with a free sign."""
+
+    # ---- what a subclass brings ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _row_solver(self) -> RowSolver:
+        """How the coordinates of rows are found, the components fixed; each row on its own, deterministic."""
+
+    @abstractmethod
+    def _n_parameters(self, n_rows: int) -> int:
+        """Free parameters, those of the rows included."""
+
+    def _as_weights(self, coordinates: np.ndarray) -> np.ndarray:
+        """Coordinates in the form of `weights_`."""
+        return coordinates
+
+    def _probabilities(self, W: np.ndarray) -> np.ndarray:
+        """P(1) of the cells of rows with these coordinates; unless overridden, these mix the components."""
+        return np.clip(W @ self.components_, 0.0, 1.0)
+
+    def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """log P(1) and log P(0) of the cells of rows with these coordinates, both finite."""
+        return cells.safe_log(W @ self.components_), cells.safe_log(W @ (1 - self.components_))
+
+    def _log_likelihood(self, rows: SolvedRows) -> float:
+        return cells.log_likelihood(rows.data, rows.coordinates, self._log_probabilities)
+
+    @property
+    def _training_coordinates(self) -> np.ndarray:
+        """The coordinates of the training rows."""
+        return self.weights_
+
+    def _n_observations(self, data: BinaryData) -> int:
+        return data.n_observed
+
+    # ---- rows and cells ------------------------------------------------------------------------------------------
+
+    def _solved(self, X: Any) -> SolvedRows:
+        """The rows of X with this model, to be asked anything."""
+        check_is_fitted(self)
+        return SolvedRows(self, self._data(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The weights of rows, the components fixed.
+
+        Each row is solved for on its own, so the answer doesn't depend on the other rows, and for the training rows it
+        is `weights_`.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            The weights, as in `weights_`.
+        """
+        return self._solved(X).weights.copy()
+
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
+        """Probabilities of a 1 for given weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_components)
+            Weights, as `transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Probabilities of a 1.
+        """
+        check_is_fitted(self)
+        W = np.asarray(X, dtype=float)
+        if W.ndim != 2 or W.shape[1] != len(self.components_):
+            raise DataError(
+                f"weights have the shape {W.shape}; give n_rows x {len(self.components_)}, as transform returns them"
+            )
+        if not np.isfinite(W).all():
+            raise DataError("weights must be finite, without NaN; give them as transform returns them")
+        return self._probabilities(W)
+
+    def reconstruct(self, X: Any) -> np.ndarray:
+        """The probability of a 1 in each cell, missing cells included.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Probabilities of a 1.
+        """
+        return self._solved(X).reconstruct()
+
+    def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
+        """New rows: weights drawn from those of the training rows, then every cell from its own probability.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        random_state : None, int, Generator or RandomState
+            The same seed gives the same rows.
+
+        Returns
+        -------
+        ndarray of int8, shape (n_samples, n_features)
+            The rows.
+        """
+        check_is_fitted(self)
+        check_number("n_samples", n_samples, least=1, integer=True)
+        rng = as_generator(random_state)
+        W = self._training_coordinates[rng.choice(len(self.weights_), size=n_samples, p=self._row_prior())]
+        return (rng.random((n_samples, self.n_features_in_)) < self._probabilities(W)).astype(np.int8)
+
+    def _row_prior(self) -> np.ndarray:
+        return self.row_weight_ / self.row_weight_.sum()
+
+    # ---- likelihood ----------------------------------------------------------------------------------------------
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log likelihood of each row with the held-out meaning: log mean_n p(x | weights of training row n).
+
+        (The "empirical Bayes test likelihood": a new row's weights are drawn from those of the training rows.)
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Log likelihoods.
+        """
+        check_is_fitted(self)
+        return cells.empirical_bayes(
+            self._data(X), self._training_coordinates, self._log_probabilities, self._row_prior()
+        )
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Mean of `score_samples`.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            The mean log likelihood of a row.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def log_likelihood(self, X: Any) -> float:
+        """Log likelihood of all observed cells, each row with its own best weights (for training rows `weights_`).
+
+        Of a mixture, whose rows have one component each, the components are summed over.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        float
+            The log likelihood.
+        """
+        return self._solved(X).log_likelihood
+
+    def aic(self, X: Any) -> float:
+        """Akaike's criterion, lower is better; the rows' own weights are counted as parameters.
+
+        Every row of X counts once, whatever the weights of the fit.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        float
+            The criterion.
+        """
+        return self._solved(X).aic()
+
+    def bic(self, X: Any) -> float:
+        """Schwarz' criterion, lower is better. An observation is a cell: the parameters grow with the rows.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        float
+            The criterion.
+        """
+        return self._solved(X).bic()
+
+
+class RestartedFactorModel(FactorModel, RestartedModel):
+    """A `FactorModel` that is learned step by step from several random starts."""
+
+    n_components: int
+
+    @abstractmethod
+    def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> Learner[Any]:
+        """The learner that the restarts run."""
+
+    @abstractmethod
+    def _keep(self, state: Any, row_weight: np.ndarray) -> Any:
+        """What is kept of every restart."""
+
+    @abstractmethod
+    def _adopt(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
+        """Set `components_`, `restart_components_` and whatever new rows need."""
+
+    def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the components, and the weights of the rows.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, pandas or polars frame, BinaryData
+            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (N,), optional
+            A row of weight 2 counts like two equal rows.
+
+        Returns
+        -------
+        Self
+            The fitted model.
+        """
+        self._check_parameters()
+        data = self._data(X, reset=True)
+        row_weight = check_row_weight(sample_weight, data.shape[0])
+        best, runs = self._best_run(
+            climbing(lambda workers: self._learner(data, row_weight, workers)),
+            n_cells=float(row_weight @ data.observed_per_row()),
+            keep=lambda state: self._keep(state, row_weight),
+        )
+        self._adopt_run(best, runs)
+        self._adopt(best, runs)
+        self._adopt_rows(data, row_weight)
+        return self
+
+    def _adopt_rows(self, data: BinaryData, row_weight: np.ndarray) -> None:
+        """Set what is kept of the training rows."""
+        rows = SolvedRows(self, data)
+        self.row_weight_ = row_weight
+        self.weights_ = rows.weights.copy()
+        self.weights_gap_ = rows.gap
+
+    def fit_transform(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> np.ndarray:
+        """Fit, and return the weights of the training rows.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, pandas or polars frame, BinaryData
+            As in `fit`.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (N,), optional
+            A row of weight 2 counts like two equal rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            The weights of the training rows.
+        """
+        return self.fit(X, sample_weight=sample_weight).weights_

@@ -1,0 +1,122 @@
+"""The estimator of independent columns."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.workers import Workers
+from latentbits.models import cells
+from latentbits.models.base import check_row_weight
+from latentbits.models.factor_model import FactorModel
+from latentbits.models.solved_rows import RowSolver, Solution
+
+__all__ = ["IndependentBernoulli"]
+
+
+class IndependentBernoulli(FactorModel):
+    """Independent columns: a 1 has the probability of its column, whatever else the row holds.
+
+    The model without hidden causes, in closed form: what another model predicts better than this one is structure.
+    It is the one component that every model of 0-1 tables has when its number of components is 1.
+
+    Parameters
+    ----------
+    smoothing : float, default=0.3
+        Of the prior Beta(1 + smoothing, 1 + smoothing) on every probability: that many ones and as many zeros are added
+        to each column's counts, as in `BernoulliMixture`. 0 is plain maximum likelihood, 0.5 the Jeffreys prior's mean.
+    binarize : float, optional
+        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (1, n_features)
+        The columns' probabilities of a 1; 1/2 for a column of which nothing is observed.
+    weights_ : ndarray of shape (n_rows, 1)
+        All 1: there is one component.
+    row_weight_ : ndarray of shape (n_rows,)
+        The sample weights of the training rows.
+    objective_ : float
+        Log likelihood of the training rows.
+    n_features_in_ : int
+        Number of columns at the fit.
+    feature_names_in_ : ndarray of str
+        Their names, if they had any.
+
+    Examples
+    --------
+    >>> from latentbits import IndependentBernoulli
+    >>> model = IndependentBernoulli(smoothing=0).fit([[1, 0], [1, 1], [0, None]])
+    >>> model.components_.round(2)
+    array([[0.67, 0.5 ]])
+    >>> model.score([[1, 0]]) == model.log_likelihood([[1, 0]])
+    True
+    """
+
+    def __init__(self, *, smoothing: float = 0.3, binarize: float | None = None) -> None:
+        self.smoothing = smoothing
+        self.binarize = binarize
+
+    def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Count the columns' ones.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, pandas or polars frame, BinaryData
+            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (N,), optional
+            A row of weight 2 counts like two equal rows.
+
+        Returns
+        -------
+        Self
+            The fitted model.
+        """
+        self._check_parameters()
+        data = self._data(X, reset=True)
+        self.row_weight_ = check_row_weight(sample_weight, data.shape[0])
+        observed = data.observed_per_column(self.row_weight_) + 2 * self.smoothing
+        ones = data.ones_per_column(self.row_weight_) + self.smoothing
+        share = np.divide(ones, observed, out=np.full(len(ones), 0.5), where=observed > 0)
+        self.components_ = share[None, :]
+        self.weights_ = np.ones((data.shape[0], 1))
+        self.objective_ = float(self.row_weight_ @ self.score_samples(data))
+        return self
+
+    def _row_solver(self) -> RowSolver:
+        return partial(_all_one)
+
+    def _n_parameters(self, n_rows: int) -> int:
+        return self.components_.shape[1]
+
+    def _n_observations(self, data: BinaryData) -> int:
+        return data.shape[0]  # the parameters don't grow with the rows
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log likelihood of each row: the sum over its observed cells.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Log likelihoods.
+        """
+        check_is_fitted(self)
+        log_p, log_q = cells.safe_log(self.components_), cells.safe_log(1 - self.components_)
+        return cells.row_products(self._data(X), log_p, log_q, Workers())[:, 0]
+
+
+def _all_one(data: BinaryData, workers: Workers) -> Solution:
+    """One component has all of every row."""
+    return Solution(np.ones((data.shape[0], 1)))

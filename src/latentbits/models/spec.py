@@ -1,0 +1,132 @@
+"""What the library knows of a model without importing it: one record a model, one entry a parameter.
+
+As `latentbits.constraints`, it imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Literal
+
+from latentbits.constraints import Choice, Number
+
+__all__ = ["RESTARTS", "ModelSpec", "Option", "Parameter", "components", "resolve"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a parameter is given on the command line: behind `--name`, and what its help says of it."""
+
+    name: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a constructor parameter may be (None: checked where it is used), and its option on the command line."""
+
+    allowed: Number | Choice | None
+    option: Option | None = None
+
+
+def components(help_text: str = "How many components.", *, optional: bool = False) -> dict[str, Parameter]:
+    """The parameter `n_components`, for a record's `parameters`."""
+    return {"n_components": Parameter(Number(1, integer=True, optional=optional), Option("components", help_text))}
+
+
+RESTARTS: dict[str, Parameter] = {
+    "n_init": Parameter(Number(1, integer=True), Option("restarts", "Random starts.")),
+    "max_iter": Parameter(Number(1, integer=True), Option("max_iter", "Passes a start may make.")),
+    "tol": Parameter(
+        Number(0), Option("tol", "A start has converged when a cell's log likelihood rises by less than this.")
+    ),
+    "random_state": Parameter(None, Option("seed", "Same seed, same answer.")),
+    "n_jobs": Parameter(None, Option("jobs", "Threads; -1 is all cores.")),
+}
+"""The parameters of every model that is fitted from several random starts."""
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """One model, as the command line, model files, findings, comparisons and tests know it.
+
+    Attributes
+    ----------
+    name : str
+        On the command line and in model files.
+    target : str
+        "module:Class".
+    data : "table", "segments" or "numbers"
+        "table": 0-1 data whose rows have weights on components; such models can be selected and compared.
+        "segments": 0-1 data in segments. "numbers": continuous data.
+    findings : str
+        The module of `latentbits.findings` that presents a fit.
+    parameters : mapping of str to Parameter
+        The constructor's parameters that are validated, and those of the command line.
+    stored_types : tuple of str
+        "module:NamedTuple" of what a fitted model holds beside arrays; model files may contain these.
+    renamed : mapping of str to str
+        Fitted attributes by the names that older model files have for them.
+    """
+
+    name: str
+    target: str
+    data: Literal["table", "segments", "numbers"] = "table"
+    findings: str = "factors"
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    stored_types: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def class_name(self) -> str:
+        """The class' name, under which it is public."""
+        return self.target.partition(":")[2]
+
+    @property
+    def module(self) -> str:
+        """Where the class is defined."""
+        return self.target.partition(":")[0]
+
+    @property
+    def has_components(self) -> bool:
+        """Whether a number of components can be given."""
+        return "n_components" in self.parameters
+
+    @property
+    def needs_components(self) -> bool:
+        """Whether a number of components must be given on the command line."""
+        allowed = self.parameters["n_components"].allowed if self.has_components else None
+        return isinstance(allowed, Number) and not allowed.optional
+
+    @property
+    def has_restarts(self) -> bool:
+        """Whether it is fitted from random starts."""
+        return "n_init" in self.parameters
+
+    def load(self) -> type[Any]:
+        """The class, imported now."""
+        return resolve(self.target)
+
+    def check(self, values: Mapping[str, Any]) -> None:
+        """Refuse parameters outside their ranges, in the order of the record; others aren't looked at."""
+        for name, parameter in self.parameters.items():
+            if name in values and parameter.allowed is not None:
+                parameter.allowed.check(name, values[name])
+
+
+def resolve(target: str) -> type[Any]:
+    """The class that "module:Class" names.
+
+    Parameters
+    ----------
+    target : str
+
+    Returns
+    -------
+    type
+    """
+    module, _, name = target.partition(":")
+    found: type[Any] = getattr(import_module(module), name)
+    return found
