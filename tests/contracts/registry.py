@@ -15,10 +15,12 @@ from latentbits import (
     BernoulliNMF,
     BetaICA,
     FastICA,
+    IndependentBernoulli,
     LogisticPCA,
     simulate,
 )
-from tests.reference import aspect, mixture
+from latentbits.models.registry import spec_of
+from tests.reference import aspect, independent, mixture
 
 STRICT = "feeds values other than 0 and 1, which a strict model refuses"
 
@@ -36,10 +38,13 @@ class Contract:
         "simplex" (weights of a row sum to 1, components are probabilities), "mirror" (swapping 0 and 1 turns H into
         1 - H), "sample_weight", "phantoms", "closed form" (of one component), "likelihood" (score, aic, bic),
         "truth" (simulated components come back), "climb" (the history has every pass), "one optimum" (two climbs that
-        differ by rounding end at the same place)
+        differ by rounding end at the same place); "components" (a number of them can be given) and "restarts" are added
+        from the model's record
     not_binary : scikit-learn's checks that feed other values than 0 and 1
     variant : parameters that tell this entry from others of its class
     excused : scikit-learn's checks that the model fails, with the reason
+    sparse_rounding : how far fits to sparse and dense data may differ, relatively: 0 where both sum in the same order;
+        the mixture's dense sums are BLAS', whose order depends on the processor
     """
 
     make: Callable[..., Any]
@@ -50,6 +55,14 @@ class Contract:
     not_binary: frozenset[str] = field(default_factory=frozenset)
     variant: dict[str, Any] = field(default_factory=dict)
     excused: dict[str, str] = field(default_factory=dict)
+    sparse_rounding: float = 0.0
+
+    @property
+    def abilities(self) -> frozenset[str]:
+        """What `has` says, and what the model's record says."""
+        spec = spec_of(type(self.make()))
+        known = {"components": spec.has_components, "restarts": spec.has_restarts}
+        return self.has | {ability for ability, is_there in known.items() if is_there}
 
     def __repr__(self) -> str:
         return "-".join([type(self.make()).__name__, *map(str, self.variant.values())])
@@ -184,7 +197,24 @@ CONTRACTS = [
     _factorisation(PLSA, CLIMBS | {"simplex"}, CONTINUOUS),
     _factorisation(NMF, frozenset({"likelihood"}), CONTINUOUS - WEIGHTED),
     _factorisation(FastICA, frozenset({"likelihood"}), CONTINUOUS - WEIGHTED),
-    Contract(_bernoulli_mixture, _classes, mixture.log_likelihoods, _smoothed, MIXTURE, CONTINUOUS),
+    Contract(
+        _bernoulli_mixture,
+        _classes,
+        mixture.log_likelihoods,
+        _smoothed,
+        MIXTURE,
+        CONTINUOUS,
+        sparse_rounding=1e-9,
+    ),
+    Contract(
+        IndependentBernoulli,
+        _separated,
+        independent.log_likelihoods,
+        _smoothed,
+        frozenset({"sample_weight", "likelihood", "simplex", "mirror"}),
+        CONTINUOUS - {"check_transformer_n_iter"},
+        sparse_rounding=1e-12,
+    ),
     _beta_ica("vb"),
     _beta_ica("em"),
 ]

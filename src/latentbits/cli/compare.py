@@ -83,7 +83,7 @@ def compare(
         )
         for name, number in wanted
     }
-    estimators[BASELINE] = model_class("bernoulli-mixture")(1, n_init=1)
+    estimators[BASELINE] = model_class("independent")()
     found = compare_models(
         estimators,
         data,

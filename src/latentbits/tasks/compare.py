@@ -90,9 +90,9 @@ def compare(
 
     Examples
     --------
-    >>> from latentbits import BernoulliMixture, BetaICA, compare, simulate
+    >>> from latentbits import BetaICA, IndependentBernoulli, compare, simulate
     >>> X = simulate.aspect_bernoulli(120, 30, 3, sharpness=0.1, random_state=0).X
-    >>> models = {"aspects": BetaICA(3, n_init=3), "independent columns": BernoulliMixture(1)}
+    >>> models = {"aspects": BetaICA(3, n_init=3), "independent columns": IndependentBernoulli()}
     >>> compare(models, X, criterion="cells", n_folds=3, random_state=0).best
     'aspects'
     """
@@ -132,7 +132,7 @@ def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
         named = dict(zip(_names(models), models, strict=True))
     if len(named) < 2:
         raise DataError(
-            "compare needs at least two models; add BernoulliMixture(1), the independent columns, as a base"
+            "compare needs at least two models; add IndependentBernoulli(), the independent columns, as a baseline"
         )
     return named
 

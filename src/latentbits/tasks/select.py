@@ -105,7 +105,7 @@ def select_order(
         Its other parameters are used as they are.
     X : data for the estimator
     orders : iterable of int, or int
-        For example ``range(2, 9)``.
+        For example ``range(2, 9)``; 1 for a model without a number of components.
     criterion : str or sequence of str, default="aic"
         Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once, with the
         model's own meaning of `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is
@@ -141,13 +141,16 @@ def select_order(
     """
     wanted = check_criteria(criterion, estimator)
     numbers = _check_orders(orders)
+    varies = parameter in estimator.get_params(deep=False)
+    if not varies and numbers != [1]:
+        raise DataError(f"{type(estimator).__name__} has no {parameter} to choose; give orders=1, or use compare")
     check_number("n_folds", n_folds, least=2, integer=True)
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     data = trials.data_for(estimator, X)
     folds = trials.Folds(data, n_folds, fold_seed)
     jobs: dict[tuple[str, int, int], Callable[[], trials.Outcome]] = {}
     for k in reversed(numbers):  # the longest first, so that no thread is left with it at the end
-        make = partial(trials.prepared, estimator, seed, **{parameter: k})
+        make = partial(trials.prepared, estimator, seed, **({parameter: k} if varies else {}))
         jobs["all", k, 0] = partial(_fit_all, make, data)
         jobs |= {(*place, fold): job for place, fold, job in held_out_jobs(make, k, data, folds, wanted)}
     outcomes = trials.run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
