@@ -6,8 +6,8 @@ import math
 
 import click
 
-from latentbits.cli.options import Values
-from latentbits.cli.values import Numbers
+from latentbits.cli.options.click_helpers import Values
+from latentbits.cli.options.value_types import Numbers
 
 __all__ = ["LEARNING", "parameters_of"]
 

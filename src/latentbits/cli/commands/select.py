@@ -6,14 +6,17 @@ from pathlib import Path
 
 import click
 
-from latentbits.cli.console import Voice
-from latentbits.cli.learning import LEARNING, parameters_of
-from latentbits.cli.options import FOLDER_FORCE, Values, bundled, check_file, force_option, read, reads_file, tells
-from latentbits.cli.output import PLOTS_FOLDER, as_records, check_folder
-from latentbits.cli.selecting import choice_lines, criterion_option, folds_option, select_number, selection_tables
-from latentbits.cli.trials import out_option, readable, size_line, write_trials
-from latentbits.cli.values import Numbers
+from latentbits.cli.model_selection import choice_lines, select_number, selection_tables, size_line, terminal_table
+from latentbits.cli.options.click_helpers import Values, bundled
+from latentbits.cli.options.learning import LEARNING, parameters_of
+from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_folder_option, terminal_options
+from latentbits.cli.options.reading import check_file, read, reading_options
+from latentbits.cli.options.selection import criterion_option, folds_option
+from latentbits.cli.options.value_types import Numbers
+from latentbits.cli.terminal import Terminal
+from latentbits.files import to_records
 from latentbits.models.registry import TABLE_MODELS
+from latentbits.output_folder import PLOTS_FOLDER, OutputFolder
 
 __all__ = ["select"]
 
@@ -27,10 +30,10 @@ __all__ = ["select"]
 @criterion_option
 @folds_option
 @bundled("learning", {key: settings for key, settings in LEARNING.items() if key != "components"})
-@out_option
+@optional_folder_option
 @force_option(FOLDER_FORCE)
-@tells
-@reads_file
+@terminal_options
+@reading_options
 def select(
     file: Path,
     reading: Values,
@@ -41,7 +44,7 @@ def select(
     learning: Values,
     out: Path | None,
     force: bool,
-    voice: Voice,
+    terminal: Terminal,
 ) -> None:
     """Compare numbers of components of a model for FILE; 1 is always tried as well, as the baseline.
 
@@ -50,21 +53,21 @@ def select(
     an accident).
     """
     if out is not None:
-        check_folder(out, force=force)
+        OutputFolder(out).check(force=force)
     check_file(file)
     parameters = parameters_of(learning, model)
     data = read(file, reading)
     found = select_number(
-        model, parameters, data, components, criterion=criterion, folds=folds, progress=voice.shows_progress
+        model, parameters, data, components, criterion=criterion, folds=folds, progress=terminal.shows_progress
     )
     tables = selection_tables(found)
-    summary = {"model": model, "file": file.name, "best": found.best_order, "choices": as_records(found.choices)}
+    summary = {"model": model, "file": file.name, "best": found.best_order, "choices": to_records(found.choices)}
     if out is not None:
-        write_trials(out, tables, found.plot(), summary, force=force)
-    voice.document(summary | {name: as_records(table) for name, table in tables.items()})
-    voice.say(size_line(data))
-    voice.say(readable(found.table))
+        OutputFolder(out).save_tables(tables, summary, figures={"selection": found.plot}, force=force)
+    terminal.print_json(summary | {name: to_records(table) for name, table in tables.items()})
+    terminal.print(size_line(data))
+    terminal.print(terminal_table(found.table))
     for line in choice_lines(found):
-        voice.say(line)
+        terminal.print(line)
     if out is not None:
-        voice.say(f"Look at {out}: selection.csv, folds.csv, stability.csv, and the plot in {PLOTS_FOLDER}.")
+        terminal.print(f"Look at {out}: selection.csv, folds.csv, stability.csv, and the plot in {PLOTS_FOLDER}.")
