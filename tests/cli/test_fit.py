@@ -146,7 +146,7 @@ def test_quiet_is_silent_and_writes_the_same(run: Run, table: Path, tmp_path: Pa
         assert (tmp_path / "run" / name).read_bytes() == theirs
 
 
-def test_no_phantom_and_a_single_restart_are_said(run: Run, table: Path, tmp_path: Path) -> None:
+def test_no_phantom_and_a_single_restart_are_printed(run: Run, table: Path, tmp_path: Path) -> None:
     result = run("fit", table, "--components", 1, "--restarts", 1, "--out", tmp_path / "run")
     assert "1 component fitted" in result.stdout
     assert "No component is a phantom" in result.stdout
@@ -214,7 +214,7 @@ def test_an_attribute_may_be_called_row_or_kind(run: Run, tmp_path: Path, X: np.
     assert (tmp_path / "run" / "denoised.csv").read_text().startswith("row_,row,kind,share\n")
 
 
-def test_labels_that_look_like_formulas_are_made_harmless(run: Run, tmp_path: Path, X: np.ndarray) -> None:
+def test_labels_that_look_like_formulas_are_escaped(run: Run, tmp_path: Path, X: np.ndarray) -> None:
     columns = ["=cmd()", "+a", "-b", "@c", "-1.5", "Equus"]
     rows = [f"=r{i}" for i in range(len(X))]
     file = write_table(tmp_path / "t.csv", X[:, :6], columns, rows)

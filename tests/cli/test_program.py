@@ -69,7 +69,7 @@ def test_no_help_imports_anything_heavy() -> None:
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_a_mistyped_path_is_told_before_models_are_imported(
+def test_a_mistyped_path_is_refused_before_models_are_imported(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     (tmp_path / "model.npz").write_bytes(b"")

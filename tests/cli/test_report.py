@@ -65,12 +65,12 @@ def test_the_page_of_a_folder_is_made_again(run: Run, folder: Path) -> None:
 
 
 def test_it_is_about_the_data_and_the_fit(run: Run, folder: Path, table: Path, written: Written) -> None:
-    change_summary(folder, lambda summary: summary.update(notes=["hear"], seconds={"fit": 7.0}, shape=[3, 4]))
+    change_summary(folder, lambda summary: summary.update(notes=["a note"], seconds={"fit": 7.0}, shape=[3, 4]))
     assert run("report", folder).exit_code == 0
     summary = written["results"].summary
     assert summary["data"]["file"] == "sites.csv"
     assert summary["data"]["fingerprint"] == read_table(table).fingerprint()
-    assert (summary["notes"], summary["seconds"]) == (["hear"], {"fit": 7.0})
+    assert (summary["notes"], summary["seconds"]) == (["a note"], {"fit": 7.0})
     assert (written["shape"], written["selection"], written["ratings"]) == ((3, 4), None, None)
 
 
@@ -103,7 +103,7 @@ def test_a_selection_is_part_of_it(run: Run, folder: Path, written: Written) -> 
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"data": 3, "shape": "wide", "files": 1}'])
-def test_a_summary_that_is_gone_or_damaged_does_no_harm(run: Run, folder: Path, written: Written, content: str) -> None:
+def test_a_summary_that_is_gone_or_damaged_is_passed_over(run: Run, folder: Path, written: Written, content: str) -> None:
     (folder / "summary.json").write_text(content)
     assert run("report", folder).exit_code == 0
     assert written["results"].summary["data"]["file"] is None

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from latentbits.cli.model_selection import size_line, terminal_table
 from latentbits.cli.options.click_helpers import Values, bundled
+from latentbits.cli.options.criteria import folds_option
 from latentbits.cli.options.learning import LEARNING, parameters_of
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_folder_option, terminal_options
 from latentbits.cli.options.reading import check_file, read, reading_options
-from latentbits.cli.options.selection import folds_option
 from latentbits.cli.options.value_types import ModelNames, Names
 from latentbits.cli.terminal import Terminal
 from latentbits.files import to_records
@@ -75,18 +75,10 @@ def compare(
         OutputFolder(out).check(force=force)
     check_file(file)
 
-    from latentbits.models.registry import model_class
     from latentbits.tasks.compare import compare as compare_models
 
     data = read(file, reading)
-    wanted = [(name, number or components) for name, number in models]
-    estimators = {
-        f"{name}:{number}": model_class(name)(
-            **parameters_of({**learning, "components": number}, name, known_only=True)
-        )
-        for name, number in wanted
-    }
-    estimators[BASELINE] = model_class("bernoulli-mixture")(1, n_init=1)
+    estimators = _estimators([(name, number or components) for name, number in models], learning)
     found = compare_models(
         estimators,
         data,
@@ -107,6 +99,17 @@ def compare(
         terminal.print(_verdict(found.table, name))
     if out is not None:
         terminal.print(f"Look at {out}: comparison.csv, folds.csv, and the plot in {PLOTS_FOLDER}.")
+
+
+def _estimators(models: list[tuple[str, int]], learning: Values) -> dict[str, Any]:
+    """Each model with its number of components, and the baseline, by the names that the tables show."""
+    from latentbits.models.registry import model_class
+
+    estimators = {}
+    for name, number in models:
+        parameters = parameters_of({**learning, "components": number}, name, known_only=True)
+        estimators[f"{name}:{number}"] = model_class(name)(**parameters)
+    return {**estimators, BASELINE: model_class("bernoulli-mixture")(1, n_init=1)}
 
 
 def _verdict(table: pd.DataFrame, criterion: str) -> str:

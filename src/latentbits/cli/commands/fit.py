@@ -11,6 +11,7 @@ import click
 from latentbits.cli.fit_run import Stopwatch, fit_and_gather, save_run, show_as_images
 from latentbits.cli.model_selection import choice_lines, select_number, selection_tables
 from latentbits.cli.options.click_helpers import FILE_PATH, Values, bundled, given
+from latentbits.cli.options.criteria import criterion_option, folds_option
 from latentbits.cli.options.learning import LEARNING, parameters_of
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, shape_option, terminal_options
 from latentbits.cli.options.reading import (
@@ -22,7 +23,6 @@ from latentbits.cli.options.reading import (
     reading_options,
     without_column,
 )
-from latentbits.cli.options.selection import criterion_option, folds_option
 from latentbits.cli.terminal import INTERRUPTED, Terminal, warnings_as_notes
 from latentbits.files import to_records
 from latentbits.models.registry import MODELS, NUMBER_MODELS, TABLE_MODELS

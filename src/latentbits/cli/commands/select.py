@@ -8,10 +8,10 @@ import click
 
 from latentbits.cli.model_selection import choice_lines, select_number, selection_tables, size_line, terminal_table
 from latentbits.cli.options.click_helpers import Values, bundled
+from latentbits.cli.options.criteria import criterion_option, folds_option
 from latentbits.cli.options.learning import LEARNING, parameters_of
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_folder_option, terminal_options
 from latentbits.cli.options.reading import check_file, read, reading_options
-from latentbits.cli.options.selection import criterion_option, folds_option
 from latentbits.cli.options.value_types import Numbers
 from latentbits.cli.terminal import Terminal
 from latentbits.files import to_records

@@ -38,7 +38,7 @@ def optional_folder_option(command: Command) -> Command:
         "--out",
         type=FILE_PATH,
         metavar="DIR",
-        help="A folder to make, with the tables as CSV and a plot.  [default: only tell]",
+        help="A folder to make, with the tables as CSV and a plot.  [default: print only]",
     )(command)
 
 
