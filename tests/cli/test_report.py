@@ -103,7 +103,7 @@ def test_a_selection_is_part_of_it(run: Run, folder: Path, written: Written) -> 
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"data": 3, "shape": "wide", "files": 1}'])
-def test_a_summary_that_is_gone_or_damaged_is_passed_over(run: Run, folder: Path, written: Written, content: str) -> None:
+def test_a_summary_that_is_gone_or_damaged_is_ignored(run: Run, folder: Path, written: Written, content: str) -> None:
     (folder / "summary.json").write_text(content)
     assert run("report", folder).exit_code == 0
     assert written["results"].summary["data"]["file"] is None
