@@ -10,13 +10,10 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
 import re
-import uuid
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,11 +23,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.errors import ModelFileError
+from latentbits.files import atomic_file
 from latentbits.models.registry import MODELS, model_class, model_name
 from latentbits.models.spec import resolve
 from latentbits.version import __version__
 
-__all__ = ["load_model", "save_model", "written_beside"]
+__all__ = ["load_model", "save_model"]
 
 FORMAT = "latentbits-model"
 FORMAT_VERSION = 1
@@ -108,7 +106,7 @@ def save_model(model: Any, path: str | Path) -> None:
         "fitted": {_fitted_name(key, model, "model"): packer.pack(value, key) for key, value in fitted.items()},
     }
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode("ascii"), dtype=np.uint8)
-    with written_beside(Path(path)) as draft, draft.open("xb") as stream:
+    with atomic_file(Path(path)) as draft, draft.open("xb") as stream:
         np.savez(stream, allow_pickle=False, **{HEADER: text}, **packer.arrays)
 
 
@@ -139,17 +137,6 @@ def load_model(path: str | Path) -> Any:
         raise ModelFileError(
             f"{file.name}: the file is damaged or no latentbits model ({reason}); save the model again"
         ) from None
-
-
-@contextmanager
-def written_beside(path: Path) -> Iterator[Path]:
-    """A free path beside `path` to write to; renamed to `path` at the end, or removed if anything fails."""
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
-    try:
-        yield draft
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 # ---- the file ----------------------------------------------------------------------------------------------

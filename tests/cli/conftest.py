@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from latentbits import simulate
-from latentbits.cli import folder
+from latentbits import run_folder, simulate
 from latentbits.cli.main import program
 
 Run = Callable[..., Result]
@@ -18,6 +19,18 @@ Run = Callable[..., Result]
 N_ROWS, N_COLUMNS = 60, 12
 LOST_ROWS = "note: 5 rows have no weight on any kept component; they get the average kept weights\n"
 FAST = ["--components", 3, "--restarts", 2, "--jobs", 1, "--no-report"]
+FILES = {
+    "model.npz",
+    "data.npz",
+    "components.csv",
+    "weights.csv",
+    "denoised.csv",
+    "suspects.csv",
+    "restarts.csv",
+    "summary.json",
+    "plots",
+}
+"""What a fit of an aspect model leaves behind, without a report."""
 
 
 def write_table(path: Path, X: np.ndarray, columns: list[str], rows: list[str] | None = None) -> Path:
@@ -30,6 +43,11 @@ def write_table(path: Path, X: np.ndarray, columns: list[str], rows: list[str] |
     return path
 
 
+def summary_of(folder: Path) -> dict[str, Any]:
+    """What a fit says about itself."""
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+
+
 def invoke(*args: object) -> Result:
     """Run `latentbits` in this process."""
     return CliRunner().invoke(program, [str(arg) for arg in args], prog_name="latentbits")
@@ -39,9 +57,9 @@ def assert_refused(result: Result, *parts: str, code: int = 1) -> None:
     """Nothing on stdout, and on stderr one sentence with these parts (or click's words, for code 2)."""
     assert result.exit_code == code, result.output + repr(result.exception)
     assert result.stdout == ""
-    told = " ".join(result.stderr.split())
+    printed = " ".join(result.stderr.split())
     for part in parts:
-        assert part in told
+        assert part in printed
     if code == 1:
         *notes, error = result.stderr.splitlines()
         assert error.startswith("error: ")
@@ -56,7 +74,7 @@ def run() -> Run:
 @pytest.fixture
 def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the plots' folder empty: drawing takes longer than all the rest."""
-    monkeypatch.setattr(folder, "write_plots", lambda _, plots: plots.mkdir())
+    monkeypatch.setattr(run_folder, "write_plots", lambda _, plots: plots.mkdir())
 
 
 @pytest.fixture(scope="session")

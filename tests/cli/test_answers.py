@@ -57,7 +57,7 @@ def test_denoise_with_threshold_and_ratings(run: Run, fitted: Path, table: Path,
 
 
 @pytest.mark.filterwarnings("ignore:5 rows have no weight")
-def test_denoise_may_be_told_which_cells_to_change(run: Run, fitted: Path, table: Path) -> None:
+def test_denoise_changes_the_cells_that_it_may(run: Run, fitted: Path, table: Path) -> None:
     data = read_table(table)
     model = load_model(fitted / "model.npz")
     for change in ("both", "presence"):

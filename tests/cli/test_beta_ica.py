@@ -13,8 +13,7 @@ from click.testing import Result
 from numpy.testing import assert_allclose, assert_array_equal
 from pandas.testing import assert_frame_equal
 
-from latentbits import BetaICA, read_table
-from latentbits.cli import folder
+from latentbits import BetaICA, read_table, run_folder
 from latentbits.persistence import load_model
 
 from .conftest import FAST, Run, invoke
@@ -36,7 +35,7 @@ def inference(request: pytest.FixtureRequest) -> str:
 def fitted_beta(inference: str, table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("beta") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folder, "write_plots", lambda _, plots: plots.mkdir())
+        patch.setattr(run_folder, "write_plots", lambda _, plots: plots.mkdir())
         result = invoke("fit", table, *FAST, *MODEL, "--inference", inference, "--out", out)
     assert result.exit_code == 0, result.output
     return out

@@ -14,7 +14,7 @@ from tests.cli.conftest import Run
 FAST = ["--restarts", 2, "--folds", 3, "--jobs", 1]
 
 
-def test_select_tells_a_table_and_a_choice(run: Run, table: Path) -> None:
+def test_select_prints_a_table_and_a_choice(run: Run, table: Path) -> None:
     result = run("select", table, "--components", "2:3", *FAST)
     assert result.exit_code == 0, result.output
     read, *lines = result.stdout.splitlines()
@@ -73,7 +73,7 @@ def test_an_earlier_output_is_replaced_only_when_asked_to(run: Run, table: Path,
     assert run(*arguments, "--force").exit_code == 0
 
 
-def test_quiet_says_nothing(run: Run, table: Path) -> None:
+def test_quiet_prints_nothing(run: Run, table: Path) -> None:
     result = run("select", table, "--components", "2", "--criterion", "aic", *FAST, "--quiet")
     assert result.output == ""
 
@@ -106,7 +106,7 @@ def test_compare_has_the_baseline_and_names_the_best(run: Run, table: Path, tmp_
         (["compare", "FILE", "--criterion", "aic"], '"aic" is unknown; use any of cells, cv'),
     ],
 )
-def test_wrong_usage_is_told_with_exit_code_2(run: Run, table: Path, arguments: list[str], message: str) -> None:
+def test_wrong_usage_is_exit_code_2(run: Run, table: Path, arguments: list[str], message: str) -> None:
     result = run(*[table if word == "FILE" else word for word in arguments])
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())

@@ -1,8 +1,7 @@
-"""`latentbits fit`: what it leaves in the folder, what it says, and what it refuses."""
+"""`latentbits fit`: what it leaves in the folder, and what it prints."""
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 import time
@@ -16,31 +15,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from latentbits import AspectBernoulli, read_table
-from latentbits.cli import folder, options
 from latentbits.findings import aspect
 from latentbits.fitting import restarts
 from latentbits.persistence import load_model
 
-from .conftest import FAST, LOST_ROWS, Run, assert_refused, write_table
-
-FILES = {
-    "model.npz",
-    "data.npz",
-    "components.csv",
-    "weights.csv",
-    "denoised.csv",
-    "suspects.csv",
-    "restarts.csv",
-    "summary.json",
-    "plots",
-}
-
+from .conftest import FAST, FILES, LOST_ROWS, Run, summary_of, write_table
 
 pytestmark = pytest.mark.usefixtures("without_plots")
-
-
-def summary_of(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
 
 # ---- the folder ----
@@ -109,6 +90,7 @@ def test_the_summary(fitted: Path, table: Path, X: np.ndarray) -> None:
         "missing": 0,
         "density": pytest.approx(X.mean()),
         "fitted": True,
+        "reading": {},
     }
     assert [part["kind"] for part in summary["components"]] == list(model.phantoms_)
     assert summary["aic"] == pytest.approx(model.aic(data))
@@ -164,7 +146,7 @@ def test_quiet_is_silent_and_writes_the_same(run: Run, table: Path, tmp_path: Pa
         assert (tmp_path / "run" / name).read_bytes() == theirs
 
 
-def test_no_phantom_and_a_single_restart_are_said(run: Run, table: Path, tmp_path: Path) -> None:
+def test_no_phantom_and_a_single_restart_are_printed(run: Run, table: Path, tmp_path: Path) -> None:
     result = run("fit", table, "--components", 1, "--restarts", 1, "--out", tmp_path / "run")
     assert "1 component fitted" in result.stdout
     assert "No component is a phantom" in result.stdout
@@ -232,7 +214,7 @@ def test_an_attribute_may_be_called_row_or_kind(run: Run, tmp_path: Path, X: np.
     assert (tmp_path / "run" / "denoised.csv").read_text().startswith("row_,row,kind,share\n")
 
 
-def test_labels_that_look_like_formulas_are_made_harmless(run: Run, tmp_path: Path, X: np.ndarray) -> None:
+def test_labels_that_look_like_formulas_are_escaped(run: Run, tmp_path: Path, X: np.ndarray) -> None:
     columns = ["=cmd()", "+a", "-b", "@c", "-1.5", "Equus"]
     rows = [f"=r{i}" for i in range(len(X))]
     file = write_table(tmp_path / "t.csv", X[:, :6], columns, rows)
@@ -246,196 +228,7 @@ def test_labels_that_look_like_formulas_are_made_harmless(run: Run, tmp_path: Pa
             assert not any(cell.startswith(("=", "@", "+a", "-b")) for cell in line.split(",")), name
 
 
-# ---- reading options ----
-
-
-def test_reading_options_are_those_of_the_reader(run: Run, tmp_path: Path, X: np.ndarray) -> None:
-    cells = [["x" if value else "" for value in row] for row in X]
-    cells[0][1] = "lost"
-    lines = [";".join([f"s{i}", "12 m", *row]) for i, row in enumerate(cells)]
-    head = ";".join(["Fundort", "Höhe", *(f"c{j}" for j in range(12))])
-    file = tmp_path / "t.txt"
-    file.write_text("\n".join([head, *lines]), encoding="latin-1")
-    asked = ["--encoding", "latin-1", "--delimiter", ";", "--row-labels", "Fundort", "--exclude", "Höhe"]
-    asked += ["--exclude", "c11", "--presence", "x", "--missing", "lost"]
-    result = run("fit", file, *asked, *FAST, "--out", tmp_path / "run")
-    assert result.exit_code == 0, result.output
-    data = summary_of(tmp_path / "run")["data"]
-    assert (data["rows"], data["columns"], data["missing"]) == (60, 11, 1)
-
-
-@pytest.mark.parametrize(
-    ("text", "asked", "columns"),
-    [
-        ("1,0\n0,1\n1,1\n", ["--no-header"], ["x1", "x2"]),
-        ("a,b\n3,0\n0,2\n1,0\n", ["--threshold", 2], ["a", "b"]),
-        ("a,b,c\n1,0,1\n0,1,1\n", ["--columns", "c", "--columns", "a"], ["c", "a"]),
-        ("a,b\nJa,Nein\nNein,Ja\n", ["--true", "ja", "--false", "nein", "--no-row-labels"], ["a", "b"]),
-    ],
-)
-def test_each_reading_option(run: Run, tmp_path: Path, text: str, asked: list[str], columns: list[str]) -> None:
-    (tmp_path / "t.csv").write_text(text)
-    result = run("fit", tmp_path / "t.csv", "--components", 1, *asked, "--out", tmp_path / "run")
-    assert result.exit_code == 0, result.output
-    assert list(load_model(tmp_path / "run" / "model.npz").feature_names_in_) == columns
-
-
-def test_an_array_of_an_npz_file_is_chosen(run: Run, tmp_path: Path, X: np.ndarray) -> None:
-    np.savez(tmp_path / "t.npz", first=X, second=X[:, :4])
-    result = run("fit", tmp_path / "t.npz", "--array", "second", *FAST, "--out", tmp_path / "run")
-    assert result.exit_code == 0, result.output
-    assert summary_of(tmp_path / "run")["data"]["columns"] == 4
-
-
-def test_every_option_that_the_reader_advises_exists() -> None:
-    source = Path(read_table.__code__.co_filename).read_text(encoding="utf-8")
-    offered = {f"--{name.replace('_', '-')}" for name in options._READING}
-    spelled = {"--no-header", "--array", "--exclude", "--threshold"}
-    advised = {f"--{name}" for name in ("delimiter", "encoding", "missing")}
-    assert all(word in source for word in spelled)
-    assert spelled | advised <= offered
-
-
-# ---- refusals ----
-
-
-def test_bad_cells_are_refused_in_one_line(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("a,b\n1,0\n0,3\n")
-    result = run("fit", tmp_path / "t.csv", "--components", 2, "--out", tmp_path / "run")
-    assert_refused(result, 't.csv, line 3, column "b": value 3 is neither 0 nor 1')
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_missing_file_is_refused(run: Run, tmp_path: Path) -> None:
-    result = run("fit", tmp_path / "absent.csv", "--components", 2, "--out", tmp_path / "run")
-    assert_refused(result, "absent.csv: no such file")
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        (["--components", 0], '"0" begins below 1'),
-        (["--components", "two"], '"two" is no number of components'),
-        (["--components", 2, "--shape", "4by3"], '"4by3" is no shape'),
-        (["--components", 2, "--criterion", "aic"], "--criterion chooses among several --components"),
-        (["--components", 2, "--folds", 10], "--folds chooses among several --components"),
-        (["--components", "2:3", "--model", "binary-factors"], "--components of binary-factors must be one number"),
-        (["--components", 2, "--model", "magic"], "'magic' is not"),
-        (["--components", 2, "--jobs", 0], "use 1 or more, or -1"),
-        (["--components", 2, "--tol", "nan"], "not a finite number"),
-        (["--components", 2, "--restarts", 0], "not in the range"),
-        (["--components", 2, "--seed", -1], "not in the range"),
-        (["--components", 2, "--row-labels", "a", "--no-row-labels"], "not both"),
-        ([], "Missing option '--components'"),
-    ],
-)
-def test_wrong_usage_is_exit_code_2(run: Run, table: Path, tmp_path: Path, asked: list[Any], message: str) -> None:
-    result = run("fit", table, *asked, "--out", tmp_path / "run")
-    assert_refused(result, message, code=2)
-    assert not (tmp_path / "run").exists()
-
-
-# ---- an output is there as a whole or not at all ----
-
-
-def test_an_existing_folder_is_refused_before_any_work(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    result = run("fit", tmp_path / "absent.csv", "--components", 2, "--out", tmp_path / "run")
-    assert_refused(result, "run exists already; choose another --out, or use --force")
-
-
-def test_force_replaces_an_earlier_output(run: Run, table: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    assert run("fit", table, *FAST, "--out", out).exit_code == 0
-    (out / "weights.csv").unlink()
-    assert run("fit", table, *FAST, "--seed", 1, "--out", out, "--force").exit_code == 0
-    assert {entry.name for entry in out.iterdir()} == FILES
-    assert summary_of(out)["seed"] == 1
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
-
-
-def test_force_fills_an_empty_folder(run: Run, table: Path, tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    assert run("fit", table, *FAST, "--out", tmp_path / "run", "--force").exit_code == 0
-    assert {entry.name for entry in (tmp_path / "run").iterdir()} == FILES
-
-
-@pytest.mark.parametrize(
-    ("present", "message"),
-    [
-        ({"thesis.tex": "mine"}, "is not an earlier output, which --force would delete"),
-        (
-            {"model.npz": "ours", "summary.json": '{"files": ["model.npz", "summary.json"]}', "notes.md": "mine"},
-            "holds 'notes.md', which --force would delete",
-        ),
-        ({"model.npz": "mine"}, "is not an earlier output"),
-        ({"summary.json": "[no summary of ours]"}, "is not an earlier output"),
-    ],
-)
-def test_force_spares_what_is_not_ours(
-    run: Run, table: Path, tmp_path: Path, present: dict[str, str], message: str
-) -> None:
-    out = tmp_path / "run"
-    out.mkdir()
-    for name, content in present.items():
-        (out / name).write_text(content)
-    assert_refused(run("fit", table, *FAST, "--out", out, "--force"), message)
-    assert sorted(entry.name for entry in out.iterdir()) == sorted(present)
-
-
-def test_force_spares_a_file(run: Run, table: Path, tmp_path: Path) -> None:
-    (tmp_path / "run").write_text("mine")
-    assert_refused(run("fit", table, *FAST, "--out", tmp_path / "run", "--force"), "is a file, not a folder")
-    assert (tmp_path / "run").read_text() == "mine"
-
-
-@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt(), RuntimeError("a bug")])
-@pytest.mark.parametrize("earlier", [False, True])
-def test_a_failure_half_way_leaves_nothing_new(
-    run: Run,
-    table: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    error: BaseException,
-    earlier: bool,
-) -> None:
-    out = tmp_path / "deep" / "run"
-    if earlier:
-        assert run("fit", table, *FAST, "--out", out).exit_code == 0
-    written: list[Path] = []
-
-    def fail(_: Any, plots: Path) -> None:
-        written.extend(plots.parent.iterdir())
-        raise error
-
-    monkeypatch.setattr(folder, "write_plots", fail)
-    result = run("fit", table, *FAST, "--seed", 1, "--out", out, "--force")
-    assert len(written) == 7, "the failure should come half way"
-    assert result.exit_code == {OSError: 1, KeyboardInterrupt: 130, RuntimeError: 1}[type(error)]
-    assert [entry.name for entry in out.parent.iterdir()] == (["run"] if earlier else [])
-    if earlier:
-        assert summary_of(out)["seed"] == 0
-        assert {entry.name for entry in out.iterdir()} == FILES
-
-
-def test_the_earlier_folder_comes_back_if_the_last_rename_fails(
-    run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "run"
-    assert run("fit", table, *FAST, "--out", out).exit_code == 0
-    rename = Path.rename
-    calls: list[str] = []
-
-    def second_fails(self: Path, target: Path) -> Path:
-        calls.append(self.name)
-        if len(calls) == 2:
-            raise OSError("no more renames")
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", second_fails)
-    assert_refused(run("fit", table, *FAST, "--seed", 1, "--out", out, "--force"), "no more renames")
-    assert summary_of(out)["seed"] == 0
-    assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
+# ---- an interrupted fit ----
 
 
 def test_an_interrupted_fit_leaves_the_best_so_far(

@@ -1,4 +1,4 @@
-"""`latentbits fit` with a range of components, and with images: what it chooses, says and leaves."""
+"""`latentbits fit` with a range of components, and with images: what it chooses, prints and leaves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLES = {"selection.csv", "choices.csv", "folds.csv", "stability.csv"}
 
 @pytest.fixture(scope="module")
 def chosen(tmp_path_factory: pytest.TempPathFactory, table: Path) -> tuple[Path, str]:
-    """The folder, and what was said."""
+    """The folder, and what was printed."""
     out = tmp_path_factory.mktemp("chosen") / "run"
     result = invoke("fit", table, *RANGE, "--seed", 4, "--shape", "3x4", "--out", out)
     assert result.exit_code == 0, result.output + repr(result.exception)
@@ -52,16 +52,16 @@ def test_the_folder_has_the_selection_and_a_report(chosen: tuple[Path, str]) -> 
     assert (out / "plots" / "selection.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_choice_is_told_with_its_reasons(chosen: tuple[Path, str]) -> None:
-    out, said = chosen
+def test_the_choice_is_printed_with_its_reasons(chosen: tuple[Path, str]) -> None:
+    out, printed = chosen
     best = len(load_model(out / "model.npz").components_)
-    lines = said.splitlines()
+    lines = printed.splitlines()
     assert lines[0].startswith(f"{best} component")
     place = lines.index("That number was chosen among 1, 2, 3:")
     assert [line.split(":")[0] for line in lines[place + 1 : place + 4]] == ["    bic", "    aic", "    cells"]
     choices = pd.read_csv(out / "choices.csv")["best"]
-    assert ("They differ because" in said) == (choices.nunique() > 1)
-    assert ("1 stands for independent columns" in said) == (best == 1)
+    assert ("They differ because" in printed) == (choices.nunique() > 1)
+    assert ("1 stands for independent columns" in printed) == (best == 1)
     assert lines[-1] == f"Open {out / 'report.html'}."
 
 

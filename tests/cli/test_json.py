@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
-from latentbits.cli import demo
-from latentbits.cli.output import as_json, as_records
+from latentbits.cli.commands import demo
+from latentbits.files import to_json, to_records
 
 from .conftest import FAST, Run, write_table
 
@@ -81,13 +81,13 @@ def test_a_missing_cell_is_null(run: Run, fitted: Path, tmp_path: Path, columns:
 
 def test_numbers_are_numbers_and_names_stay_as_they_are() -> None:
     table = pd.DataFrame({"n": np.array([1, 2]), "x": [0.5, np.nan], "ok": [True, False], "name": ["=a", 'é"']})
-    records = as_records(table)
+    records = to_records(table)
     assert records == [
         {"n": 1, "x": 0.5, "ok": True, "name": "=a"},
         {"n": 2, "x": None, "ok": False, "name": 'é"'},
     ]
-    assert json.loads(as_json(records)) == records
-    assert as_json(records).count("\n") == 3, "a line for each record"
+    assert json.loads(to_json(records)) == records
+    assert to_json(records).count("\n") == 3, "a line for each record"
 
 
 def test_a_refusal_leaves_stdout_empty(run: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentbits import load_model, simulate
+from latentbits import BinaryFactorAnalysis, load_model, simulate
 from tests.cli.conftest import Run
 
 ALWAYS = {"report.html", "data.npz", "model.npz", "restarts.csv", "summary.json", "plots"}
@@ -69,6 +69,22 @@ def test_binary_factors(run: Run, numbers: Path, tmp_path: Path) -> None:
     assert json.loads((out / "summary.json").read_text())["factors"] == 2
 
 
+def test_the_encoder_of_binary_factors(run: Run, tmp_path: Path) -> None:
+    """On these data the greedy encoder ends elsewhere than the default, so an option that is ignored is seen."""
+    X = simulate.binary_factors(120, 6, 3, noise=0.5, random_state=0).X
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["--model", "binary-factors", "--components", 4, "--restarts", 2, "--encoder", "greedy", "--no-report"]
+    result = run("fit", tmp_path / "t.csv", *arguments, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    model = load_model(tmp_path / "run" / "model.npz")
+    greedy = BinaryFactorAnalysis(4, n_init=2, random_state=0, encoder="greedy").fit(frame)
+    default = BinaryFactorAnalysis(4, n_init=2, random_state=0).fit(frame)
+    assert model.encoder == "greedy"
+    assert model.objective_ == pytest.approx(greedy.objective_, rel=1e-9)
+    assert abs(model.objective_ - default.objective_) > 0.01
+
+
 def test_ica_mixture(run: Run, numbers: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     arguments = ["--model", "ica-mixture", "--clusters", 2, "--sources", 1, "--gaussians", 2, "--restarts", 1]
@@ -89,6 +105,9 @@ def test_ica_mixture(run: Run, numbers: Path, tmp_path: Path) -> None:
         (["--model", "binary-factors"], "Missing option '--components'"),
         (["--components", 2, "--segments", "row"], "--segments is not an option of aspect-bernoulli"),
         (["--model", "binary-factors", "--components", 2, "--threshold", 1], "--threshold is about 0-1 data"),
+        (["--model", "binary-factors", "--components", 2, "--threshold", 0], "--threshold is about 0-1 data"),
+        (["--model", "binary-factors", "--components", 2, "--encoder", "magic"], "Invalid value for '--encoder'"),
+        (["--components", 2, "--encoder", "enum"], "--encoder is not an option of aspect-bernoulli"),
         (["--model", "ica-mixture", "--components", 2], "--components is not an option of ica-mixture"),
         (["--model", "binary-factors", "--components", 2, "--method", "mle"], "--method is not an option"),
     ],

@@ -11,9 +11,8 @@ import click
 import pytest
 
 from latentbits import DataError, __version__
-from latentbits.cli import console
-from latentbits.cli.console import Voice
 from latentbits.cli.main import main, program
+from latentbits.cli.terminal import Terminal, print_error
 
 from .conftest import FAST, LOST_ROWS, Run, assert_refused
 
@@ -70,7 +69,7 @@ def test_no_help_imports_anything_heavy() -> None:
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_a_mistyped_path_is_told_before_models_are_imported(
+def test_a_mistyped_path_is_refused_before_models_are_imported(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     (tmp_path / "model.npz").write_bytes(b"")
@@ -115,11 +114,11 @@ def test_wrong_usage_of_every_command(run: Run, words: tuple[str, ...]) -> None:
     assert_refused(run(*words, "--magic"), "No such option", code=2)
 
 
-SPEAKING = {"fit", "select", "compare", "report", "denoise", "suspects", "explain", "simulate", "demo"}
+ANSWERING = {"fit", "select", "compare", "report", "denoise", "suspects", "explain", "simulate", "demo"}
 
 
-@pytest.mark.parametrize("name", sorted(SPEAKING))
-def test_every_command_that_speaks_can_be_quiet_or_speak_json(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(ANSWERING))
+def test_every_command_that_answers_can_be_quiet_or_answer_in_json(name: str) -> None:
     flags = {flag for parameter in program.commands[name].params for flag in parameter.opts}
     assert {"--quiet", "--json"} <= flags
 
@@ -156,9 +155,9 @@ def test_main_is_the_entry_point(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 
 def test_errors_of_the_system_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    console.error(PermissionError(13, "Permission denied", "run"))
-    console.error(OSError(28, "No space left on device"))
-    console.error(ValueError("two\nlines"))
+    print_error(PermissionError(13, "Permission denied", "run"))
+    print_error(OSError(28, "No space left on device"))
+    print_error(ValueError("two\nlines"))
     assert capsys.readouterr().err == (
         "error: run: Permission denied\nerror: No space left on device\nerror: two lines\n"
     )
@@ -173,7 +172,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_any_work(run: Run, tmp_p
 
 
 def test_progress_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not Voice().shows_progress
+    assert not Terminal().shows_progress
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert Voice().shows_progress
-    assert not Voice(quiet=True).shows_progress
+    assert Terminal().shows_progress
+    assert not Terminal(quiet=True).shows_progress

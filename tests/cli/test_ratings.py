@@ -87,7 +87,7 @@ def test_the_report_takes_the_file_up_again(
     assert seen == [saved, {"ratings": [1, 0, 1]}]
 
 
-def test_what_is_not_said_has_its_default(run: Run, fitted: Path, table: Path, tmp_path: Path) -> None:
+def test_what_is_not_given_has_its_default(run: Run, fitted: Path, table: Path, tmp_path: Path) -> None:
     file = write({"format": "latentbits-ratings", "version": 1, "ratings": [1, 0, 1]}, tmp_path)
     by_file = run("denoise", fitted, table, "--ratings", file)
     assert by_file.exit_code == 0, by_file.output

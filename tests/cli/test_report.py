@@ -14,8 +14,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import latentbits.report
-from latentbits import read_table
-from latentbits.persistence import load_model
+from latentbits import AspectBernoulli, read_table
+from latentbits.findings import gather
+from latentbits.persistence import load_model, save_model
+from latentbits.run_folder import RunFolder
 
 from .conftest import FAST, Run, assert_refused, write_table
 
@@ -63,12 +65,12 @@ def test_the_page_of_a_folder_is_made_again(run: Run, folder: Path) -> None:
 
 
 def test_it_is_about_the_data_and_the_fit(run: Run, folder: Path, table: Path, written: Written) -> None:
-    change_summary(folder, lambda summary: summary.update(notes=["hear"], seconds={"fit": 7.0}, shape=[3, 4]))
+    change_summary(folder, lambda summary: summary.update(notes=["a note"], seconds={"fit": 7.0}, shape=[3, 4]))
     assert run("report", folder).exit_code == 0
     summary = written["results"].summary
     assert summary["data"]["file"] == "sites.csv"
     assert summary["data"]["fingerprint"] == read_table(table).fingerprint()
-    assert (summary["notes"], summary["seconds"]) == (["hear"], {"fit": 7.0})
+    assert (summary["notes"], summary["seconds"]) == (["a note"], {"fit": 7.0})
     assert (written["shape"], written["selection"], written["ratings"]) == ((3, 4), None, None)
 
 
@@ -101,7 +103,7 @@ def test_a_selection_is_part_of_it(run: Run, folder: Path, written: Written) -> 
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"data": 3, "shape": "wide", "files": 1}'])
-def test_a_summary_that_is_gone_or_damaged_does_no_harm(run: Run, folder: Path, written: Written, content: str) -> None:
+def test_a_summary_that_is_gone_or_damaged_is_ignored(run: Run, folder: Path, written: Written, content: str) -> None:
     (folder / "summary.json").write_text(content)
     assert run("report", folder).exit_code == 0
     assert written["results"].summary["data"]["file"] is None
@@ -113,6 +115,24 @@ def test_json_is_the_summary_and_where_the_page_is(run: Run, folder: Path, writt
     assert answer["model"] == "aspect-bernoulli"
     assert answer["report"] == str(folder / "report.html")
     assert run("report", folder, "--quiet").stdout == ""
+
+
+@pytest.mark.parametrize("numpy_integers", [{"n_components": np.int64(3)}, {"random_state": np.uint32(7)}])
+def test_parameters_may_be_numpy_scalars(run: Run, table: Path, tmp_path: Path, numpy_integers: dict[str, Any]) -> None:
+    data = read_table(table)
+    plain: dict[str, Any] = {"n_components": 3, "n_init": np.int32(2), "random_state": 7, "tol": np.float32(1e-4)}
+    model = AspectBernoulli(**plain | numpy_integers).fit(data)
+    save_model(model, tmp_path / "model.npz")
+    page = tmp_path / "page.html"
+    result = run("report", tmp_path / "model.npz", table, "--out", page, "--json")
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    answer = json.loads(result.stdout)
+    assert (answer["parameters"]["n_components"], answer["parameters"]["n_init"], answer["seed"]) == (3, 2, 7)
+    assert answer["parameters"]["tol"] == pytest.approx(1e-4)
+    assert "hidden causes" in page.read_text(encoding="utf-8")
+    RunFolder(tmp_path / "run").save(gather(model, data), force=False, report=True)
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["parameters"] == answer["parameters"]
+    assert run("report", tmp_path / "run").exit_code == 0
 
 
 # ---- of other rows ----

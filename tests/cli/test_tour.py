@@ -76,12 +76,12 @@ def test_every_command_of_the_tour(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         result = obey(words)
         assert result.exit_code == code, f"{words}: {result.output} {result.exception!r}"
         errors += "".join(line + "\n" for line in result.stderr.splitlines() if line.startswith("error: "))
-    told = re.findall(r"```text\n(.*?)```", TOUR.read_text(encoding="utf-8"), re.DOTALL)
-    assert errors == "".join(told)
-    assert_the_folder_is_as_told()
+    documented = re.findall(r"```text\n(.*?)```", TOUR.read_text(encoding="utf-8"), re.DOTALL)
+    assert errors == "".join(documented)
+    assert_the_folder_is_as_described()
 
 
-def assert_the_folder_is_as_told() -> None:
+def assert_the_folder_is_as_described() -> None:
     assert Path("run/report.html").stat().st_size > 1000
     dirty, clean = read_table("sites.csv"), read_table("clean.csv")
     assert clean.column_names == dirty.column_names

@@ -24,7 +24,7 @@ NAMES = ["a", "b\0", "ü🦴", ""]
 )
 def test_data_come_back(tmp_path, data):
     save_data(data, tmp_path / "data.npz", segments=np.array(["s", "s", "t", "t"]))
-    found, more = load_data(tmp_path / "data.npz")
+    found, fit_params = load_data(tmp_path / "data.npz")
     assert type(found) is type(data)
     assert found.fingerprint() == data.fingerprint()
     assert (found.row_names, found.column_names, found.row_label) == (
@@ -33,7 +33,7 @@ def test_data_come_back(tmp_path, data):
         data.row_label,
     )
     assert getattr(found, "is_sparse", None) == getattr(data, "is_sparse", None)
-    assert more["segments"].tolist() == ["s", "s", "t", "t"]
+    assert fit_params["segments"].tolist() == ["s", "s", "t", "t"]
 
 
 CELLS = np.zeros((3, 2), np.int8)

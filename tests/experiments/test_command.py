@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments.runner.published import PUBLISHED
-from latentbits.cli import experiments as module
+from latentbits.cli.commands import experiments as module
 
 from .conftest import COIN, Run, Toys
 
@@ -128,7 +128,8 @@ def test_wrong_usage(toys: Toys, command: Run) -> None:
 
 def test_outside_of_the_repository(tmp_path: Path, command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "lib" / "site-packages" / "latentbits" / "cli" / "x.py"))
+    installed = tmp_path / "lib" / "site-packages" / "latentbits" / "cli" / "commands" / "x.py"
+    monkeypatch.setattr(module, "__file__", str(installed))
     result = command("list")
     assert result.exit_code == 1
     assert "come with the source repository" in result.stderr

@@ -6,16 +6,18 @@ from typing import Any
 
 import click
 
-from latentbits.cli import console
-from latentbits.cli.answers import denoise, explain, suspects
-from latentbits.cli.compare import compare
-from latentbits.cli.completion import completion
-from latentbits.cli.demo import demo
-from latentbits.cli.experiments import experiments
-from latentbits.cli.fit import fit
-from latentbits.cli.report import report
-from latentbits.cli.select import select
-from latentbits.cli.simulate import simulate
+from latentbits.cli import terminal
+from latentbits.cli.commands.compare import compare
+from latentbits.cli.commands.completion import completion
+from latentbits.cli.commands.demo import demo
+from latentbits.cli.commands.denoise import denoise
+from latentbits.cli.commands.experiments import experiments
+from latentbits.cli.commands.explain import explain
+from latentbits.cli.commands.fit import fit
+from latentbits.cli.commands.report import report
+from latentbits.cli.commands.select import select
+from latentbits.cli.commands.simulate import simulate
+from latentbits.cli.commands.suspects import suspects
 from latentbits.errors import DataError, ModelFileError
 from latentbits.version import __version__
 
@@ -30,16 +32,16 @@ class Program(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a refusal is one line on stderr, warnings are notes there."""
         try:
-            with console.notes():
+            with terminal.warnings_as_notes():
                 return super().invoke(ctx)
         except BrokenPipeError:  # the reader of our output has seen enough, which click knows how to end
             raise
         except REFUSED as error:
-            console.error(error)
-            ctx.exit(console.REFUSED)
+            terminal.print_error(error)
+            ctx.exit(terminal.REFUSED)
         except KeyboardInterrupt:
-            console.error("interrupted")
-            ctx.exit(console.INTERRUPTED)
+            terminal.print_error("interrupted")
+            ctx.exit(terminal.INTERRUPTED)
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

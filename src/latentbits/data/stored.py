@@ -1,4 +1,4 @@
-"""The data of a fit, kept beside the model, so that a report can be made again without the file they came from."""
+"""The data of a fit as a file beside the model, so that a report can be made again without the file they came from."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from latentbits.errors import DataError
 __all__ = ["load_data", "save_data"]
 
 _NAMES = ("row_names", "column_names")
+_FIT_PARAM = "more_"
+"""What the names of the fit's further arguments begin with in the file."""
 
 
-def save_data(data: BinaryData | NumberTable, file: Path, **more: Any) -> None:
-    """Write data with their names, and `more` arrays (one entry a row, such as segments), as a compressed .npz.
+def save_data(data: BinaryData | NumberTable, file: Path, **fit_params: Any) -> None:
+    """Write data with their names as a compressed .npz, and with them what else went into the fit.
+
+    Each of `fit_params` has an entry for each row, such as segments.
 
     Examples
     --------
@@ -27,11 +31,11 @@ def save_data(data: BinaryData | NumberTable, file: Path, **more: Any) -> None:
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder) / "data.npz"
     ...     save_data(BinaryData.of([[0, 1], [None, 1]], column_names=["Sus", "Bos"]), file, segments=["a", "b"])
-    ...     data, more = load_data(file)
-    >>> data, data.column_names, more["segments"].tolist()
+    ...     data, fit_params = load_data(file)
+    >>> data, data.column_names, fit_params["segments"].tolist()
     (BinaryData(2 rows x 2 columns, 2 ones, 1 missing), ['Sus', 'Bos'], ['a', 'b'])
     """
-    arrays: dict[str, np.ndarray] = {f"more_{name}": np.asarray(values) for name, values in more.items()}
+    arrays: dict[str, np.ndarray] = {_FIT_PARAM + name: np.asarray(values) for name, values in fit_params.items()}
     for name in _NAMES:
         if (names := getattr(data, name)) is not None:
             arrays[name] = _as_text(names)
@@ -50,21 +54,23 @@ def save_data(data: BinaryData | NumberTable, file: Path, **more: Any) -> None:
 
 
 def load_data(file: Path) -> tuple[BinaryData | NumberTable, dict[str, np.ndarray]]:
-    """What `save_data` wrote: the data, and the further arrays by name; all is checked, as anybody may have sent it."""
+    """What `save_data` wrote: the data, and the fit's further arguments. All is checked: anybody may have sent it."""
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        # Opened here, because np.load leaves a file open that ends before its time.
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        more = {name.removeprefix("more_"): arrays.pop(name) for name in list(arrays) if name.startswith("more_")}
+        further = [name for name in arrays if name.startswith(_FIT_PARAM)]
+        fit_params = {name.removeprefix(_FIT_PARAM): arrays.pop(name) for name in further}
         names: dict[str, Any] = {name: _as_list(arrays[name]) if name in arrays else None for name in _NAMES}
         names["row_label"] = _as_list(arrays["row_label"])[0] if "row_label" in arrays else None
-        data = _made(arrays, names)
-        _check_lengths(data, more)
-        return data, more
+        data = _rebuild(arrays, names)
+        _check_lengths(data, fit_params)
+        return data, fit_params
     except (ValueError, KeyError, IndexError, TypeError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise DataError(f"{file.name} is damaged ({' '.join(str(error).split())}); fit the model again") from error
 
 
-def _made(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData | NumberTable:
+def _rebuild(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData | NumberTable:
     if "values" in arrays:
         values = np.asarray(arrays["values"], dtype=float)
         if values.ndim != 2 or not np.isfinite(values).all():
@@ -84,14 +90,14 @@ def _made(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData | 
     return BinaryData(None, csr, **names)
 
 
-def _check_lengths(data: BinaryData | NumberTable, more: dict[str, np.ndarray]) -> None:
+def _check_lengths(data: BinaryData | NumberTable, fit_params: dict[str, np.ndarray]) -> None:
     n_rows, n_columns = data.shape
     if not n_rows or not n_columns:
         raise ValueError("it holds no cell")
     for what, given, needed in (
         ("rows", data.row_names, n_rows),
         ("columns", data.column_names, n_columns),
-        *((name, values, n_rows) for name, values in more.items()),
+        *((name, values, n_rows) for name, values in fit_params.items()),
     ):
         if given is not None and len(given) != needed:
             raise ValueError(f"{len(given)} names or values for {needed} {what}")

@@ -17,7 +17,7 @@ __all__ = ["RESTARTS", "ModelSpec", "Option", "Parameter", "components", "resolv
 
 @dataclass(frozen=True)
 class Option:
-    """How a parameter is given on the command line: behind `--name`, and what its help says of it."""
+    """How a parameter is given on the command line: behind `--name`; its help, without capital and full stop."""
 
     name: str
     help: str
@@ -31,19 +31,19 @@ class Parameter:
     option: Option | None = None
 
 
-def components(help_text: str = "How many components.", *, optional: bool = False) -> dict[str, Parameter]:
+def components(help_text: str = "how many", *, optional: bool = False) -> dict[str, Parameter]:
     """The parameter `n_components`, for a record's `parameters`."""
     return {"n_components": Parameter(Number(1, integer=True, optional=optional), Option("components", help_text))}
 
 
 RESTARTS: dict[str, Parameter] = {
-    "n_init": Parameter(Number(1, integer=True), Option("restarts", "Random starts.")),
-    "max_iter": Parameter(Number(1, integer=True), Option("max_iter", "Passes a start may make.")),
+    "n_init": Parameter(Number(1, integer=True), Option("restarts", "random starts")),
+    "max_iter": Parameter(Number(1, integer=True), Option("max_iter", "passes a start may make")),
     "tol": Parameter(
-        Number(0), Option("tol", "A start has converged when a cell's log likelihood rises by less than this.")
+        Number(0), Option("tol", "a start has converged when a cell's log likelihood rises by less than this")
     ),
-    "random_state": Parameter(None, Option("seed", "Same seed, same answer.")),
-    "n_jobs": Parameter(None, Option("jobs", "Threads; -1 is all cores.")),
+    "random_state": Parameter(None, Option("seed", "same seed, same answer")),
+    "n_jobs": Parameter(None, Option("jobs", "threads; -1 is all cores")),
 }
 """The parameters of every model that is fitted from several random starts."""
 

@@ -36,12 +36,12 @@ def write_report(
     ratings : dict, optional
         What a page has saved as ratings.json; where the sliders begin.
     """
-    from latentbits.persistence import written_beside
+    from latentbits.files import atomic_file
     from latentbits.report.content import page_content
     from latentbits.report.page import render
 
     text = render(page_content(results, shape=shape, selection=selection, ratings=ratings))
-    with written_beside(Path(path)) as draft:
+    with atomic_file(Path(path)) as draft:
         draft.write_text(text, encoding="utf-8")
 
 

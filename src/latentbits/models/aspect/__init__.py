@@ -6,7 +6,7 @@ from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, compo
 __all__ = ["SPECS"]
 
 _SHARED = {
-    **components("How many, phantoms included."),
+    **components("how many, phantoms included"),
     **RESTARTS,
     "phantom_threshold": Parameter(Number(0, below=1)),
 }
@@ -27,11 +27,11 @@ SPECS = (
         findings="aspect",
         parameters={
             **_SHARED,
-            "inference": Parameter(Choice(("vb", "em")), Option("inference", "Variational Bayes or variational EM.")),
+            "inference": Parameter(Choice(("vb", "em")), Option("inference", "variational Bayes or variational EM")),
             # Below these the exponentiated expected logarithms underflow, and unseen values become impossible.
-            "alpha": Parameter(Number(0.05), Option("alpha", "Prior weight of ones.")),
-            "beta": Parameter(Number(0.05), Option("beta", "Prior weight of zeros.")),
-            "gamma": Parameter(Number(0.001), Option("gamma", "Prior of a row's weights.")),
+            "alpha": Parameter(Number(0.05), Option("alpha", "prior weight of ones")),
+            "beta": Parameter(Number(0.05), Option("beta", "prior weight of zeros")),
+            "gamma": Parameter(Number(0.001), Option("gamma", "prior of a row's weights")),
             "inner_max_iter": Parameter(Number(1, integer=True)),
             "inner_tol": Parameter(Number(0)),
         },

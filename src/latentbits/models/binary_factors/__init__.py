@@ -12,15 +12,15 @@ SPECS = (
         data="numbers",
         findings="binary_factors",
         parameters={
-            **components("How many at most."),
+            **components("how many at most"),
             **RESTARTS,
             "delta": Parameter(Number(0)),
             "inference": Parameter(
                 Choice(("byy", "vb", "em")),
-                Option("inference", "Bayesian Ying-Yang, variational Bayes or maximum likelihood."),
+                Option("inference", "Bayesian Ying-Yang, variational Bayes or maximum likelihood"),
             ),
             "encoder": Parameter(
-                Choice(("round", "cdual", "greedy", "enum")), Option("encoder", "How byy finds codes.")
+                Choice(("round", "cdual", "greedy", "enum")), Option("encoder", "how byy finds codes")
             ),
             "update": Parameter(Choice(("closed", "gradient"))),
         },

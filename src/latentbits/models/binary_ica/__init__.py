@@ -17,7 +17,7 @@ SPECS = (
             "n_points": Parameter(Number(2, integer=True, optional=True)),
             "n_segments": Parameter(Number(1, integer=True)),
             "condition_number": Parameter(Number(1, above=True, optional=True)),
-            "method": Parameter(Choice(("blica", "mle", "ivae")), Option("method", "How to fit.")),
+            "method": Parameter(Choice(("blica", "mle", "ivae")), Option("method", "how to fit")),
         },
     ),
 )

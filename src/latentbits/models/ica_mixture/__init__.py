@@ -14,9 +14,9 @@ SPECS = (
         data="numbers",
         findings="ica_mixture",
         parameters={
-            "n_clusters": Parameter(_COUNT, Option("clusters", "How many to begin with.")),
-            "n_sources": Parameter(_COUNT, Option("sources", "Of each cluster, at most.")),
-            "n_gaussians": Parameter(_COUNT, Option("gaussians", "Of each source; 1 for factor analysers.")),
+            "n_clusters": Parameter(_COUNT, Option("clusters", "how many to begin with")),
+            "n_sources": Parameter(_COUNT, Option("sources", "of each cluster, at most")),
+            "n_gaussians": Parameter(_COUNT, Option("gaussians", "of each source; 1 for factor analysers")),
             **RESTARTS,
         },
         stored_types=("latentbits.models.ica_mixture.posterior:Clusters",),

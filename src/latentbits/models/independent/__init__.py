@@ -9,6 +9,6 @@ SPECS = (
     ModelSpec(
         "independent",
         "latentbits.models.independent.estimator:IndependentBernoulli",
-        parameters={"smoothing": Parameter(Number(0), Option("smoothing", "Ones and zeros added to each count."))},
+        parameters={"smoothing": Parameter(Number(0), Option("smoothing", "ones and zeros added to each count"))},
     ),
 )

@@ -9,6 +9,6 @@ SPECS = (
     ModelSpec(
         "logistic-pca",
         "latentbits.models.logistic_pca.estimator:LogisticPCA",
-        parameters={**components(), **RESTARTS, "ridge": Parameter(Number(1e-6), Option("ridge", "Penalty."))},
+        parameters={**components(), **RESTARTS, "ridge": Parameter(Number(1e-6), Option("ridge", "penalty"))},
     ),
 )

@@ -12,7 +12,7 @@ SPECS = (
         parameters={
             **components(),
             **RESTARTS,
-            "smoothing": Parameter(Number(0), Option("smoothing", "Ones and zeros added to each count.")),
+            "smoothing": Parameter(Number(0), Option("smoothing", "ones and zeros added to each count")),
         },
     ),
 )

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from latentbits.models.registry import TABLE_MODELS
+from latentbits.models.registry import MODELS, TABLE_MODELS
 
 __all__ = ["ModelNames", "Names", "Numbers", "Shape"]
 
@@ -73,6 +73,8 @@ class ModelNames(click.ParamType):
                 self.fail(f'there is no model "{name}" for 0-1 tables; use any of {", ".join(TABLE_MODELS)}')
             if colon and (not number.isdecimal() or int(number) < 1):
                 self.fail(f'"{word}": give a number of components behind the colon, such as {name}:5')
+            if colon and not MODELS[name].has_components:
+                self.fail(f'"{word}": {name} has no number of components; leave it out')
             pairs.append((name, int(number) if colon else None))
         return pairs
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from latentbits.cli import console
-from latentbits.cli.console import Voice
-from latentbits.cli.options import FILE_PATH, tells
+from latentbits.cli.options.click_helpers import FILE_PATH
+from latentbits.cli.options.output import terminal_options
+from latentbits.cli.terminal import REFUSED, Terminal, print_error
 
 __all__ = ["experiments"]
 
@@ -59,12 +59,12 @@ def list_experiments(out: Path | None, as_json: bool) -> None:
             title, results = str(error), []
         scale = stored[found.name]["scale"] if found.name in stored else None
         rows.append({"name": found.name, "title": title, "results": results, "stored": scale})
-    voice = Voice(as_json=as_json)
-    voice.document(rows)
+    terminal = Terminal(as_json=as_json)
+    terminal.print_json(rows)
     wide = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
         about = ", ".join(row["results"]) or "beyond the papers"
-        voice.say(f"{row['name']:{wide}}  {row['stored'] or 'not run':7}  {row['title']} ({about})")
+        terminal.print(f"{row['name']:{wide}}  {row['stored'] or 'not run':7}  {row['title']} ({about})")
 
 
 @experiments.command(
@@ -77,9 +77,9 @@ def list_experiments(out: Path | None, as_json: bool) -> None:
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes at a time.  [default: one a core]")
 @click.option("--fresh", is_flag=True, help="Run again what is finished already.")
-@tells
+@terminal_options
 def run_experiments(
-    names: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None, fresh: bool, voice: Voice
+    names: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None, fresh: bool, terminal: Terminal
 ) -> None:
     """Run experiments: NAME is one that "list" shows, a family such as "ab", or "all".
 
@@ -95,21 +95,21 @@ def run_experiments(
         out=out.absolute(),
         n_jobs=jobs or _cores(),
         fresh=fresh,
-        progress=voice.shows_progress,
+        progress=terminal.shows_progress,
     )
     results, refused = [], False
     for outcome in outcomes:
         if outcome.result is not None:
             results.append(outcome.result)
-            _tell(outcome.result, voice)
+            _print_claims(outcome.result, terminal)
             continue
         refused |= not outcome.missing or outcome.name in chosen.by_name
-        console.error(f"{outcome.name}{' is not run' if outcome.missing else ''}: {outcome.reason}")
-    voice.document(results)
+        print_error(f"{outcome.name}{' is not run' if outcome.missing else ''}: {outcome.reason}")
+    terminal.print_json(results)
     page = _write_page(folder, out)
-    voice.say(f"All results are in {page}.")
+    terminal.print(f"All results are in {page}.")
     if refused:
-        click.get_current_context().exit(console.REFUSED)
+        click.get_current_context().exit(REFUSED)
 
 
 @experiments.command(
@@ -124,7 +124,7 @@ def write_page(out: Path | None) -> None:
 
 def experiments_folder() -> Path:
     """The repository's folder of experiments, made importable: in the working directory, or beside the source tree."""
-    for root in (Path.cwd(), Path(__file__).resolve().parents[3]):
+    for root in (Path.cwd(), Path(__file__).resolve().parents[4]):
         if (root / FOLDER / "runner" / "__init__.py").is_file():
             if str(root) not in sys.path:
                 sys.path.insert(0, str(root))
@@ -159,17 +159,17 @@ def _write_page(folder: Path, out: Path) -> Path:
         try:
             declared[found.name] = (found, runner.load(found.file).results)
         except runner.ExperimentError as error:
-            console.error(f"{found.name} is not on the page: {error}")
+            print_error(f"{found.name} is not on the page: {error}")
     page: Path = _part("page").write_page(folder, out, declared)
     return page
 
 
-def _tell(result: dict[str, Any], voice: Voice) -> None:
-    """The claims, a line each; what is stale about them as a note."""
+def _print_claims(result: dict[str, Any], terminal: Terminal) -> None:
+    """Print the claims, a line each, and a warning if jobs are of older code."""
     name, n_jobs, older = result["experiment"], result["jobs"], result["jobs_of_older_code"]
-    voice.say(f"{name}: {result['title']} ({result['scale']}, {n_jobs} job{'s' * (n_jobs != 1)})")
+    terminal.print(f"{name}: {result['title']} ({result['scale']}, {n_jobs} job{'s' * (n_jobs != 1)})")
     for claim in result["claims"]:
-        voice.say(f"    {claim['verdict']:12}  {claim['statement']}: {claim['ours']} (paper: {claim['paper']})")
+        terminal.print(f"    {claim['verdict']:12}  {claim['statement']}: {claim['ours']} (paper: {claim['paper']})")
     if older:
         again = "--fresh runs them again"
         warnings.warn(f"{name}: {older} of {n_jobs} jobs ran with older code of the library; {again}", stacklevel=2)

@@ -1,14 +1,11 @@
-"""Choosing the number of components, for `latentbits select` and for `latentbits fit` with a range."""
+"""Choosing a number of components or a model: what `latentbits fit` with a range, `select` and `compare` share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from latentbits.cli.options import Command, Values
-from latentbits.cli.values import Names
+from latentbits.cli.options.click_helpers import Values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,32 +13,13 @@ if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.tasks.select import OrderSelection
 
-__all__ = ["FOLDS", "choice_lines", "criterion_option", "folds_option", "select_number", "selection_tables"]
+__all__ = ["choice_lines", "select_number", "selection_tables", "size_line", "terminal_table"]
 
-FOLDS = 10
 _DIFFER = (
     "They differ because they ask different things: aic and cv, what describes the rows; cells, what still helps to "
-    "foretell a cell, where short rows make aspect-bernoulli and logistic-pca overconfident (beta-ica is not); bic and "
+    "predict a cell, where short rows make aspect-bernoulli and logistic-pca overconfident (beta-ica is not); bic and "
     "evidence charge for every row's weights."
 )
-
-
-def criterion_option(command: Command) -> Command:
-    """Give a command the criteria of choosing a number."""
-    return click.option(
-        "--criterion",
-        type=Names(("aic", "bic", "evidence", "cv", "cells")),
-        metavar="LIST",
-        help="aic, bic, evidence (beta-ica), cv (held-out rows), cells (held-out cells); the first one chooses.  "
-        "[default: aic,cells; for nmf and fast-ica cells]",
-    )(command)
-
-
-def folds_option(command: Command) -> Command:
-    """Give a command the number of folds."""
-    return click.option(
-        "--folds", type=click.IntRange(min=2), default=FOLDS, show_default=True, help="Of held-out rows and cells."
-    )(command)
 
 
 def select_number(
@@ -93,3 +71,16 @@ def _choice_line(choice: Any) -> str:
     if choice.at_the_end:
         line += "; that is the largest number tried, so try larger ones"
     return line + "."
+
+
+def size_line(data: BinaryData) -> str:
+    """What was read, so that a column too many or too few is seen."""
+    n_rows, n_columns = data.shape
+    label = f'; the column "{data.row_label}" names the rows' if data.row_label else ""
+    return f"Read {n_rows:,} rows x {n_columns:,} columns ({data.density:.1%} ones{label})."
+
+
+def terminal_table(table: pd.DataFrame) -> str:
+    """A table for the terminal: the details of the differences are left to the files."""
+    shown = table[[name for name in table.columns if not name.endswith(("_behind_se", "_p"))]]
+    return str(shown.to_string(index=False, float_format=lambda value: f"{value:.5g}"))

@@ -8,36 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli import console
-from latentbits.cli.console import Voice
-from latentbits.cli.folder import Stopwatch, save, show_as_images, tell
-from latentbits.cli.learning import LEARNING, parameters_of
-from latentbits.cli.options import (
-    FILE_PATH,
-    FOLDER_FORCE,
-    Values,
-    bundled,
+from latentbits.cli.fit_run import Stopwatch, fit_and_gather, save_run, show_as_images
+from latentbits.cli.model_selection import choice_lines, select_number, selection_tables
+from latentbits.cli.options.click_helpers import FILE_PATH, Values, bundled, given
+from latentbits.cli.options.criteria import criterion_option, folds_option
+from latentbits.cli.options.learning import LEARNING, parameters_of
+from latentbits.cli.options.output import FOLDER_FORCE, force_option, shape_option, terminal_options
+from latentbits.cli.options.reading import (
     check_file,
-    force_option,
-    given,
     read,
     read_numbers,
     read_with_segments,
-    reads_file,
-    shape_option,
-    tells,
+    reader_arguments,
+    reading_options,
+    without_column,
 )
-from latentbits.cli.output import as_records, check_folder
-from latentbits.cli.selecting import choice_lines, criterion_option, folds_option, select_number, selection_tables
+from latentbits.cli.terminal import INTERRUPTED, Terminal, warnings_as_notes
+from latentbits.files import to_records
 from latentbits.models.registry import MODELS, NUMBER_MODELS, TABLE_MODELS
+from latentbits.output_folder import PLOTS_FOLDER, SUMMARY_FILE
+from latentbits.run_folder import REPORT_FILE, RunFolder
 
 if TYPE_CHECKING:
-    from latentbits.data.binary_data import BinaryData
-    from latentbits.data.numbers import NumberTable
-    from latentbits.findings.results import Results
+    from latentbits.findings.results import Data, Results
     from latentbits.tasks.select import OrderSelection
 
-__all__ = ["fit", "fit_and_gather"]
+__all__ = ["fit"]
 
 _INTERRUPTED = "interrupted:"
 
@@ -55,8 +51,8 @@ _INTERRUPTED = "interrupted:"
 @force_option(FOLDER_FORCE)
 @shape_option
 @click.option("--report/--no-report", default=True, help="Whether DIR gets a report.html.  [default: report]")
-@tells
-@reads_file
+@terminal_options
+@reading_options
 def fit(
     file: Path,
     reading: Values,
@@ -69,7 +65,7 @@ def fit(
     force: bool,
     shape: tuple[int, int] | None,
     report: bool,
-    voice: Voice,
+    terminal: Terminal,
 ) -> None:
     """Fit a model to FILE and leave model, tables, plots, summary and a report in DIR.
 
@@ -83,7 +79,7 @@ def fit(
     Several numbers of components are compared as by "latentbits select"; the model that the first --criterion
     chooses is kept. This leaves nothing when it is interrupted.
     """
-    check_folder(out, force=force)
+    RunFolder(out).check(force=force)
     numbers = learning["components"]
     searching = _is_search(model, numbers)
     if segments is not None and model != "binary-ica":
@@ -92,26 +88,26 @@ def fit(
     parameters = parameters_of({**learning, "components": numbers and numbers[0]}, model)
     watch = Stopwatch()
     with watch.timed("read"):
-        data, more = _read_for(model, file, reading, segments)
-    with console.notes() as heard:
+        data, fit_params = _read_for(model, file, reading, segments)
+    with warnings_as_notes() as notes:
         if searching:
-            searched = {"numbers": numbers, "criterion": criterion, "folds": folds}
-            results = select_and_gather(model, parameters, data, watch, progress=voice.shows_progress, **searched)
+            search = {"numbers": numbers, "criterion": criterion, "folds": folds}
+            results = _select_and_gather(model, parameters, data, watch, progress=terminal.shows_progress, **search)
         else:
-            results = fit_and_gather(model, parameters, data, watch, progress=voice.shows_progress, **more)
-        results.summary["data"]["file"] = file.name
+            results = fit_and_gather(model, parameters, data, watch, progress=terminal.shows_progress, **fit_params)
+        results.summary["data"] |= _origin(file, reading, segments)
         if shape is not None:
             show_as_images(results, shape)
-    save(results, out, force=force, notes=heard, watch=watch, report=report)
-    tell(results, out, voice)
-    if any(text.startswith(_INTERRUPTED) for text in heard):
-        click.get_current_context().exit(console.INTERRUPTED)
+    save_run(results, out, force=force, notes=notes, watch=watch, report=report)
+    _print_results(results, out, terminal)
+    if any(note.startswith(_INTERRUPTED) for note in notes):
+        click.get_current_context().exit(INTERRUPTED)
 
 
 def _is_search(model: str, numbers: list[int] | None) -> bool:
     """Whether a number of components is to be chosen; options that make no sense are refused."""
     searching = numbers is not None and len(numbers) > 1
-    if searching and model not in TABLE_MODELS:
+    if searching and MODELS[model].has_components and model not in TABLE_MODELS:
         raise click.UsageError(f"--components of {model} must be one number; of 0-1 tables only it can be chosen")
     for option in ("criterion", "folds"):
         if given(option) and not searching:
@@ -119,7 +115,7 @@ def _is_search(model: str, numbers: list[int] | None) -> bool:
     return searching
 
 
-def _read_for(model: str, file: Path, reading: Values, segments: str | None) -> tuple[BinaryData | NumberTable, Values]:
+def _read_for(model: str, file: Path, reading: Values, segments: str | None) -> tuple[Data, Values]:
     """The data, and what else the model's `fit` takes."""
     if segments is not None:
         data, labels = read_with_segments(file, reading, segments)
@@ -127,30 +123,21 @@ def _read_for(model: str, file: Path, reading: Values, segments: str | None) -> 
     return read_numbers(file, reading) if model in NUMBER_MODELS else read(file, reading), {}
 
 
-def fit_and_gather(
-    name: str, parameters: Values, data: BinaryData | NumberTable, watch: Stopwatch, *, progress: bool, **more: Any
-) -> Results:
-    """Fit the model of that name and ask it everything; `more` are further arguments of the model's `fit`."""
-    from latentbits.findings import gather
-    from latentbits.models.registry import model_class
-
-    estimator = model_class(name)(**parameters, verbose=int(progress))
-    with watch.timed("fit"):
-        estimator.fit(data.to_frame() if name in NUMBER_MODELS else data, **more)
-    estimator.set_params(verbose=0)  # a colleague who opens the model file didn't ask for progress
-    with watch.timed("answers"):
-        return gather(estimator, data, **more)
+def _origin(file: Path, reading: Values, segments: str | None) -> Values:
+    """Where the data came from and how they were read, so that they can be read again in the same way."""
+    options = reading if segments is None else without_column(reading, segments)
+    return {"file": file.name, "reading": reader_arguments(options)}
 
 
-def select_and_gather(
-    name: str, parameters: Values, data: Any, watch: Stopwatch, *, numbers: list[int], **how: Any
+def _select_and_gather(
+    name: str, parameters: Values, data: Any, watch: Stopwatch, *, numbers: list[int], **options: Any
 ) -> Results:
     """Fit the model of that name with each number of components, and ask the best everything."""
     from latentbits.findings import gather
 
     with watch.timed("select"):
         others = {key: value for key, value in parameters.items() if key != "n_components"}
-        found = select_number(name, others, data, numbers, **how)
+        found = select_number(name, others, data, numbers, **options)
     with watch.timed("answers"):
         results = gather(found.best_model, data)
     results.tables |= selection_tables(found)
@@ -159,15 +146,30 @@ def select_and_gather(
         "tried": list(found.models),
         "best": found.best_order,
         "seed": parameters.get("random_state"),
-        "choices": as_records(found.choices),
+        "choices": to_records(found.choices),
     }
-    results.lines[1:1] = _choice(found, numbers)
+    results.lines[1:1] = _lines_about_choice(found, numbers)
     return results
 
 
-def _choice(found: OrderSelection, numbers: list[int]) -> Iterator[str]:
+def _lines_about_choice(found: OrderSelection, numbers: list[int]) -> Iterator[str]:
     yield f"That number was chosen among {', '.join(map(str, found.models))}:"
     for line in choice_lines(found):
         yield f"    {line}"
     if found.best_order not in numbers:
         yield "1 stands for independent columns: more components aren't worth their price in these data."
+
+
+def _print_results(results: Results, folder: Path, terminal: Terminal) -> None:
+    """The short answer on the terminal, or the summary for a script."""
+    terminal.print_json(results.summary)
+    first, *others = results.lines
+    terminal.print(first)
+    if results.data.row_label:
+        terminal.print(f'The column "{results.data.row_label}" names the rows (--no-row-labels if it is data).')
+    for line in others:
+        terminal.print(line)
+    tables = ", ".join(f"{name}.csv" for name in results.tables if name != "restarts")
+    terminal.print(f"Look at {folder}: {tables}, {SUMMARY_FILE}, and pictures in {PLOTS_FOLDER}.")
+    if REPORT_FILE in results.summary["files"]:
+        terminal.print(f"Open {folder / REPORT_FILE}.")

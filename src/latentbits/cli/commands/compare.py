@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.console import Voice
-from latentbits.cli.learning import LEARNING, parameters_of
-from latentbits.cli.options import FOLDER_FORCE, Values, bundled, check_file, force_option, read, reads_file, tells
-from latentbits.cli.output import PLOTS_FOLDER, as_records, check_folder
-from latentbits.cli.selecting import folds_option
-from latentbits.cli.trials import out_option, readable, size_line, write_trials
-from latentbits.cli.values import ModelNames, Names
+from latentbits.cli.model_selection import size_line, terminal_table
+from latentbits.cli.options.click_helpers import Values, bundled
+from latentbits.cli.options.criteria import folds_option
+from latentbits.cli.options.learning import LEARNING, parameters_of
+from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_folder_option, terminal_options
+from latentbits.cli.options.reading import check_file, read, reading_options
+from latentbits.cli.options.value_types import ModelNames, Names
+from latentbits.cli.terminal import Terminal
+from latentbits.files import to_records
+from latentbits.output_folder import PLOTS_FOLDER, OutputFolder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,10 +50,10 @@ _COMMON = ("restarts", "seed", "jobs", "max_iter", "tol")
 )
 @folds_option
 @bundled("learning", {key: LEARNING[key] for key in _COMMON})
-@out_option
+@optional_folder_option
 @force_option(FOLDER_FORCE)
-@tells
-@reads_file
+@terminal_options
+@reading_options
 def compare(
     file: Path,
     reading: Values,
@@ -61,7 +64,7 @@ def compare(
     learning: Values,
     out: Path | None,
     force: bool,
-    voice: Voice,
+    terminal: Terminal,
 ) -> None:
     """Put several models of FILE through the same held-out cells and rows.
 
@@ -69,21 +72,13 @@ def compare(
     folds' scores against the best model's.
     """
     if out is not None:
-        check_folder(out, force=force)
+        OutputFolder(out).check(force=force)
     check_file(file)
 
-    from latentbits.models.registry import model_class
     from latentbits.tasks.compare import compare as compare_models
 
     data = read(file, reading)
-    wanted = [(name, number or components) for name, number in models]
-    estimators = {
-        f"{name}:{number}": model_class(name)(
-            **parameters_of({**learning, "components": number}, name, known_only=True)
-        )
-        for name, number in wanted
-    }
-    estimators[BASELINE] = model_class("independent")()
+    estimators = _estimators([(name, number or components) for name, number in models], learning)
     found = compare_models(
         estimators,
         data,
@@ -91,19 +86,31 @@ def compare(
         n_folds=folds,
         random_state=learning["seed"],
         n_jobs=learning["jobs"],
-        verbose=int(voice.shows_progress),
+        verbose=int(terminal.shows_progress),
     )
     tables = {"comparison": found.table, "folds": found.folds}
     summary = {"file": file.name, "best": found.best}
     if out is not None:
-        write_trials(out, tables, found.plot(), summary, force=force)
-    voice.document(summary | {name: as_records(table) for name, table in tables.items()})
-    voice.say(size_line(data))
-    voice.say(readable(found.table.drop(columns="n_components")))
+        OutputFolder(out).save_tables(tables, summary, figures={"comparison": found.plot}, force=force)
+    terminal.print_json(summary | {name: to_records(table) for name, table in tables.items()})
+    terminal.print(size_line(data))
+    terminal.print(terminal_table(found.table.drop(columns="n_components")))
     for name in criterion:
-        voice.say(_verdict(found.table, name))
+        terminal.print(_verdict(found.table, name))
     if out is not None:
-        voice.say(f"Look at {out}: comparison.csv, folds.csv, and the plot in {PLOTS_FOLDER}.")
+        terminal.print(f"Look at {out}: comparison.csv, folds.csv, and the plot in {PLOTS_FOLDER}.")
+
+
+def _estimators(models: list[tuple[str, int]], learning: Values) -> dict[str, Any]:
+    """Each model with its number of components, and the baseline, by the names that the tables show."""
+    from latentbits.models.registry import MODELS, model_class
+
+    estimators = {}
+    for name, number in models:
+        parameters = parameters_of({**learning, "components": number}, name, known_only=True)
+        label = f"{name}:{number}" if MODELS[name].has_components else name
+        estimators[label] = model_class(name)(**parameters)
+    return {**estimators, BASELINE: model_class("independent")()}
 
 
 def _verdict(table: pd.DataFrame, criterion: str) -> str:

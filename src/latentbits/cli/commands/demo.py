@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli import console
-from latentbits.cli.console import Voice
-from latentbits.cli.fit import fit_and_gather
-from latentbits.cli.folder import Stopwatch, save, show_as_images
-from latentbits.cli.options import FILE_PATH, FOLDER_FORCE, force_option, tells
-from latentbits.cli.output import REPORT_FILE, check_folder
+from latentbits.cli.fit_run import Stopwatch, fit_and_gather, save_run, show_as_images
+from latentbits.cli.options.click_helpers import FILE_PATH
+from latentbits.cli.options.output import FOLDER_FORCE, force_option, terminal_options
+from latentbits.cli.terminal import Terminal, warnings_as_notes
 from latentbits.findings.results import data_table
+from latentbits.run_folder import REPORT_FILE, RunFolder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,13 +33,13 @@ _MEASURES = {"noise_removal_rate": "noise removal rate", "auc": "finding lost pi
 @click.option("--out", type=FILE_PATH, metavar="DIR", default=Path("latentbits-demo"), show_default=True)
 @force_option(FOLDER_FORCE)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same answer.")
-@tells
-def demo(out: Path, force: bool, seed: int, voice: Voice) -> None:
+@terminal_options
+def demo(out: Path, force: bool, seed: int, terminal: Terminal) -> None:
     """Corrode pictures of digits, then find and undo the damage; under a minute.
 
     DIR gets what "latentbits fit" leaves, a report among it, and the pictures as tables: noisy.csv and clean.csv.
     """
-    check_folder(out, force=force)
+    RunFolder(out).check(force=force)
 
     from latentbits import datasets, plots, simulate
     from latentbits.data.binary_data import BinaryData
@@ -48,22 +47,22 @@ def demo(out: Path, force: bool, seed: int, voice: Voice) -> None:
     digits = datasets.load_digits()
     noisy = simulate.corrode(digits.X, CORROSION, random_state=seed)
     data = BinaryData.of(noisy.X, column_names=digits.feature_names)
-    voice.say(f"Took {len(digits.X):,} handwritten digits of 8 x 8 pixels.")
-    voice.say(_damage(noisy.changed, digits.X))
-    voice.say(f"Fitting {N_COMPONENTS} components to what is left, from {N_RESTARTS} random starts ...")
+    terminal.print(f"Took {len(digits.X):,} handwritten digits of 8 x 8 pixels.")
+    terminal.print(_damage(noisy.changed, digits.X))
+    terminal.print(f"Fitting {N_COMPONENTS} components to what is left, from {N_RESTARTS} random starts ...")
     watch = Stopwatch()
     parameters = {"n_components": N_COMPONENTS, "n_init": N_RESTARTS, "random_state": seed, "n_jobs": -1}
-    with console.notes() as heard:
-        results = fit_and_gather("aspect-bernoulli", parameters, data, watch, progress=voice.shows_progress)
+    with warnings_as_notes() as notes:
+        results = fit_and_gather("aspect-bernoulli", parameters, data, watch, progress=terminal.shows_progress)
     denoised = results.model.denoise(data)
     results.figures["denoising"] = partial(plots.plot_denoising, data, denoised, clean=digits.X)
     show_as_images(results, digits.image_shape)
     results.tables |= {"noisy": data_table(noisy.X, data), "clean": data_table(digits.X, data)}
-    results.summary["demo"] = judged(results.model, data, denoised, digits.X)
-    save(results, out, force=force, notes=heard, watch=watch, report=True)
-    voice.document(results.summary)
+    results.summary["demo"] = measures(results.model, data, denoised, digits.X)
+    save_run(results, out, force=force, notes=notes, watch=watch, report=True)
+    terminal.print_json(results.summary)
     for line in _lines(results, out):
-        voice.say(line)
+        terminal.print(line)
 
 
 def _damage(changed: np.ndarray, clean: np.ndarray) -> str:
@@ -72,7 +71,7 @@ def _damage(changed: np.ndarray, clean: np.ndarray) -> str:
     return f"Turned {lost:,} of their {clean.sum():,} black pixels white: {of_all}."
 
 
-def judged(model: AspectModel, data: BinaryData, denoised: np.ndarray, clean: np.ndarray) -> dict[str, Any]:
+def measures(model: AspectModel, data: BinaryData, denoised: np.ndarray, clean: np.ndarray) -> dict[str, Any]:
     """How well the damage was found and undone, against the reconstruction that knows of no phantom."""
     from latentbits import metrics
 

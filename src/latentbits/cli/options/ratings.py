@@ -12,7 +12,7 @@ import click
 
 from latentbits.errors import DataError
 
-__all__ = ["CHANGES", "Ratings", "ratings_option"]
+__all__ = ["CHANGES", "Ratings", "ratings_option", "values_for"]
 
 FORMAT, VERSION = "latentbits-ratings", 1
 CHANGES = ("auto", "both", "absence", "presence")
@@ -93,6 +93,14 @@ def ratings_option(default: str) -> Any:
         metavar="R0,R1,...|FILE.json",
         help=f"How much of each component to keep, from 0 to 1; or the file saved in a report.  [default: {default}]",
     )
+
+
+def values_for(model: Any, ratings: Ratings | None) -> list[float] | None:
+    """The numbers, once it is clear that they belong to the model."""
+    if ratings is None:
+        return None
+    ratings.check(model)
+    return ratings.values
 
 
 def _loaded(file: Path) -> Ratings:

@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.console import Voice
-from latentbits.cli.options import FILE_PATH, table_options, tells
-from latentbits.cli.output import (
-    SUMMARY_FILE,
-    check_folder,
-    check_target,
-    new_folder,
-    show_table,
-    write_csv,
-    write_json,
-)
+from latentbits.cli.options.click_helpers import FILE_PATH
+from latentbits.cli.options.output import table_options, terminal_options
+from latentbits.cli.output_file import check_target, output_table
+from latentbits.cli.terminal import Terminal
+from latentbits.output_folder import OutputFolder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +39,7 @@ SHARPNESS = 0.2
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same table.")
 @click.option("--truth", type=FILE_PATH, metavar="DIR", help="A folder to make, with what made the cells.")
 @table_options
-@tells
+@terminal_options
 def simulate(
     rows: int,
     columns: int,
@@ -55,7 +49,7 @@ def simulate(
     truth: Path | None,
     out: Path | None,
     force: bool,
-    voice: Voice,
+    terminal: Terminal,
 ) -> None:
     """Draw a table of 0 and 1: each cell is made by one of its row's components.
 
@@ -67,25 +61,25 @@ def simulate(
     if out is not None:
         check_target(out, force=force)
     if truth is not None:
-        check_folder(truth, force=force)
+        OutputFolder(truth).check(force=force)
 
     from latentbits.data.simulate.aspect import aspect_bernoulli
 
     made = aspect_bernoulli(
         rows, columns, components, white_phantom=white_phantom, sharpness=SHARPNESS, random_state=seed
     )
-    tables = _tables(made)
+    table, tables = _tables(made)
     if truth is not None:
-        _write_truth(tables, truth, force=force)
+        OutputFolder(truth).save_tables(tables, {}, force=force)
     kinds = f"{components} component{'s' * (components > 1)}{', the last a white phantom' * white_phantom}"
     size = f": {rows:,} rows x {columns:,} columns of {kinds}"
-    show_table(tables["sites"], out, force=force, voice=voice, told=size)
+    output_table(table, out, force=force, terminal=terminal, details=size)
     if out is not None:
-        voice.say(f"Go on with: latentbits fit {out} --components 2:{components + 2} --out run")
+        terminal.print(f"Go on with: latentbits fit {out} --components 2:{components + 2} --out run")
 
 
-def _tables(made: AspectTruth) -> dict[str, pd.DataFrame]:
-    """The table, and what made it, with names for rows and columns."""
+def _tables(made: AspectTruth) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+    """The table, and the tables of what made it, with names for rows and columns."""
     import pandas as pd
 
     n_rows, n_columns = made.X.shape
@@ -100,17 +94,8 @@ def _tables(made: AspectTruth) -> dict[str, pd.DataFrame]:
 
     components = pd.DataFrame(made.components, columns=species)
     components.insert(0, "component", range(len(kinds)))
-    return {
-        "sites": labelled(made.X, species),
+    return labelled(made.X, species), {
         "components": components,
         "weights": labelled(made.weights, kinds),
         "causes": labelled(made.causes, species),
     }
-
-
-def _write_truth(tables: dict[str, pd.DataFrame], folder: Path, *, force: bool) -> None:
-    names = [name for name in tables if name != "sites"]
-    with new_folder(folder, force=force) as draft:
-        for name in names:
-            write_csv(tables[name], draft / f"{name}.csv")
-        write_json({"files": [SUMMARY_FILE, *(f"{name}.csv" for name in names)]}, draft / SUMMARY_FILE)

@@ -1,0 +1,96 @@
+"""`latentbits report`: what a fit has found as one HTML file, made again or about other rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from latentbits.cli.fit_run import show_as_images
+from latentbits.cli.model_and_rows import refuse_without_phantoms, rows_for
+from latentbits.cli.options.click_helpers import FILE_PATH, Values, model_argument
+from latentbits.cli.options.output import force_option, shape_option, terminal_options
+from latentbits.cli.options.ratings import Ratings, ratings_option
+from latentbits.cli.options.reading import check_file, optional_reading_options
+from latentbits.cli.output_file import check_target
+from latentbits.cli.terminal import Terminal
+from latentbits.errors import DataError
+from latentbits.models.registry import TABLE_MODELS
+from latentbits.run_folder import REPORT_FILE, RunFolder
+
+if TYPE_CHECKING:
+    from latentbits.data.binary_data import BinaryData
+
+__all__ = ["report"]
+
+
+@click.command(
+    short_help="What a fit has found, as one HTML file to explore and act in.",
+    epilog="Example: latentbits report run --ratings ratings.json",
+)
+@model_argument
+@click.option("--out", type=FILE_PATH, metavar="FILE.html", help=f"Where to write.  [default: DIR/{REPORT_FILE}]")
+@force_option("Replace an existing FILE.html (that of DIR is replaced anyway).")
+@ratings_option("0 for phantoms, 1 for the rest")
+@shape_option
+@terminal_options
+@optional_reading_options
+def report(
+    fitted: Path,
+    file: Path | None,
+    reading: Values,
+    out: Path | None,
+    force: bool,
+    ratings: Ratings | None,
+    shape: tuple[int, int] | None,
+    terminal: Terminal,
+) -> None:
+    """Write the report of the model in DIR: one HTML file that needs no network and can be sent on.
+
+    It is about the rows that the model was fitted to or, if FILE is given, about those of FILE, whose columns are
+    matched by name. DIR is a folder made by "latentbits fit", or (with FILE) a model file.
+    """
+    run = RunFolder.open(fitted)
+    target = _target(run, file, out, force=force)
+    if file is None:
+        run.check_data()
+    else:
+        check_file(file)
+
+    from latentbits.findings import gather
+
+    model = run.load_model()
+    if ratings is not None:
+        refuse_without_phantoms(model, fitted)
+        ratings.check(model)
+    data, fit_params = run.load_data() if file is None else (_other_rows(model, file, reading), {})
+    results = gather(model, data, **fit_params)
+    results.summary |= run.fit_record
+    results.summary["data"]["file"] = run.file_name if file is None else file.name
+    if shape := shape or run.image_shape:
+        show_as_images(results, shape)
+    run.write_report(results, target, selection=run.selection, ratings=None if ratings is None else ratings.document)
+    terminal.print_json({**results.summary, "report": str(target)})
+    terminal.print(f"Open {target}.")
+
+
+def _target(run: RunFolder, file: Path | None, out: Path | None, *, force: bool) -> Path:
+    """Where the report goes; what would be replaced against the user's will is refused."""
+    if file is None and not run.is_folder:
+        raise click.UsageError(f"{run.path} is not a folder made by latentbits fit; give one, or a model file and FILE")
+    if file is not None and out is None:
+        raise click.UsageError(f"give --out FILE.html for the report on {file.name}")
+    target = run.report_file if out is None else out
+    check_target(target, force=force or run.is_own_report(target))
+    return target
+
+
+def _other_rows(model: Any, file: Path, reading: Values) -> BinaryData:
+    """The rows of a file with the model's columns."""
+    from latentbits.models.registry import model_name
+
+    name = model_name(model)
+    if name not in TABLE_MODELS:
+        raise DataError(f"{file.name}: a report of {name} is about the rows it was fitted to; leave FILE out")
+    return rows_for(model, file, reading)

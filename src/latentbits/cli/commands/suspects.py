@@ -1,0 +1,57 @@
+"""`latentbits suspects`: the cells of a file that are most likely false, by a fitted model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from latentbits.cli.model_and_rows import open_model_and_rows
+from latentbits.cli.options.click_helpers import Values, model_argument
+from latentbits.cli.options.output import table_options, terminal_options
+from latentbits.cli.options.ratings import Ratings, ratings_option, values_for
+from latentbits.cli.options.reading import reading_options
+from latentbits.cli.output_file import output_table
+from latentbits.cli.terminal import Terminal
+
+__all__ = ["suspects"]
+
+
+@click.command(
+    short_help="The cells of FILE that are most likely false.",
+    epilog="Example: latentbits suspects run sites.csv --top 20",
+)
+@model_argument
+@click.option(
+    "--kind",
+    type=click.Choice(["absence", "presence"]),
+    default="absence",
+    show_default=True,
+    help="Zeros that may hide a 1, or ones that may be false.",
+)
+@click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, help="How many cells.")
+@ratings_option("phantoms don't count as content")
+@table_options
+@terminal_options
+@reading_options
+def suspects(
+    fitted: Path,
+    file: Path,
+    reading: Values,
+    kind: Literal["absence", "presence"],
+    top: int,
+    ratings: Ratings | None,
+    out: Path | None,
+    force: bool,
+    terminal: Terminal,
+) -> None:
+    """List the cells of FILE that are most likely false, by the model in DIR.
+
+    The score ranks cells: the probability that the content of the row would put a 1 there (or not), averaged over the
+    restarts of the fit; with --ratings by the best restart alone. It is no measured error rate. DIR is a folder made by
+    "latentbits fit", or a model file. Columns are matched by name; rows without names are counted from 0.
+    """
+    model, data = open_model_and_rows(fitted, file, reading, out=out, force=force)
+    table = model.suspects(data, kind=kind, top=top, ratings=values_for(model, ratings))
+    output_table(table, out, force=force, terminal=terminal)

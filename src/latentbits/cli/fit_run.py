@@ -1,0 +1,72 @@
+"""A fit from data to its folder, for `latentbits fit` and `demo`: timed, asked everything, saved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from latentbits.cli.options.click_helpers import Values
+from latentbits.errors import DataError
+from latentbits.models.registry import MODELS, NUMBER_MODELS
+from latentbits.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from latentbits.findings.results import Data, Results
+
+__all__ = ["Stopwatch", "fit_and_gather", "save_run", "show_as_images"]
+
+
+class Stopwatch:
+    """Seconds by what they were spent on."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """Time what happens inside."""
+        start = time.perf_counter()
+        yield
+        self.seconds[what] = round(time.perf_counter() - start, 3)
+
+
+def fit_and_gather(
+    name: str, parameters: Values, data: Data, watch: Stopwatch, *, progress: bool, **fit_params: Any
+) -> Results:
+    """Fit the model of that name and ask it everything; `fit_params` are further arguments of the model's `fit`."""
+    from latentbits.findings import gather
+    from latentbits.models.registry import model_class
+
+    has_progress = MODELS[name].has_restarts
+    estimator = model_class(name)(**parameters, **({"verbose": int(progress)} if has_progress else {}))
+    with watch.timed("fit"):
+        estimator.fit(data.to_frame() if name in NUMBER_MODELS else data, **fit_params)
+    if has_progress:
+        estimator.set_params(verbose=0)  # a colleague who opens the model file didn't ask for progress
+    with watch.timed("answers"):
+        return gather(estimator, data, **fit_params)
+
+
+def show_as_images(results: Results, shape: tuple[int, int]) -> None:
+    """Let plots and report show the columns as the pixels of images of this shape."""
+    high, wide = shape
+    n_columns = results.data.shape[1]
+    if high * wide != n_columns:
+        raise DataError(
+            f"--shape {high}x{wide} makes {high * wide:,} pixels, but there are {n_columns:,} columns; correct it, or "
+            "leave it out"
+        )
+    results.summary["shape"] = [high, wide]
+    for name in results.figures.keys() & {"components", "denoising"}:
+        draw: Any = results.figures[name]
+        results.figures[name] = partial(draw, shape=shape)
+
+
+def save_run(results: Results, out: Path, *, force: bool, notes: list[str], watch: Stopwatch, report: bool) -> None:
+    """Write the results to their folder, with the notes that were printed and the seconds it took."""
+    results.summary |= {"notes": notes, "seconds": watch.seconds}
+    RunFolder(out).save(results, force=force, report=report)

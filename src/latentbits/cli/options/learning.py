@@ -1,0 +1,128 @@
+"""The options of fitting, read off the models' records, and what they mean to each model."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from latentbits.cli.options.click_helpers import Values, flag_of, given
+from latentbits.cli.options.value_types import Numbers
+from latentbits.constraints import Choice, Number
+from latentbits.models.registry import MODELS
+from latentbits.models.spec import Parameter
+
+__all__ = ["LEARNING", "parameters_of"]
+
+
+def not_zero(ctx: click.Context, option: click.Parameter, value: int) -> int:
+    """Refuse 0 jobs, which mean nothing; negative numbers count from all cores."""
+    if value == 0:
+        raise click.BadParameter("use 1 or more, or -1 for all cores", ctx, option)
+    return value
+
+
+def finite(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    """Refuse infinity and NaN, which click's ranges let pass."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter("this is not a finite number", ctx, option)
+    return value
+
+
+_OWN_SETTINGS: dict[str, Values] = {
+    "components": {
+        "type": Numbers(),
+        "metavar": "NUMBER|RANGE",
+        "help": "How many, phantoms included; of binary-factors at most. The best of a range 2:8 or a list 2,4,8 is "
+        "chosen.  [required but for binary-ica, ica-mixture, independent]",
+    },
+    "restarts": {"default": 10, "show_default": True},
+    "seed": {"type": click.IntRange(min=0), "default": 0, "show_default": True},
+    "jobs": {"type": int, "default": -1, "callback": not_zero, "show_default": True},
+}
+"""Settings that the command line chooses by itself; the others follow from what the parameter may be."""
+
+_DEFAULTS_OF_MODELS = ("max_iter", "tol")
+"""Options that every model has, with a default of its own."""
+
+
+def _collected() -> dict[str, dict[str, Parameter]]:
+    """Every option's parameter in each model that has it, by option and model, common options first."""
+    found: dict[str, dict[str, Parameter]] = {}
+    for model, spec in MODELS.items():
+        for parameter in spec.parameters.values():
+            if parameter.option is not None:
+                found.setdefault(parameter.option.name, {})[model] = parameter
+    return found
+
+
+def _settings(name: str, by_model: dict[str, Parameter]) -> Values:
+    """Click's settings of an option: the type from what is allowed, the help from every model."""
+    allowed = [parameter.allowed for parameter in by_model.values()]
+    settings: Values = {"help": _help(name, by_model)}
+    if all(isinstance(one, Choice) for one in allowed):
+        words = dict.fromkeys(word for one in allowed if isinstance(one, Choice) for word in one.values)
+        settings["type"] = click.Choice(list(words))
+    else:
+        settings |= _range(next(one for one in allowed if isinstance(one, Number))) if allowed[0] else {}
+    return settings | _OWN_SETTINGS.get(name, {})
+
+
+def _range(allowed: Number) -> Values:
+    least = None if math.isinf(allowed.least) else allowed.least
+    below = None if math.isinf(allowed.below) else allowed.below
+    if allowed.integer:
+        return {"type": click.IntRange(min=least, max=below, min_open=allowed.above, max_open=below is not None)}
+    return {
+        "type": click.FloatRange(min=least, max=below, min_open=allowed.above, max_open=below is not None),
+        "callback": finite,
+    }
+
+
+def _help(name: str, by_model: dict[str, Parameter]) -> str:
+    """What the option means; of options that only some models have, to which."""
+    meanings: dict[str, list[str]] = {}
+    for model, parameter in by_model.items():
+        assert parameter.option is not None
+        meanings.setdefault(parameter.option.help, []).append(model)
+    if name in (*_OWN_SETTINGS, *_DEFAULTS_OF_MODELS):
+        (text,) = list(meanings)[:1]
+        default = "  [default: the model's own]" if name in _DEFAULTS_OF_MODELS else ""
+        return f"{text[0].upper()}{text[1:]}.{default}"
+    return "; ".join(f"{', '.join(models)}: {text}" for text, models in meanings.items()) + "."
+
+
+LEARNING: dict[str, Values] = {name: _settings(name, by_model) for name, by_model in _collected().items()}
+"""The options of fitting, for `bundled`."""
+
+
+def parameters_of(learning: Values, model: str, *, known_only: bool = False) -> Values:
+    """The options of fitting as a model's parameters; what wasn't given is left to the model.
+
+    An option that the model doesn't have is an error if the user has given it, or is left out if `known_only`.
+    """
+    spec = MODELS[model]
+    known = {parameter.option.name: name for name, parameter in spec.parameters.items() if parameter.option}
+    if spec.needs_components and learning.get("components", 1) is None:
+        raise click.UsageError("Missing option '--components'.")
+    parameters: Values = {}
+    for key, value in learning.items():
+        if value is None:
+            continue
+        if key in known:
+            parameters[known[key]] = value
+        elif not known_only and given(key):
+            raise click.UsageError(
+                f"{flag_of(key)} is not an option of {model}; leave it out, or choose another --model"
+            )
+    _check(parameters, model)
+    return parameters
+
+
+def _check(parameters: dict[str, Any], model: str) -> None:
+    """Refuse what one model takes and this one doesn't, such as its words for --inference."""
+    try:
+        MODELS[model].check(parameters)
+    except ValueError as error:
+        raise click.UsageError(f"{model}: {error}") from None

@@ -1,0 +1,157 @@
+"""Files that are there as a whole or not at all, strict JSON, and tables that no spreadsheet takes for a program."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "atomic_file",
+    "atomic_folder",
+    "escape_formula",
+    "plain_scalar",
+    "to_json",
+    "to_records",
+    "write_csv",
+    "write_json",
+]
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+# ---- whole or not at all -----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """A free path beside `path` to write to; renamed to `path` at the end, or removed if anything fails."""
+    draft = _beside(path)
+    try:
+        yield draft
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """A new folder beside `path` to write into; it replaces `path` at the end, or is removed if anything fails."""
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = _beside(target)
+    draft.mkdir()
+    try:
+        yield draft
+        _replace_folder(draft, target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _replace_folder(draft: Path, target: Path) -> None:
+    """Rename; an earlier folder, which no rename can replace, is moved aside until the new one is there."""
+    if not target.exists():
+        draft.rename(target)
+        return
+    earlier = _beside(target)
+    target.rename(earlier)
+    try:
+        draft.rename(target)
+    except BaseException:
+        earlier.rename(target)
+        raise
+    shutil.rmtree(earlier)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+
+
+# ---- JSON --------------------------------------------------------------------------------------------------
+
+
+def plain_scalar(value: Any) -> bool | int | float:
+    """A NumPy scalar as Python's own, for `json.dumps(..., default=plain_scalar)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> json.dumps({"n": np.int64(3), "x": np.float32(0.5), "ok": np.bool_(True)}, default=plain_scalar)
+    '{"n": 3, "x": 0.5, "ok": true}'
+    """
+    import numpy as np
+
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, np.floating):
+        return float(value)
+    raise TypeError(f"{type(value).__name__} has no place in JSON")
+
+
+def to_json(content: Any) -> str:
+    """Strict JSON for people and programs: indented, or a line for each entry of a list."""
+    write = partial(json.dumps, ensure_ascii=False, allow_nan=False, default=plain_scalar)
+    lines = "[\n" + ",\n".join(map(write, content)) + "\n]" if isinstance(content, list) else write(content, indent=2)
+    # Half a surrogate pair (a byte of the command line that is no UTF-8) can't be written, but as \udcff it can.
+    return lines.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def to_records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A table as JSON knows it: a dict for each line, and None where there is no value."""
+    records = table.astype(object).where(table.notna(), None).to_dict("records")
+    return [{str(name): value for name, value in record.items()} for record in records]
+
+
+def write_json(content: Any, target: Path | IO[str]) -> None:
+    """Write strict JSON."""
+    text = to_json(content) + "\n"
+    if isinstance(target, Path):
+        target.write_text(text, encoding="utf-8")
+    else:
+        target.write(text)
+
+
+# ---- CSV ---------------------------------------------------------------------------------------------------
+
+
+def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:
+    """Write a table, floats with 10 digits, and no label that a spreadsheet would run (see `escape_formula`)."""
+    safe = table.set_axis([escape_formula(name) for name in table.columns], axis=1)
+    for j, dtype in enumerate(table.dtypes):
+        if dtype.kind not in "biuf":
+            safe.isetitem(j, table.iloc[:, j].map(escape_formula, na_action="ignore").to_numpy())
+    safe.to_csv(target, index=False, float_format="%.10g", lineterminator="\n", quoting=_quoting(safe))
+
+
+def escape_formula(label: object) -> object:
+    """A label that would begin a formula, with an apostrophe in front; numbers stay as they are.
+
+    Examples
+    --------
+    >>> escape_formula("=1+1"), escape_formula("-0.5"), escape_formula("Equus")
+    ("'=1+1", '-0.5', 'Equus')
+    """
+    if not isinstance(label, str) or not label.startswith(_FORMULA_STARTS):
+        return label
+    with contextlib.suppress(ValueError):
+        float(label)
+        return label
+    return f"'{label}"
+
+
+def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
+    """All text in quotes if one has a carriage return, which most readers take for the end of a line."""
+    texts = [*table.columns, *table.select_dtypes(exclude="number").to_numpy(dtype=object).ravel()]
+    return csv.QUOTE_NONNUMERIC if any("\r" in text for text in texts if isinstance(text, str)) else csv.QUOTE_MINIMAL

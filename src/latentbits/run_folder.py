@@ -1,0 +1,242 @@
+"""The folder that a fit leaves behind: model, data, tables, plots, summary and report; written, opened, added to."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from latentbits.errors import DataError
+from latentbits.files import write_json
+from latentbits.output_folder import PLOTS_FOLDER, SUMMARY_FILE, OutputFolder, write_plots, write_tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from latentbits.findings.results import Data, Results
+
+__all__ = ["DATA_FILE", "MODEL_FILE", "REPORT_FILE", "RunFolder"]
+
+MODEL_FILE, DATA_FILE, REPORT_FILE = "model.npz", "data.npz", "report.html"
+_SELECTION = "selection"
+
+
+class RunFolder(OutputFolder):
+    """The folder of a fit: save a new one, or `open` an earlier one.
+
+    A model file alone can be opened as well; of such a one nothing but the model is known.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from latentbits import AspectBernoulli
+    >>> from latentbits.data import BinaryData
+    >>> from latentbits.findings import gather
+    >>> data = BinaryData.of([[0, 1], [1, 1], [0, 1]], column_names=["Sus", "Bos"])
+    >>> model = AspectBernoulli(1, n_init=1).fit(data)
+    >>> with TemporaryDirectory() as folder:
+    ...     RunFolder(Path(folder) / "run").save(gather(model, data), force=False, report=False)
+    ...     run = RunFolder.open(Path(folder) / "run")
+    ...     run.load_data()[0].shape, type(run.load_model()).__name__, run.files[:3]
+    ((3, 2), 'AspectBernoulli', ['model.npz', 'data.npz', 'summary.json'])
+    """
+
+    @classmethod
+    def open(cls, path: str | Path) -> RunFolder:
+        """The folder of an earlier fit, or a model file; anything else is refused."""
+        run = cls(path)
+        if not run.path.exists():
+            raise FileNotFoundError(f'{run.path}: no such folder; give one made by "latentbits fit", or a model file')
+        if not run.model_file.is_file():
+            raise FileNotFoundError(f'{run.path} holds no {MODEL_FILE}; give a folder made by "latentbits fit"')
+        return run
+
+    # ---- writing -----------------------------------------------------------------------------------------------
+
+    def save(self, results: Results, *, force: bool, report: bool) -> None:
+        """Write everything; the summary, which lists the files, is that of the results.
+
+        Parameters
+        ----------
+        results : Results
+            What `latentbits.findings.gather` returns.
+        force : bool
+            Whether an earlier output is replaced; a folder with anything else in it is refused all the same.
+        report : bool
+            Whether the folder gets a report.html.
+        """
+        files = [MODEL_FILE, DATA_FILE, SUMMARY_FILE, PLOTS_FOLDER, *(f"{name}.csv" for name in results.tables)]
+        results.summary["files"] = [*files, REPORT_FILE] if report else files
+        with self.replaced(force=force) as draft:
+            RunFolder(draft)._fill(results, report=report)
+
+    def _fill(self, results: Results, *, report: bool) -> None:
+        from latentbits.data.stored import save_data
+        from latentbits.persistence import save_model
+
+        save_model(results.model, self.path / MODEL_FILE)
+        save_data(results.data, self.path / DATA_FILE, **results.fit_params)
+        write_tables(results.tables, self.path)
+        write_plots(results.figures, self.path / PLOTS_FOLDER)
+        if report:
+            self.write_report(results, self.report_file, selection=results.tables.get(_SELECTION))
+        write_json(results.summary, self.path / SUMMARY_FILE)
+
+    def write_report(
+        self,
+        results: Results,
+        target: Path,
+        *,
+        selection: pd.DataFrame | None = None,
+        ratings: dict[str, Any] | None = None,
+    ) -> None:
+        """Write a report to `target`; one that belongs to the folder is listed among its files."""
+        from latentbits.report import write_report
+
+        high, wide = results.summary.get("shape", (0, 0))
+        write_report(results, target, shape=(high, wide) if high else None, selection=selection, ratings=ratings)
+        if self.is_own_report(target):
+            self.add_file(REPORT_FILE)
+
+    @property
+    def report_file(self) -> Path:
+        """Where the folder's own report is, or would be."""
+        return self.path / REPORT_FILE
+
+    def is_own_report(self, target: Path) -> bool:
+        """Whether a path is that of the folder's own report."""
+        return self.is_folder and target.resolve() == self.report_file.resolve()
+
+    # ---- reading -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether this is a folder, not a model file alone."""
+        return self.path.is_dir()
+
+    @property
+    def model_file(self) -> Path:
+        """The file of the model."""
+        return self.path / MODEL_FILE if self.is_folder else self.path
+
+    def load_model(self) -> Any:
+        """The fitted model."""
+        from latentbits.persistence import load_model
+
+        return load_model(self.model_file)
+
+    def check_data(self) -> None:
+        """Refuse a folder without the data of the fit."""
+        if not (self.path / DATA_FILE).is_file():
+            raise DataError(
+                f"{self.path} holds no {DATA_FILE} (an earlier version made it); give FILE, the rows to report on"
+            )
+
+    def load_data(self) -> tuple[Data, dict[str, Any]]:
+        """The data of the fit, and the further arguments of the model's `fit`, such as segments."""
+        from latentbits.data.stored import load_data
+
+        self.check_data()
+        return load_data(self.path / DATA_FILE)
+
+    # A summary may be damaged or crafted; parts of it that make no sense are as good as absent.
+
+    @property
+    def fit_record(self) -> dict[str, Any]:
+        """What the summary says of the fit that the model doesn't know: notes, seconds and how K was selected."""
+        record: dict[str, Any] = {}
+        summary = self.summary
+        match summary:
+            case {"notes": list(notes)} if all(isinstance(note, str) for note in notes):
+                record["notes"] = notes
+        match summary:
+            case {"seconds": dict(seconds)} if all(isinstance(value, int | float) for value in seconds.values()):
+                record["seconds"] = seconds
+        match summary:
+            case {"selection": {"seed": int() | None, "tried": list(), "choices": [*choices]} as selection} if choices:
+                if all(isinstance(choice, dict) and {"criterion", "best"} <= choice.keys() for choice in choices):
+                    record["selection"] = selection
+        return record
+
+    @property
+    def file_name(self) -> str | None:
+        """The name of the file that the model was fitted to."""
+        match self.summary:
+            case {"data": {"file": str(name)}}:
+                return name
+        return None
+
+    @property
+    def reading(self) -> dict[str, Any] | None:
+        """How that file was read: keyword arguments of `read_table` (or `read_numbers`), as far as they were given.
+
+        None if it isn't known, as in folders of earlier versions. A record is taken as a whole or not at all: half of
+        the options would read other data.
+        """
+        match self.summary:
+            case {"data": {"reading": dict(reading)}} if all(_is_reading(*option) for option in reading.items()):
+                return reading
+        return None
+
+    @property
+    def image_shape(self) -> tuple[int, int] | None:
+        """Rows and columns of the images that the data are, if they are."""
+        match self.summary.get("shape"):
+            case [int(high), int(wide)]:
+                return high, wide
+        return None
+
+    @property
+    def selection(self) -> pd.DataFrame | None:
+        """The table by which the number of components was chosen, if it was."""
+        import numpy as np
+        import pandas as pd
+
+        file = self.path / f"{_SELECTION}.csv"
+        if not file.is_file():
+            return None
+        try:
+            table = pd.read_csv(file)
+            numbers = table.drop(columns="converged", errors="ignore").fillna(0.0).to_numpy(dtype=float)
+            good = len(table) > 0 and "n_components" in table and bool(np.isfinite(numbers).all())
+        except ValueError:  # also what is no UTF-8, or empty
+            good = False
+        if not good:
+            raise DataError(f"{file} is damaged; fit again, or move the file away")
+        return table
+
+
+# ---- the record of reading ---------------------------------------------------------------------------------------
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+_READING = {
+    "row_labels": lambda value: value is False or _is_text(value),
+    "columns": _is_list_of_texts,
+    "exclude": _is_list_of_texts,
+    "missing": _is_list_of_texts,
+    "true": _is_list_of_texts,
+    "false": _is_list_of_texts,
+    "presence": _is_text,
+    "threshold": _is_number,
+    "delimiter": _is_text,
+    "encoding": _is_text,
+    "header": lambda value: isinstance(value, bool),
+    "array": _is_text,
+}
+"""What each option of reading may be."""
+
+
+def _is_reading(option: str, value: Any) -> bool:
+    return option in _READING and _READING[option](value)

@@ -1,0 +1,100 @@
+"""Files and folders that are there as a whole or not at all, and JSON that any program can read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from latentbits.files import atomic_file, atomic_folder, to_json, write_json
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_a_file_is_replaced_at_the_end(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with atomic_file(target) as draft:
+        draft.write_text("new")
+        assert target.read_text() == "old"
+    assert (target.read_text(), names(tmp_path)) == ("new", ["a.txt"])
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_failure_leaves_file_and_folder_as_they_were(tmp_path: Path, earlier: bool) -> None:
+    file, folder = tmp_path / "a.txt", tmp_path / "b"
+    if earlier:
+        file.write_text("old")
+        folder.mkdir()
+        (folder / "old").write_text("")
+
+    def write(file: Path, folder: Path) -> None:
+        with atomic_file(file) as draft:
+            draft.write_text("new")
+            with atomic_folder(folder) as inner:
+                (inner / "new").write_text("")
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(file, folder)
+    assert names(tmp_path) == (["a.txt", "b"] if earlier else [])
+    if earlier:
+        assert (file.read_text(), names(folder)) == ("old", ["old"])
+
+
+def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        with atomic_folder(tmp_path / "deep" / "b") as draft:
+            (draft / name).write_text("")
+    assert names(tmp_path / "deep" / "b") == ["second"]
+    assert names(tmp_path / "deep") == ["b"]
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with atomic_folder(tmp_path / "link") as draft:
+        (draft / "new").write_text("")
+    assert (tmp_path / "link").is_symlink()
+    assert names(tmp_path / "real") == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (np.int64(3), 3),
+        (np.uint8(200), 200),
+        (np.float64(0.1), 0.1),
+        (np.float32(0.5), 0.5),
+        (np.longdouble(0.25), 0.25),
+        (np.bool_(True), True),
+        (np.str_("é"), "é"),
+    ],
+)
+def test_numpy_scalars_are_plain_in_json(value: Any, plain: Any) -> None:
+    for content, expected in (({"a": [value]}, {"a": [plain]}), ([{"a": value}, value], [{"a": plain}, plain])):
+        found = json.loads(to_json(content))
+        assert found == expected
+        assert str(found) == str(expected), "True, not 1"
+
+
+@pytest.mark.parametrize("value", [float("nan"), np.float64("nan"), np.float32("nan"), np.float32("inf")])
+def test_what_is_no_number_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        to_json({"a": value})
+
+
+@pytest.mark.parametrize("value", [np.arange(3), np.datetime64("2020-01-01"), 1j, object()])
+def test_what_json_does_not_know_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match=f"{type(value).__name__} has no place in JSON"):
+        to_json({"a": value})
+
+
+def test_half_a_surrogate_pair_can_be_written(tmp_path: Path) -> None:
+    write_json({"name": "é\udcff\\"}, tmp_path / "a.json")
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"name": "é\udcff\\"}
