@@ -48,7 +48,7 @@ def _matched(data: BinaryData, wanted: Any, file: str) -> BinaryData:
     """The data with their columns in the model's order; by position if either has no names."""
     import numpy as np
 
-    from latentbits.data.binary_data import quoted
+    from latentbits.data.messages import quoted
 
     if wanted is None or data.column_names is None or data.column_names == list(wanted):
         return data
@@ -68,7 +68,7 @@ def _matched(data: BinaryData, wanted: Any, file: str) -> BinaryData:
 
 def _listed(names: list[str]) -> str:
     """The first of the names, and how many more there are."""
-    from latentbits.data.binary_data import quoted
+    from latentbits.data.messages import quoted
 
     more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
     return quoted(names[0]) + more
