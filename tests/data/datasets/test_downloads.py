@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn import datasets as sklearn_datasets
 
-from latentbits.data import datasets
+from latentbits import datasets
 from tests.data.datasets.files import numerals, sentence
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from experiments import data as experiment_data
-from latentbits.data.datasets import data_folder
+from latentbits.datasets import data_folder
 
 
 class TestDataFolder:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn import datasets as sklearn_datasets
 
-from latentbits.data import datasets
-from latentbits.data.datasets import load_digits
+from latentbits import datasets
+from latentbits.datasets import load_digits
 from tests.data.datasets.files import numerals
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from latentbits import DataError
-from latentbits.data import datasets
+from latentbits import DataError, datasets
 from tests.data.datasets.files import sentence
 
 

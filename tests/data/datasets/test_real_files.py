@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentbits.data import datasets
+from latentbits import datasets
 from tests.data.datasets.files import FILES
 from tests.shared_data import FOLDER, needs_data
 

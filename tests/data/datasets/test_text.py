@@ -5,8 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from latentbits import DataError
-from latentbits.data import datasets
+from latentbits import DataError, datasets
 
 
 class TestChat:

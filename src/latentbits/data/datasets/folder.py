@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from latentbits.errors import DataError
 
-__all__ = ["DOWNLOAD_FAILURES", "Numbers", "Source", "Words", "data_folder"]
+__all__ = ["data_folder"]  # what users see; the loaders import the rest by name
 
 _DATA_VARIABLE = "LATENTBITS_DATA"
 _UNREADABLE = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from latentbits.numerics import RandomSource, as_generator
 
-__all__ = ["SOURCES", "ICAMixtureTruth", "ica_mixture"]
+__all__ = ["ICAMixtureTruth", "ica_mixture"]
 
 Floats = NDArray[np.float64]
 
