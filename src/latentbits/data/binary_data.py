@@ -100,6 +100,7 @@ value >= 1 present
         Returns
         -------
         BinaryData
+            The checked data; `X` itself if it already is BinaryData with these names.
 
         Raises
         ------
@@ -168,6 +169,7 @@ value >= 1 present
         Returns
         -------
         float64 array of shape (N,)
+            The counts.
         """
         return self._count_per_row(1)
 
@@ -182,6 +184,12 @@ value >= 1 present
         Returns
         -------
         float64 array of shape (D,)
+            The counts.
+
+        Examples
+        --------
+        >>> BinaryData.of([[0, 1], [1, 1]]).ones_per_column(row_weight=np.array([1.0, 2.0]))
+        array([2., 3.])
         """
         return self._count_per_column(1, row_weight)
 
@@ -191,6 +199,7 @@ value >= 1 present
         Returns
         -------
         float64 array of shape (N,)
+            The counts.
         """
         return self.shape[1] - self._count_per_row(MISSING)
 
@@ -205,6 +214,7 @@ value >= 1 present
         Returns
         -------
         float64 array of shape (D,)
+            The counts.
         """
         n_rows = self.shape[0] if row_weight is None else row_weight.sum()
         return n_rows - self._count_per_column(MISSING, row_weight)
@@ -317,6 +327,13 @@ value >= 1 present
         -------
         pandas.DataFrame
             Of nullable Int8 columns; missing cells are pd.NA.
+
+        Examples
+        --------
+        >>> BinaryData.of([[0, 1], [None, 1]], column_names=["Equus", "Sus"]).to_frame()
+           Equus  Sus
+        0      0    1
+        1   <NA>    1
         """
         import pandas as pd  # late: importing the library should not cost pandas' import time
 

@@ -18,7 +18,9 @@ class ColumnChoice:
     Parameters
     ----------
     row_labels : str, int, bool or None
+        The column that names the rows; False if there is none, None to find out.
     columns, exclude : sequence of str or None
+        Names of the columns to read, None for all, and of those to leave out.
 
     Examples
     --------
@@ -41,6 +43,7 @@ class ColumnChoice:
         names : sequence of str
             Of all columns.
         origin : Origin
+            Where the data come from, for error messages.
 
         Returns
         -------
@@ -72,6 +75,7 @@ class ColumnChoice:
         label : int or None
             The position of the label column, which is left out.
         origin : Origin
+            Where the data come from, for error messages.
 
         Returns
         -------
@@ -98,6 +102,7 @@ class ColumnChoice:
         names : sequence of str
             Of all columns.
         origin : Origin
+            Where the data come from, for error messages.
 
         Returns
         -------

@@ -29,11 +29,14 @@ _NUMBERS = (int, float, np.bool_, Real, Decimal)
 class Encoded(NamedTuple):
     """Codes and names, in the order of the fields of `BinaryData`, which says what they are.
 
-    Attributes
+    Parameters
     ----------
     cells : int8 array or None
+        Dense codes.
     sparse : scipy.sparse.csr_array or None
-    row_names, column_names : list of str, or None
+        Sparse codes.
+    row_names, column_names : list of str or None
+        One name for each row or column.
     """
 
     cells: np.ndarray | None
@@ -74,11 +77,12 @@ def encode(
     row_names, column_names : sequence, optional
         Names to use instead of those of `X`.
     origin : Origin, optional
-        What errors name as the source of the data.
+        Where the data come from, for error messages.
 
     Returns
     -------
     Encoded
+        The codes and names.
 
     Raises
     ------
@@ -105,6 +109,7 @@ def check_threshold(binarize: float | None) -> float | None:
     Parameters
     ----------
     binarize : float or None
+        The threshold; None is allowed.
 
     Returns
     -------

@@ -28,16 +28,20 @@ def read_matrix(file: Path, kind: str, array: str | None, threshold: float | Non
     Parameters
     ----------
     file : pathlib.Path
+        The file.
     kind : {"npy", "npz", "mtx"}
+        Its format.
     array : str or None
         The array to read from an .npz file.
     threshold : float or None
         Every number >= `threshold` is 1 and every smaller one 0.
     origin : Origin
+        Where the data come from, for error messages.
 
     Returns
     -------
     BinaryData
+        The data, with the names that the file has.
 
     Raises
     ------
@@ -80,14 +84,18 @@ def read_parquet(file: Path, choice: ColumnChoice, threshold: float | None, orig
     Parameters
     ----------
     file : pathlib.Path
+        The file.
     choice : ColumnChoice
+        The columns asked for.
     threshold : float or None
         Every number >= `threshold` is 1 and every smaller one 0.
     origin : Origin
+        Where the data come from, for error messages.
 
     Returns
     -------
     BinaryData
+        The data, with the names that the file has.
 
     Raises
     ------

@@ -20,7 +20,7 @@ SHOWN = 3
 class Origin:
     """Where data come from, as error messages name it.
 
-    Attributes
+    Parameters
     ----------
     file : str
         Opens every message; empty for data that come from no file.
@@ -67,6 +67,7 @@ class Origin:
         Returns
         -------
         str
+            The end of a sentence.
         """
         cut = 0.5 if 0 < value < 1 else 1
         return f"use {self.threshold.format(cut)} to call every value >= {cut:g} present"
@@ -78,10 +79,12 @@ def quoted(text: str) -> str:
     Parameters
     ----------
     text : str
+        Of any length.
 
     Returns
     -------
     str
+        The text to put into a message.
 
     Examples
     --------
@@ -98,11 +101,14 @@ def option(name: str, value: object) -> str:
     Parameters
     ----------
     name : str
+        The name of the parameter.
     value : object
+        The value to give.
 
     Returns
     -------
     str
+        The text to put into a message.
 
     Examples
     --------
@@ -125,6 +131,7 @@ def bad_cells_error(
     Parameters
     ----------
     origin : Origin
+        Where the data come from, for error messages.
     cells : sequence of (str, str)
         Place and value of the first few.
     total : int
@@ -160,7 +167,9 @@ def check_is_file(file: Path, origin: Origin) -> None:
     Parameters
     ----------
     file : pathlib.Path
+        What should be a file.
     origin : Origin
+        Where the data come from, for error messages.
 
     Raises
     ------

@@ -23,6 +23,7 @@ def check_column_names(
     names : iterable
         Names of any type that can be written as text.
     origin : Origin
+        Where the data come from, for error messages.
     place : str, optional
         Where the names are in the file.
     unnamed : int, optional
@@ -31,6 +32,7 @@ def check_column_names(
     Returns
     -------
     list of str
+        The names as text.
 
     Raises
     ------
@@ -65,6 +67,7 @@ def checked_text(names: Iterable[object], origin: Origin, what: str, place: str 
     names : iterable
         Names of any type.
     origin : Origin
+        Where the data come from, for error messages.
     what : str
         What the names are called in an error message.
     place : str, optional
@@ -73,6 +76,7 @@ def checked_text(names: Iterable[object], origin: Origin, what: str, place: str 
     Returns
     -------
     list of str
+        The names as text.
 
     Raises
     ------
@@ -104,6 +108,7 @@ def choose_names(
     own : (list of str or None, list of str or None), optional
         The data's own names of rows and columns.
     origin : Origin, optional
+        Where the data come from, for error messages.
 
     Returns
     -------

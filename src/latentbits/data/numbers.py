@@ -57,6 +57,7 @@ class NumberTable:
         Returns
         -------
         NumberTable
+            The numbers with their names.
 
         Examples
         --------
@@ -85,6 +86,7 @@ class NumberTable:
         Returns
         -------
         pandas.DataFrame
+            Of float64 columns, without the row names.
         """
         import pandas as pd
 
@@ -137,6 +139,7 @@ def read_numbers(
     Returns
     -------
     NumberTable
+        The numbers with their names.
 
     Raises
     ------

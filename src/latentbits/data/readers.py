@@ -1,7 +1,7 @@
 """Files of 0-1 data: delimited text, NumPy, Matrix Market and Parquet.
 
-Text is read with the standard library's csv module, because it alone can tell the line, the column and the
-value of every cell that is neither 0, 1 nor missing.
+Text is read with the standard library's csv module rather than a faster parser, because errors name the line, the
+column and the text of every cell that is neither 0, 1 nor missing.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ def read_table(
     Parameters
     ----------
     path : str or Path
+        The file.
     delimiter : str, optional
         One character. By default the one of comma, tab, semicolon and | that splits the first lines into the
         same number of fields, and into the most.
-    header : bool
+    header : bool, default=True
         Whether the first line names the columns. Without a header the columns are x1, x2, ... by their
         position in the file.
     row_labels : str, int or False, optional
@@ -72,10 +73,15 @@ def read_table(
         The mark of a presence, such as "x": cells with it are 1 and empty cells are 0.
     threshold : float, optional
         Every number >= `threshold` is 1 and every smaller one 0.
-    encoding : str
+    encoding : str, default="utf-8"
         Of the text. A byte-order mark is skipped.
     array : str, optional
         The array to read from an .npz file that holds several.
+
+    Returns
+    -------
+    BinaryData
+        The data with their names.
 
     Raises
     ------

@@ -19,7 +19,16 @@ _NAMES = ("row_names", "column_names")
 
 
 def save_data(data: BinaryData | NumberTable, file: Path, **more: Any) -> None:
-    """Write data with their names, and `more` arrays (one entry a row, such as segments), as a compressed .npz.
+    """Write data with their names, and arrays that belong to them, as a compressed .npz file.
+
+    Parameters
+    ----------
+    data : BinaryData or NumberTable
+        The data.
+    file : pathlib.Path
+        The file to write.
+    **more : array-like
+        Further arrays by name, one entry for each row, such as segments.
 
     Examples
     --------
@@ -50,21 +59,39 @@ def save_data(data: BinaryData | NumberTable, file: Path, **more: Any) -> None:
 
 
 def load_data(file: Path) -> tuple[BinaryData | NumberTable, dict[str, np.ndarray]]:
-    """What `save_data` wrote: the data, and the further arrays by name; all is checked, as anybody may have sent it."""
+    """Read what `save_data` wrote, and validate it, as the file may come from anybody.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The file.
+
+    Returns
+    -------
+    data : BinaryData or NumberTable
+        The data with their names.
+    more : dict of str to array
+        The further arrays by name.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged.
+    """
     try:
         with np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         more = {name.removeprefix("more_"): arrays.pop(name) for name in list(arrays) if name.startswith("more_")}
         names: dict[str, Any] = {name: _as_list(arrays[name]) if name in arrays else None for name in _NAMES}
         names["row_label"] = _as_list(arrays["row_label"])[0] if "row_label" in arrays else None
-        data = _made(arrays, names)
+        data = _rebuilt(arrays, names)
         _check_lengths(data, more)
         return data, more
     except (ValueError, KeyError, IndexError, TypeError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise DataError(f"{file.name} is damaged ({' '.join(str(error).split())}); fit the model again") from error
 
 
-def _made(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData | NumberTable:
+def _rebuilt(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData | NumberTable:
     if "values" in arrays:
         values = np.asarray(arrays["values"], dtype=float)
         if values.ndim != 2 or not np.isfinite(values).all():
@@ -78,7 +105,7 @@ def _made(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData | 
     values, indices, indptr = (arrays[f"sparse_{name}"] for name in ("data", "indices", "indptr"))
     parts = (values.astype(np.int8), indices.astype(np.int32), indptr.astype(np.int64))
     csr = sp.csr_array(parts, shape=tuple(int(side) for side in arrays["sparse_shape"]))
-    csr.check_format(full_check=True)  # SciPy would believe any index, and read outside its memory
+    csr.check_format(full_check=True)  # otherwise SciPy trusts the indices, and reads outside its memory
     if not csr.has_canonical_format or not np.isin(csr.data, (1, MISSING)).all():
         raise ValueError("its sparse cells don't fit together")
     return BinaryData(None, csr, **names)

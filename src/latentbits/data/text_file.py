@@ -32,7 +32,9 @@ class TextFile:
     Parameters
     ----------
     file : pathlib.Path
+        The file, compressed by gzip or not.
     origin : Origin
+        Where the data come from, for error messages.
     encoding : str
         Of the text; a byte-order mark is skipped.
     delimiter : str or None

@@ -70,10 +70,13 @@ class TextReader:
     Parameters
     ----------
     file : TextFile
+        The file.
     origin : Origin
+        Where the data come from, for error messages.
     header : bool
         Whether the first line names the columns.
     choice : ColumnChoice
+        The columns asked for.
     tokens : Tokens
         What the cells' texts mean.
     """
@@ -90,6 +93,7 @@ class TextReader:
         Returns
         -------
         BinaryData
+            The data with their names.
 
         Raises
         ------

@@ -21,6 +21,7 @@ def empty_file_error(origin: Origin) -> DataError:
     Parameters
     ----------
     origin : Origin
+        Where the data come from, for error messages.
 
     Returns
     -------
@@ -31,7 +32,7 @@ def empty_file_error(origin: Origin) -> DataError:
 
 
 def is_blank(row: list[str], width: int) -> bool:
-    """Tell whether a row is a blank line.
+    """Check whether a row is a blank line.
 
     Parameters
     ----------
@@ -43,6 +44,7 @@ def is_blank(row: list[str], width: int) -> bool:
     Returns
     -------
     bool
+        True if it holds no cell.
 
     Examples
     --------
@@ -62,6 +64,7 @@ def split_header(rows: Rows, header: bool, origin: Origin) -> tuple[list[str], s
     header : bool
         Whether that row has the names; otherwise it is data, and the columns are x1, x2, ...
     origin : Origin
+        Where the data come from, for error messages.
 
     Returns
     -------
@@ -100,6 +103,7 @@ def rows_of_width(rows: Rows, width: int, origin: Origin) -> Rows:
     width : int
         How many columns there are.
     origin : Origin
+        Where the data come from, for error messages.
 
     Yields
     ------
@@ -137,6 +141,7 @@ def finite_number(text: str) -> float | None:
     Parameters
     ----------
     text : str
+        A cell.
 
     Returns
     -------

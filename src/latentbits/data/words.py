@@ -33,6 +33,7 @@ def vocabulary(
     missing, true, false, presence : str or sequence of str, or None
         The caller's words, as `read_table` takes them.
     origin : Origin
+        Where the data come from, for error messages.
 
     Returns
     -------
