@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.data import FALLBACK
-from latentbits.data.datasets import data_folder
+from latentbits.datasets import data_folder
 
 FOLDER = data_folder() or FALLBACK
 

@@ -1,21 +1,18 @@
 """Data with known causes, and noise with its mask."""
 
-from latentbits.data.simulate.aspect import AspectTruth, Noisy, add_ones, add_zeros, aspect_bernoulli, corrode
-from latentbits.data.simulate.binary_factors import BinaryFactorsTruth, binary_factors
-from latentbits.data.simulate.binary_ica import BinaryICATruth, binary_ica
-from latentbits.data.simulate.ica_mixture import ICAMixtureTruth, ica_mixture
+# ruff: noqa: F403  (each name stands once, in `__all__` of the module that defines it)
 
-__all__ = [
-    "AspectTruth",
-    "BinaryFactorsTruth",
-    "BinaryICATruth",
-    "ICAMixtureTruth",
-    "Noisy",
-    "add_ones",
-    "add_zeros",
-    "aspect_bernoulli",
-    "binary_factors",
-    "binary_ica",
-    "corrode",
-    "ica_mixture",
-]
+from latentbits.data.simulate import aspect as _aspect
+from latentbits.data.simulate import binary_factors as _binary_factors
+from latentbits.data.simulate import binary_ica as _binary_ica
+from latentbits.data.simulate import ica_mixture as _ica_mixture
+from latentbits.data.simulate.aspect import *
+from latentbits.data.simulate.binary_factors import *
+from latentbits.data.simulate.binary_ica import *
+from latentbits.data.simulate.ica_mixture import *
+
+__all__: list[str] = []
+__all__ += _aspect.__all__
+__all__ += _binary_factors.__all__
+__all__ += _binary_ica.__all__
+__all__ += _ica_mixture.__all__

@@ -1,3 +1,5 @@
+"""Tables of numbers: names and columns are those of the file, every refusal names the place and the way out."""
+
 import gzip
 
 import numpy as np
@@ -31,7 +33,17 @@ def test_options_choose_columns(tmp_path):
     table = read_numbers(path, row_labels="n", exclude=["c"])
     assert (table.row_names, table.column_names) == (["7", "8"], ["a", "b"])
     assert read_numbers(path, columns=["b", "a"]).column_names == ["b", "a"]
+    assert read_numbers(path, columns=[], exclude=["c"]).column_names == ["n", "a", "b"]
     assert read_numbers(path, exclude=["c"], row_labels=False).column_names == ["n", "a", "b"]
+
+
+def test_blanks_around_names_are_not_kept(tmp_path):
+    table = read_numbers(written(tmp_path, "id , a ,b\nleft,1,2\n"), exclude=["b"])
+    assert (table.column_names, table.row_label) == (["a"], "id")
+
+
+def test_blank_lines_are_skipped(tmp_path):
+    np.testing.assert_array_equal(read_numbers(written(tmp_path, "\na,b\n1,2\n\n3,4\n \n")).values, [[1, 2], [3, 4]])
 
 
 def test_without_a_header_columns_are_counted(tmp_path):
@@ -59,13 +71,21 @@ def test_the_fingerprint_tells_values_and_names(tmp_path):
         ("a,b\n1,2\n3,x\n", {}, r'fields.csv, line 3, column "b": value "x" is no finite number; fill it in'),
         ("a,b\n1,\n", {}, r'line 2, column "b": the cell is empty'),
         ("a,b\n1,inf\n", {}, r"no finite number"),
-        ("a,b\n1,2,3\n", {}, r"line 2: 3 fields in a table of 2 columns"),
+        ("a,b\n1,1_0\n", {}, r'value "1_0" is no finite number'),
+        (
+            "a,b\n1,2,3\n",
+            {},
+            r"fields.csv, line 2: 3 fields, but 2 are expected as in the first line; look",
+        ),
         ("a,b\n", {}, r"no row below it"),
         ("", {}, r"the file is empty"),
-        ("a,a\n1,2\n", {}, r'"a" appears 2 times'),
-        ("a,b\n1,2\n", {"exclude": ["z"]}, r'there is no column "z"'),
-        ("a,b\n1,2\n", {"row_labels": "z"}, r'there is no column "z" to name the rows'),
-        ("a,b\n1,2\n", {"exclude": ["a", "b"]}, r"no column of numbers is left"),
+        ('""\n""\n', {}, r"the file is empty"),
+        ("a,a\n1,2\n", {}, r'fields.csv, line 1: the column name "a" appears 2 times'),
+        ("a,b\n1,2\n", {"exclude": ["z"]}, r'there is no column "z"; did you mean "a" or "b"\?'),
+        ("a,b\n1,2\n", {"columns": ["z"]}, r'there is no column "z"; did you mean "a" or "b"\?'),
+        ("left,b\n1,2\n", {"row_labels": "lef"}, r'there is no column "lef"; did you mean "left"\?'),
+        ("a,b\n1,2\n", {"row_labels": 2}, r"row_labels=2 is not a column; use 0 to 1, a name or False"),
+        ("a,b\n1,2\n", {"exclude": ["a", "b"]}, r"no data columns are left; check columns, exclude and row_labels"),
     ],
 )
 def test_refusals_name_the_place_and_the_way_out(tmp_path, text, options, message):

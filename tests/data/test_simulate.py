@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from latentbits import simulate
 from latentbits.simulate import add_ones, add_zeros, aspect_bernoulli, corrode
 
 NOISES = [add_zeros, add_ones, corrode]
@@ -20,6 +21,24 @@ def assert_within_5_standard_errors(sample, mean):
     error = sample.std(ddof=1) / np.sqrt(len(sample))
     assert error > 0
     assert abs(sample.mean() - mean) < 5 * error
+
+
+def test_public_names():
+    assert sorted(simulate.__all__) == [
+        "AspectTruth",
+        "BinaryFactorsTruth",
+        "BinaryICATruth",
+        "ICAMixtureTruth",
+        "Noisy",
+        "add_ones",
+        "add_zeros",
+        "aspect_bernoulli",
+        "binary_factors",
+        "binary_ica",
+        "corrode",
+        "ica_mixture",
+    ]
+    assert all(callable(getattr(simulate, name)) for name in simulate.__all__)
 
 
 class TestAspectBernoulli:

@@ -70,7 +70,7 @@ def _in_order_of(wanted: list[str], data: BinaryData, file: str) -> BinaryData:
     """The data with their columns in the model's order; as they are if they have no names."""
     import numpy as np
 
-    from latentbits.data.binary_data import quoted
+    from latentbits.data.messages import quoted
 
     if data.column_names is None or data.column_names == wanted:
         return data
@@ -89,6 +89,6 @@ def _in_order_of(wanted: list[str], data: BinaryData, file: str) -> BinaryData:
 
 def _listed(names: list[str]) -> str:
     """The first of the names, and how many more there are."""
-    from latentbits.data.binary_data import quoted
+    from latentbits.data.messages import quoted
 
     return quoted(names[0]) + (f" (and {len(names) - 1} more)" if len(names) > 1 else "")

@@ -1,4 +1,4 @@
-"""Tables of numbers, for the models of continuous data: the same strictness as for 0-1 data, in fewer words."""
+"""Tables of numbers, for the models of continuous data: validated as strictly as 0-1 data."""
 
 from __future__ import annotations
 
@@ -11,26 +11,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latentbits.data.binary_data import Origin, check_column_names, quoted
-from latentbits.data.readers import check_is_file
-from latentbits.data.text_file import TextFile, is_blank
+from latentbits.data.columns import ColumnChoice
+from latentbits.data.messages import Origin, check_is_file, quoted
+from latentbits.data.names import check_column_names
+from latentbits.data.text_file import TextFile
+from latentbits.data.text_rows import finite_number, is_blank, rows_of_width, split_header
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["NumberTable", "read_numbers"]
 
+_Row = tuple[int, list[str]]
+"""The line of a row, and its fields."""
+
 
 @dataclass(frozen=True, eq=False)
 class NumberTable:
     """An N x D table of finite numbers with its names.
 
-    Attributes
+    Parameters
     ----------
-    values : float64 array
-    row_names, column_names : list of str, or None
+    values : float64 array of shape (N, D)
+        Finite numbers.
+    row_names, column_names : list of str or None
+        One name for each row or column.
     row_label : str or None
-        What the row names are called.
+        What the row names are called: the name of the column that they came from.
     """
 
     values: np.ndarray
@@ -40,7 +47,17 @@ class NumberTable:
 
     @classmethod
     def of(cls, X: Any) -> NumberTable:
-        """Take in an array or a pandas frame, whose names are kept.
+        """Make a table of an array or a pandas frame, whose names are kept.
+
+        Parameters
+        ----------
+        X : array-like or pandas.DataFrame of shape (N, D)
+            Numbers; their finiteness is for the models to check.
+
+        Returns
+        -------
+        NumberTable
+            The numbers with their names.
 
         Examples
         --------
@@ -64,13 +81,25 @@ class NumberTable:
         return self.values.shape[0], self.values.shape[1]
 
     def to_frame(self) -> pd.DataFrame:
-        """The numbers with the names of their columns, as models take them."""
+        """Make a pandas frame with the names of the columns, as models take it.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Of float64 columns, without the row names.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.values, columns=self.column_names)
 
     def fingerprint(self) -> str:
-        """16 hex digits that identify shape, values and column names."""
+        """Identify shape, values and column names.
+
+        Returns
+        -------
+        str
+            16 hex digits.
+        """
         digest = hashlib.sha256(json.dumps([self.shape, self.column_names]).encode())
         digest.update(np.ascontiguousarray(self.values, "<f8").tobytes())
         return digest.hexdigest()[:16]
@@ -88,8 +117,35 @@ def read_numbers(
 ) -> NumberTable:
     """Read delimited text (also gzipped) in which every cell is a finite number.
 
-    Parameters are those of `read_table`. The first column names the rows if its name is empty, or if at least half of
-    its cells are no numbers; missing cells are refused.
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    delimiter : str, optional
+        One character. By default the one of comma, tab, semicolon and | that splits the first lines into the
+        same number of fields, and into the most.
+    header : bool, default=True
+        Whether the first line names the columns. Without a header the columns are x1, x2, ...
+    row_labels : str or False, optional
+        The column that names the rows; False if there is none. By default it is the first one if its name is
+        empty, or if at least half of its cells are no numbers.
+    columns : sequence of str, optional
+        Read only these columns, in this order.
+    exclude : sequence of str, optional
+        Leave these columns out.
+    encoding : str, default="utf-8"
+        Of the text. A byte-order mark is skipped.
+
+    Returns
+    -------
+    NumberTable
+        The numbers with their names.
+
+    Raises
+    ------
+    DataError
+        One sentence with the file, the line, the column and the value, and what to do about it; missing cells
+        are errors too.
 
     Examples
     --------
@@ -105,53 +161,36 @@ def read_numbers(
     file = Path(path)
     origin = Origin(file.name)
     check_is_file(file, origin)
-    with TextFile(file, origin, encoding, delimiter).rows() as rows:
-        filled = [(line, fields) for line, fields in rows if not is_blank(fields, width=2)]
-    head = filled.pop(0)[1] if header else [f"x{j + 1}" for j in range(len(filled[0][1]))]
-    names = check_column_names(head, origin, unnamed=0)
-    if not filled:
-        raise origin.error("there is a header but no row below it; add rows, or use header=False (--no-header)")
-    for line, fields in filled:
-        if len(fields) != len(names):
-            raise origin.error(
-                f"{len(fields)} fields in a table of {len(names)} columns; mend the line", f"line {line}"
-            )
-    label = _label_column(names, [fields[0] for _, fields in filled], row_labels, origin)
-    unknown = [name for name in (*(columns or ()), *(exclude or ())) if name not in names]
-    if unknown:
-        raise origin.error(f"there is no column {quoted(unknown[0])}; the first ones are {', '.join(names[:5])}")
-    wanted = [name for name in (columns or names) if name != label and name not in (exclude or ())]
-    if not wanted:
-        raise origin.error("no column of numbers is left; exclude fewer")
-    places = [names.index(name) for name in wanted]
-    values = np.array([[_number(fields[j], line, names[j], origin) for j in places] for line, fields in filled])
+    names, rows = _read_rows(TextFile(file, origin, encoding, delimiter), header, origin)
+    choice = ColumnChoice(None if row_labels is True else row_labels, columns or None, exclude)
+    label = choice.label(names, origin)
+    if choice.row_labels is None and _has_labels_first(names, rows):
+        label = 0
+    data = choice.data(names, label, origin)
+    values = np.array([[_number(fields[j], line, names[j], origin) for j in data] for line, fields in rows])
+    chosen = [names[j] for j in data]
     if label is None:
-        return NumberTable(values, None, wanted)
-    return NumberTable(values, [fields[names.index(label)] for _, fields in filled], wanted, label.strip() or None)
+        return NumberTable(values, None, chosen)
+    return NumberTable(values, [fields[label] for _, fields in rows], chosen, names[label] or None)
 
 
-def _label_column(names: list[str], first: list[str], row_labels: str | bool | None, origin: Origin) -> str | None:
-    """The column that names the rows; by default the first if it has no name, or holds words."""
-    if row_labels is False:
-        return None
-    if isinstance(row_labels, str):
-        if row_labels not in names:
-            raise origin.error(f"there is no column {quoted(row_labels)} to name the rows")
-        return row_labels
-    words = sum(_value(text) is None for text in first)
-    return names[0] if not names[0].strip() or (2 * words >= len(first) and len(names) > 1) else None
+def _read_rows(file: TextFile, header: bool, origin: Origin) -> tuple[list[str], list[_Row]]:
+    """Column names, and all rows but blank lines."""
+    with file.rows() as rows:
+        names, place, rows = split_header(rows, header, origin)
+        check_column_names(names, origin, place, unnamed=0)
+        filled = ((line, fields) for line, fields in rows if not is_blank(fields, width=2))
+        return names, list(rows_of_width(filled, len(names), origin))
 
 
-def _value(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if np.isfinite(value) else None
+def _has_labels_first(names: list[str], rows: list[_Row]) -> bool:
+    """Whether the first column names the rows: it has no name, or half of its cells are no numbers."""
+    words = sum(finite_number(fields[0]) is None for _, fields in rows)
+    return not names[0] or (2 * words >= len(rows) and len(names) > 1)
 
 
 def _number(text: str, line: int, column: str, origin: Origin) -> float:
-    value = _value(text)
+    value = finite_number(text)
     if value is None:
         what = f"value {quoted(text)} is no finite number" if text.strip() else "the cell is empty"
         place = f"line {line}, column {quoted(column)}"

@@ -21,9 +21,16 @@ _FIT_PARAM = "more_"
 
 
 def save_data(data: BinaryData | NumberTable, file: Path, **fit_params: Any) -> None:
-    """Write data with their names as a compressed .npz, and with them what else went into the fit.
+    """Write data with their names, and what else went into the fit, as a compressed .npz file.
 
-    Each of `fit_params` has an entry for each row, such as segments.
+    Parameters
+    ----------
+    data : BinaryData or NumberTable
+        The data.
+    file : pathlib.Path
+        The file to write.
+    **fit_params : array-like
+        Further arguments of the fit by name, one entry for each row, such as segments.
 
     Examples
     --------
@@ -54,7 +61,25 @@ def save_data(data: BinaryData | NumberTable, file: Path, **fit_params: Any) -> 
 
 
 def load_data(file: Path) -> tuple[BinaryData | NumberTable, dict[str, np.ndarray]]:
-    """What `save_data` wrote: the data, and the fit's further arguments. All is checked: anybody may have sent it."""
+    """Read what `save_data` wrote, and validate it, as the file may come from anybody.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The file.
+
+    Returns
+    -------
+    data : BinaryData or NumberTable
+        The data with their names.
+    fit_params : dict of str to array
+        The further arguments of the fit by name.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged.
+    """
     try:
         # Opened here, because np.load leaves a file open that ends before its time.
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
@@ -84,7 +109,7 @@ def _rebuild(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData
     values, indices, indptr = (arrays[f"sparse_{name}"] for name in ("data", "indices", "indptr"))
     parts = (values.astype(np.int8), indices.astype(np.int32), indptr.astype(np.int64))
     csr = sp.csr_array(parts, shape=tuple(int(side) for side in arrays["sparse_shape"]))
-    csr.check_format(full_check=True)  # SciPy would believe any index, and read outside its memory
+    csr.check_format(full_check=True)  # otherwise SciPy trusts the indices, and reads outside its memory
     if not csr.has_canonical_format or not np.isin(csr.data, (1, MISSING)).all():
         raise ValueError("its sparse cells don't fit together")
     return BinaryData(None, csr, **names)

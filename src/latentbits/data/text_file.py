@@ -1,4 +1,4 @@
-"""Delimited text, row by row: encodings, compression, delimiters and quotes, with every failure in one sentence."""
+"""Delimited text as rows of fields: encodings, compression, delimiters and quotes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from latentbits.data.binary_data import Origin, quoted
+from latentbits.data.messages import Origin, option, quoted
+from latentbits.data.text_rows import Rows, empty_file_error, is_blank
 from latentbits.errors import DataError
 
-__all__ = ["TextFile", "is_blank", "option"]
+__all__ = ["TextFile"]
 
 _DELIMITERS = (",", "\t", ";", "|")
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -26,7 +27,19 @@ _SAMPLE_LINES = 20
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file of delimited text; without a `delimiter` it is found."""
+    """A file of delimited text.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The file, compressed by gzip or not.
+    origin : Origin
+        Where the data come from, for error messages.
+    encoding : str
+        Of the text; a byte-order mark is skipped.
+    delimiter : str or None
+        One character; found from the first lines if None.
+    """
 
     file: Path
     origin: Origin
@@ -34,13 +47,24 @@ class TextFile:
     delimiter: str | None
 
     @contextmanager
-    def rows(self) -> Iterator[Iterator[tuple[int, list[str]]]]:
-        """Line numbers and fields of all rows, those of the header included."""
+    def rows(self) -> Iterator[Rows]:
+        """Open the file, within a `with` statement.
+
+        Yields
+        ------
+        iterator of (int, list of str)
+            Line numbers and fields of all rows, those of the header included.
+
+        Raises
+        ------
+        DataError
+            If the file is empty, damaged or no text of this encoding, or its quotes don't match.
+        """
         self._check_options()
         with self._lines() as lines:
             sample = list(islice(lines, _SAMPLE_LINES))
             if not any(line.strip() for line in sample):
-                raise self.origin.error("the file is empty; it needs a header line and at least one row")
+                raise empty_file_error(self.origin)
             delimiter = self.delimiter or _find_delimiter(sample)
             rows = csv.reader(chain(sample, lines), delimiter=delimiter, skipinitialspace=True, strict=True)
             try:
@@ -65,7 +89,7 @@ class TextFile:
 
     @contextmanager
     def _lines(self) -> Iterator[Iterator[str]]:
-        """The decoded lines, with failures of decompression and decoding in our words."""
+        """The decoded lines; failures of decompression and decoding become DataErrors."""
         name = codecs.lookup(self.encoding).name
         try:
             with _open(self.file) as stream:
@@ -100,11 +124,6 @@ class TextFile:
         return self.origin.error(f"this is not {self.encoding}; use the encoding that the file was saved in")
 
 
-def option(name: str, value: object) -> str:
-    """An option as Python and the command line spell it."""
-    return f"{name}={value!r} (--{name.replace('_', '-')} {value})"
-
-
 def _open(file: Path) -> Any:
     """The file's bytes, decompressed if they are gzip's, whatever the name says."""
     with file.open("rb") as stream:
@@ -123,8 +142,3 @@ def _find_delimiter(sample: Sequence[str]) -> str:
         return widths[0] > 1, len(set(widths)) == 1, widths[0]
 
     return max(_DELIMITERS, key=evenness)
-
-
-def is_blank(row: list[str], width: int) -> bool:
-    """Whether a row is a blank line; in a file of one column a quoted empty field is a cell."""
-    return not row or (width > 1 and len(row) == 1 and not row[0].strip())

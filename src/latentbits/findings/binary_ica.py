@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from latentbits import plots
-from latentbits.data.binary_data import BinaryData, quoted
+from latentbits.data.binary_data import BinaryData
+from latentbits.data.messages import quoted
 from latentbits.findings.results import (
     Figures,
     Results,

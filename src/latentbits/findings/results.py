@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import platform
 import statistics
@@ -27,7 +26,6 @@ __all__ = [
     "common_summary",
     "components_fingerprint",
     "data_table",
-    "harmless",
     "has_restarts",
     "labelled",
     "restart_lines",
@@ -40,7 +38,6 @@ Data = Union["BinaryData", "NumberTable"]
 Figures = dict[str, Callable[[], "Figure"]]
 AGREEMENT = 1e-4
 STABLE, UNSTABLE = 0.9, 0.6
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 
 
@@ -107,22 +104,6 @@ def unused(name: str, taken: Sequence[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def harmless(label: object) -> object:
-    """A label that would begin a formula, with an apostrophe in front; numbers stay as they are.
-
-    Examples
-    --------
-    >>> harmless("=1+1"), harmless("-0.5"), harmless("Equus")
-    ("'=1+1", '-0.5', 'Equus')
-    """
-    if not isinstance(label, str) or not label.startswith(_FORMULA_STARTS):
-        return label
-    with contextlib.suppress(ValueError):
-        float(label)
-        return label
-    return f"'{label}"
 
 
 # ---- the summary -------------------------------------------------------------------------------------------

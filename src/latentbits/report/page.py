@@ -11,6 +11,8 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
+from latentbits.files import plain_scalar
+
 __all__ = ["render"]
 
 SCRIPTS = ("model.js", "shapes.js", "components.js", "cells.js", "rows.js", "files.js", "page.js")
@@ -32,7 +34,7 @@ def render(content: dict[str, Any]) -> str:
 
 def _json_for_html(content: dict[str, Any]) -> str:
     """JSON in which nothing can end a script element."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain_scalar)
     return text.translate(_ESCAPED)
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError
+from latentbits.files import escape_formula
 from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
-from latentbits.findings.results import Results, attributes, harmless, unused
+from latentbits.findings.results import Results, attributes, unused
 from latentbits.models.aspect.aspect_rows import NOISE_OF, AspectRows
 from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.phantoms import CONTENT
@@ -46,7 +47,7 @@ def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[
         "n_components": len(H),
         "rows": _row_names(data.row_names, rows),
         "columns": _names([names[j] for j in columns]),
-        "row_label": harmless(unused(data.row_label or "row", names)),
+        "row_label": escape_formula(unused(data.row_label or "row", names)),
         "grid": grid,
         "cells": _packed(cells),
         "ones": shown.ones_per_row().astype(int).tolist(),
@@ -168,14 +169,14 @@ def _row_names(names: list[str] | None, rows: np.ndarray) -> dict[str, Any]:
     chosen = _names([names[i] for i in rows])
     for at, i in enumerate(rows):
         if times[names[i]] > 1 or not names[i].strip():
-            chosen["safe"][at] = str(harmless(names[i]))
+            chosen["safe"][at] = str(escape_formula(names[i]))
             chosen["shown"][at] = f"{names[i]} (row {i})".strip()
     return chosen
 
 
 def _names(names: list[str]) -> dict[str, Any]:
-    """Names as they are shown, and by position those that a spreadsheet could take for a formula, made harmless."""
-    unsafe = {i: safe for i, name in enumerate(names) if (safe := harmless(name)) != name}
+    """Names as they are shown, and by position those that a spreadsheet could take for a formula, escaped."""
+    unsafe = {i: safe for i, name in enumerate(names) if (safe := escape_formula(name)) != name}
     return {"shown": names, "safe": unsafe}
 
 

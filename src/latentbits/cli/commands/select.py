@@ -20,17 +20,14 @@ from latentbits.output_folder import PLOTS_FOLDER, OutputFolder
 
 __all__ = ["select"]
 
+CHOOSABLE = [name for name in TABLE_MODELS if MODELS[name].has_components]
+
 
 @click.command(
     short_help="How many components: criteria, stability, a plot.",
     epilog="Example: latentbits select sites.csv --components 2:8 --criterion aic,cells",
 )
-@click.option(
-    "--model",
-    type=click.Choice([name for name in TABLE_MODELS if MODELS[name].has_components]),
-    default="aspect-bernoulli",
-    show_default=True,
-)
+@click.option("--model", type=click.Choice(CHOOSABLE), default="aspect-bernoulli", show_default=True)
 @click.option("--components", type=Numbers(), required=True, metavar="RANGE", help="To try, such as 2:8 or 2,4,8.")
 @criterion_option
 @folds_option

@@ -35,7 +35,7 @@ _OWN_SETTINGS: dict[str, Values] = {
         "type": Numbers(),
         "metavar": "NUMBER|RANGE",
         "help": "How many, phantoms included; of binary-factors at most. The best of a range 2:8 or a list 2,4,8 is "
-        "chosen.  [required but for binary-ica, ica-mixture, independent]",
+        f"chosen.  [required but for {', '.join(name for name, spec in MODELS.items() if not spec.needs_components)}]",
     },
     "restarts": {"default": 10, "show_default": True},
     "seed": {"type": click.IntRange(min=0), "default": 0, "show_default": True},
@@ -70,14 +70,15 @@ def _settings(name: str, by_model: dict[str, Parameter]) -> Values:
 
 
 def _range(allowed: Number) -> Values:
-    least = None if math.isinf(allowed.least) else allowed.least
-    below = None if math.isinf(allowed.below) else allowed.below
-    if allowed.integer:
-        return {"type": click.IntRange(min=least, max=below, min_open=allowed.above, max_open=below is not None)}
-    return {
-        "type": click.FloatRange(min=least, max=below, min_open=allowed.above, max_open=below is not None),
-        "callback": finite,
-    }
+    ends: Values = {"min_open": allowed.above, "max_open": True}
+    kind = int if allowed.integer else float
+    if not math.isinf(allowed.least):
+        ends["min"] = kind(allowed.least)
+    if not math.isinf(allowed.below):
+        ends["max"] = kind(allowed.below)
+    return (
+        {"type": click.IntRange(**ends)} if allowed.integer else {"type": click.FloatRange(**ends), "callback": finite}
+    )
 
 
 def _help(name: str, by_model: dict[str, Parameter]) -> str:

@@ -73,8 +73,7 @@ def optional_reading_options(command: Command) -> Command:
 def check_file(file: Path) -> None:
     """Refuse a file that isn't there, before anything that takes time."""
     if not file.is_file():
-        from latentbits.data.binary_data import Origin
-        from latentbits.data.readers import check_is_file
+        from latentbits.data.messages import Origin, check_is_file
 
         check_is_file(file, Origin(file.name))
 

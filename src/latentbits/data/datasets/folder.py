@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from latentbits.errors import DataError
 
-__all__ = ["DOWNLOAD_FAILURES", "Numbers", "Source", "Words", "data_folder"]
+__all__ = ["data_folder"]  # what users see; the loaders import the rest by name
 
 _DATA_VARIABLE = "LATENTBITS_DATA"
 _UNREADABLE = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
@@ -34,6 +34,7 @@ def data_folder() -> Path | None:
     Returns
     -------
     pathlib.Path or None
+        The folder.
 
     Raises
     ------
@@ -56,13 +57,33 @@ def data_folder() -> Path | None:
 
 
 class Numbers(NamedTuple):
-    """What an array must be: numbers from `low` to `high`, none missing; equal names of axes mean equal lengths."""
+    """What an array must be: numbers, none missing.
+
+    Parameters
+    ----------
+    axes : tuple of str
+        A name for each axis; equal names, also of different arrays, mean equal lengths.
+    low, high : float, optional
+        The limits of the numbers.
+    """
 
     axes: tuple[str, ...]
     low: float = -inf
     high: float = inf
 
     def fault(self, array: NDArray[Any]) -> str | None:
+        """Say what is wrong with an array.
+
+        Parameters
+        ----------
+        array : ndarray
+            The array.
+
+        Returns
+        -------
+        str or None
+            None if nothing is wrong.
+        """
         if array.dtype.kind not in "biuf":
             return "holds no numbers"
         return None if ((array >= self.low) & (array <= self.high)).all() else f"holds numbers {self._outside()}"
@@ -72,36 +93,90 @@ class Numbers(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What an array must be: text; equal names of axes mean equal lengths."""
+    """What an array must be: text.
+
+    Parameters
+    ----------
+    axes : tuple of str
+        A name for each axis; equal names, also of different arrays, mean equal lengths.
+    """
 
     axes: tuple[str, ...]
 
     def fault(self, array: NDArray[Any]) -> str | None:
+        """Say what is wrong with an array.
+
+        Parameters
+        ----------
+        array : ndarray
+            The array.
+
+        Returns
+        -------
+        str or None
+            None if nothing is wrong.
+        """
         return None if array.dtype.kind == "U" else "holds no text"
 
 
 @dataclass(frozen=True)
 class Source:
-    """One file of the data folder; `recipe` says, in the words of an error message, what it is made from."""
+    """One file of the data folder.
+
+    Parameters
+    ----------
+    file : str
+        Its name.
+    recipe : str
+        What it is made from, as error messages say it.
+    """
 
     file: str
     recipe: str
 
     def find(self) -> Path | None:
-        """Where the file is, or None."""
+        """Find the file.
+
+        Returns
+        -------
+        pathlib.Path or None
+            None if it isn't there.
+        """
         folder = data_folder()
         file = folder and folder / self.file
         return file if file and file.is_file() else None
 
     def path(self) -> Path:
-        """Where the file is; an error with the way out if it isn't there."""
+        """Find the file, which must be there.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+
+        Raises
+        ------
+        FileNotFoundError
+            If it isn't there, with what to do about it.
+        """
         file = self.find()
         if file is None:
             raise self.missing()
         return file
 
     def missing(self, download: Exception | None = None) -> FileNotFoundError:
-        """The error for a file that isn't there, nor (if that was tried) on the network."""
+        """Make the error for a file that isn't there.
+
+        Parameters
+        ----------
+        download : Exception, optional
+            Why its download failed, if that was tried.
+
+        Returns
+        -------
+        FileNotFoundError
+            For the caller to raise.
+        """
         folder = data_folder()
         tried = f", and its download failed ({_first_line(download)})" if download else ""
         if folder is None:
@@ -113,11 +188,40 @@ class Source:
         return FileNotFoundError(f"{place}; make it from {self.recipe}, {put}.")
 
     def error(self, fault: str) -> DataError:
-        """The error for a file that isn't what it should be."""
+        """Make the error for a file that isn't what it should be.
+
+        Parameters
+        ----------
+        fault : str
+            What is wrong with it.
+
+        Returns
+        -------
+        DataError
+            For the caller to raise.
+        """
         return DataError(f"{self.file}: {fault}; make it again from {self.recipe}")
 
     def arrays(self, expected: Mapping[str, Numbers | Words]) -> dict[str, NDArray[Any]]:
-        """These arrays of an .npz file, all of them as expected."""
+        """Read arrays of an .npz file.
+
+        Parameters
+        ----------
+        expected : mapping of str to Numbers or Words
+            What each array must be, by name.
+
+        Returns
+        -------
+        dict of str to ndarray
+            These arrays.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the file isn't there.
+        DataError
+            If an array isn't there or not as expected.
+        """
         file = self.path()
         try:
             with zipfile.ZipFile(file):  # np.load would take any file of NumPy's for an archive
@@ -140,7 +244,25 @@ class Source:
         return arrays
 
     def columns(self, types: Mapping[str, type]) -> dict[str, NDArray[Any]]:
-        """These columns of a .csv file as arrays of these types; every cell must be filled."""
+        """Read columns of a .csv file, in which every cell must be filled.
+
+        Parameters
+        ----------
+        types : mapping of str to type
+            The type of each column (str, int or float), by name.
+
+        Returns
+        -------
+        dict of str to ndarray
+            These columns.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the file isn't there.
+        DataError
+            If a column isn't there, can't be read or isn't filled.
+        """
         import pandas as pd  # late: importing the library should not cost pandas' import time
 
         file = self.path()

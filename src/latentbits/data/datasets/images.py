@@ -31,7 +31,7 @@ _PER_NUMERAL = 200
 class BinaryImages:
     """Black-and-white images of one size, an image a row.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray of int8, shape (n_images, n_pixels)
         1 where the pixel is on; pixels are in reading order.
@@ -68,6 +68,7 @@ def load_digits(*, threshold: float = 8, digits: Sequence[int] | None = None) ->
     Returns
     -------
     BinaryImages
+        An image a row; its `target` are digits.
 
     Examples
     --------
@@ -100,6 +101,7 @@ def load_numerals(*, threshold: float = 4, digits: Sequence[int] | None = None) 
     Returns
     -------
     BinaryImages
+        An image a row; its `target` are digits.
 
     Raises
     ------

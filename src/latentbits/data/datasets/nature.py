@@ -47,7 +47,7 @@ _BLIND_SPOT = ["l26", "l35"]
 class Fossils:
     """Which genera of mammals were found where, a site a row.
 
-    Attributes
+    Parameters
     ----------
     data : BinaryData, sites x genera
         1 where the genus was found; with the names of sites and genera.
@@ -78,6 +78,7 @@ def load_fossils(*, min_genera: int = 2) -> Fossils:
     Returns
     -------
     Fossils
+        Sites x genera, with the sites' ages.
 
     Raises
     ------
@@ -115,7 +116,7 @@ def load_fossils(*, min_genera: int = 2) -> Fossils:
 class BirdSurvey:
     """Which species of birds were seen where, on up to three visits.
 
-    Attributes
+    Parameters
     ----------
     detections : ndarray of int8, shape (n_sites, n_visits, n_species)
         1 seen, 0 not seen, -1 where the visit wasn't made.
@@ -144,7 +145,23 @@ class BirdSurvey:
         return made
 
     def visit(self, number: int) -> BinaryData:
-        """What was seen on a visit (0 the first), sites x species; sites that weren't surveyed are missing."""
+        """Return what was seen on one visit.
+
+        Parameters
+        ----------
+        number : int
+            Which visit, 0 the first.
+
+        Returns
+        -------
+        BinaryData
+            Sites x species; sites that weren't surveyed are missing.
+
+        Raises
+        ------
+        ValueError
+            If there is no such visit.
+        """
         n_visits = self.detections.shape[1]
         if not 0 <= number < n_visits:
             raise ValueError(f"visit {number} is asked for; the visits are 0 to {n_visits - 1}.")
@@ -162,6 +179,7 @@ def load_birds() -> BirdSurvey:
     Returns
     -------
     BirdSurvey
+        What was seen on each visit, with what is known about the squares.
 
     Raises
     ------
@@ -207,7 +225,7 @@ def load_birds() -> BirdSurvey:
 class DNABands:
     """Which bands of DNA each isolate shows.
 
-    Attributes
+    Parameters
     ----------
     data : BinaryData, isolates x bands
         1 where the band is present.
@@ -230,6 +248,7 @@ def load_aflp() -> DNABands:
     Returns
     -------
     DNABands
+        Isolates x bands, with the isolates' origin.
 
     Raises
     ------
@@ -256,7 +275,7 @@ def load_aflp() -> DNABands:
 class VisualFields:
     """What eyes see at 54 places of the visual field, a test a row; sorted by person, then by time.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray of float, shape (n_tests, 54)
         Sensitivity in dB.
@@ -296,6 +315,7 @@ def load_visual_fields(*, first_only: bool = False) -> VisualFields:
     Returns
     -------
     VisualFields
+        Tests x places, with who was tested.
 
     Raises
     ------

@@ -40,7 +40,7 @@ _SENSORS = Source(
 class Monks:
     """Who likes whom in a monastery, a monk a row and a column.
 
-    Attributes
+    Parameters
     ----------
     data : BinaryData, monks x monks
         1 where the monk of the row named that of the column among those he liked, in any of three surveys. Nobody names
@@ -68,6 +68,7 @@ def load_monks() -> Monks:
     Returns
     -------
     Monks
+        Who likes whom, with the groups.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def load_monks() -> Monks:
 class RollCalls:
     """How countries voted, a roll call a row.
 
-    Attributes
+    Parameters
     ----------
     data : BinaryData, roll calls x countries
         1 yes, 0 no or abstained, missing where the country was absent or no member.
@@ -112,6 +113,7 @@ class RollCalls:
     session : ndarray of int, shape (n_roll_calls,)
         Session of the assembly, one a year.
     year : ndarray of int, shape (n_roll_calls,)
+        When the vote was taken.
     issues : ndarray of str, shape (n_roll_calls,)
         What it was about: "me" Palestine, "nu" nuclear weapons, "di" disarmament, "hr" human rights, "co" colonialism,
         "ec" economy; several are joined by |, and many have none.
@@ -137,6 +139,7 @@ def load_votes(*, min_present: float = 0.0) -> RollCalls:
     Returns
     -------
     RollCalls
+        Roll calls x countries, with session, year and issues.
 
     Raises
     ------
@@ -184,7 +187,7 @@ def load_votes(*, min_present: float = 0.0) -> RollCalls:
 class HouseholdSensors:
     """Which sensors of a home were on, a minute a row.
 
-    Attributes
+    Parameters
     ----------
     data : BinaryData, minutes x sensors
         1 where the sensor was on during the minute.
@@ -207,6 +210,7 @@ def load_sensors() -> HouseholdSensors:
     Returns
     -------
     HouseholdSensors
+        Minutes x sensors, with the activities.
 
     Raises
     ------

@@ -30,13 +30,14 @@ _CHAT = Source(
 class Newsgroups:
     """Which words each post contains, a post a row.
 
-    Attributes
+    Parameters
     ----------
     data : BinaryData, posts x words
         1 where the word occurs; with the names of posts ("sci.med/57110") and words.
     target : ndarray of int, shape (n_posts,)
         The group of each post, as a position in `group_names`.
     group_names : list of str
+        The names of the groups.
     train : ndarray of bool, shape (n_posts,)
         Whether the post is in the training part of the by-date split.
     """
@@ -64,6 +65,7 @@ def load_newsgroups(*, per_group: int | None = None, n_words: int | None = None)
     Returns
     -------
     Newsgroups
+        Posts x words, with the groups.
 
     Raises
     ------
@@ -155,7 +157,7 @@ def _download_newsgroups() -> Newsgroups:
 class Chat:
     """Who spoke, message by message.
 
-    Attributes
+    Parameters
     ----------
     speaker : ndarray of str, shape (n_messages,)
         A pseudonym, such as "u0042".
@@ -176,6 +178,7 @@ def load_chat() -> Chat:
     Returns
     -------
     Chat
+        Speaker and day of each message.
 
     Raises
     ------

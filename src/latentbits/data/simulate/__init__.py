@@ -1,1 +1,4 @@
-"""Data whose causes are known, a file a family. Nothing here imports a model, so recovery tests stay independent."""
+"""Data whose causes are known, a file a family; `latentbits.simulate` has the public names.
+
+Nothing here imports a model, so recovery tests stay independent.
+"""

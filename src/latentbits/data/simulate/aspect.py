@@ -1,6 +1,6 @@
 """Binary data whose causes are known: draws from the aspect model, and noise with its mask.
 
-Nothing here imports a model, so a recovery test compares a learner with an independent truth.
+Nothing here imports a model, so a recovery test compares a learner with an independent ground truth.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["AspectTruth", "Noisy", "add_ones", "add_zeros", "aspect_bernoulli", 
 class AspectTruth:
     """Data drawn from the aspect Bernoulli model, with everything that made them.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns)
-        int8 of 0 and 1; float64 with NaN for missing cells if missing cells were asked for.
+        Of 0 and 1, int8; float64 with NaN for missing cells if missing cells were asked for.
     weights : ndarray of shape (n_rows, n_components)
         Each row's mixing weights, on the simplex.
     components : ndarray of shape (n_components, n_columns)
@@ -72,6 +72,7 @@ def aspect_bernoulli(
     Parameters
     ----------
     n_rows, n_columns, n_components : int
+        Sizes, each at least 1.
     concentration : float, default=0.5
         Of the symmetric Dirichlet distribution of the weights. 1 is uniform over the simplex (the
         paper's assumption); below 1, most of a row comes from few components.
@@ -89,11 +90,13 @@ def aspect_bernoulli(
     missing : float, default=0
         Probability that a cell is missing, at random. With the same seed, the cells that stay
         are the ones of the complete data.
-    random_state : None, int, Generator or RandomState
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
 
     Returns
     -------
     AspectTruth
+        The data with what made them.
 
     Examples
     --------
@@ -152,7 +155,7 @@ def _draw_causes(weights: NDArray[np.float64], n_columns: int, rng: np.random.Ge
 class Noisy(NamedTuple):
     """A noisy copy of a table, and what the noise did.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns)
         The noisy copy, with the dtype of the original.
@@ -187,11 +190,13 @@ def add_zeros(X: ArrayLike, u: float, *, random_state: RandomSource = None) -> N
         0, 1 and NaN for missing; missing cells stay missing. Never changed in place.
     u : float from 0 to 1
         Upper limit of the rows' shares.
-    random_state : None, int, Generator or RandomState
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
 
     Returns
     -------
     Noisy
+        The noisy copy, and which cells changed.
 
     Examples
     --------
@@ -217,11 +222,13 @@ def add_ones(X: ArrayLike, u: float, *, random_state: RandomSource = None) -> No
         0, 1 and NaN for missing; missing cells stay missing. Never changed in place.
     u : float from 0 to 1
         Upper limit of the rows' shares.
-    random_state : None, int, Generator or RandomState
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
 
     Returns
     -------
     Noisy
+        The noisy copy, and which cells changed.
 
     Examples
     --------
@@ -249,11 +256,13 @@ def corrode(X: ArrayLike, u: float = 1.0, *, random_state: RandomSource = None) 
         0, 1 and NaN for missing; missing cells stay missing. Never changed in place.
     u : float from 0 to 1, default=1
         Upper limit of the rows' shares.
-    random_state : None, int, Generator or RandomState
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
 
     Returns
     -------
     Noisy
+        The noisy copy, and which cells changed.
 
     Examples
     --------

@@ -16,14 +16,16 @@ __all__ = ["BinaryFactorsTruth", "binary_factors"]
 class BinaryFactorsTruth:
     """Data drawn from binary factor analysis, with everything that made them.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray of shape (n_rows, n_variables)
+        The data.
     codes : ndarray of int8, shape (n_rows, n_components)
         -1 and 1: which causes are off and on in each row.
     mixing : ndarray of shape (n_variables, n_components)
         What each cause adds (and, when it is off, takes away).
     mean : ndarray of shape (n_variables,)
+        What is added to every row.
     noise : float
         Standard deviation of the noise.
     probabilities : ndarray of shape (n_components,)
@@ -71,11 +73,13 @@ def binary_factors(
         Probability of each cause being on.
     mean : float or array-like of shape (n_variables,), default=0
         The c that is added to every row.
-    random_state : None, int, Generator or RandomState
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
 
     Returns
     -------
     BinaryFactorsTruth
+        The data with what made them.
 
     Examples
     --------

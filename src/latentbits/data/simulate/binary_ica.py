@@ -24,16 +24,18 @@ COMPARED_QUANTILE = 0.75
 class BinaryICATruth:
     """Data drawn from the binary ICA model, with everything that made them.
 
-    Attributes
+    Parameters
     ----------
     X : int8 ndarray of shape (n_rows, n_variables)
         Segment after segment.
     segments : ndarray of int, shape (n_rows,)
         The segment of each row, from 0.
     mixing : ndarray of shape (n_variables, n_components)
+        The same in all segments.
     means, scales : ndarray of shape (n_segments, n_components)
         Mean and standard deviation of each source in each segment.
     sources : ndarray of shape (n_rows, n_components)
+        The values of the sources in each row.
 
     Examples
     --------
@@ -72,11 +74,14 @@ def binary_ica(
     Parameters
     ----------
     n_rows_per_segment, n_variables, n_components, n_segments : int
-    random_state : None, int, Generator or RandomState
+        Sizes, each at least 1.
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
 
     Returns
     -------
     BinaryICATruth
+        The data with what made them.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Clusters of mixed independent sources, with everything that made them.
 
-Nothing here imports a model, so a recovery test compares a learner with an independent truth.
+Nothing here imports a model, so a recovery test compares a learner with an independent ground truth.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from latentbits.numerics import RandomSource, as_generator
 
-__all__ = ["SOURCES", "ICAMixtureTruth", "ica_mixture"]
+__all__ = ["ICAMixtureTruth", "ica_mixture"]
 
 Floats = NDArray[np.float64]
 
@@ -43,15 +43,18 @@ SOURCES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
 class ICAMixtureTruth:
     """Clusters of mixed sources, with everything that made them.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns)
+        The points, cluster after cluster.
     labels : ndarray of int, shape (n_rows,)
         The cluster of each row.
     sources : list of ndarray, one a cluster, each n_points x n_sources
         Of mean 0 and variance 1.
     mixing : list of ndarray, one a cluster, each n_columns x n_sources
+        The matrices as given.
     means : ndarray of shape (n_clusters, n_columns)
+        The centres of the clusters.
 
     Examples
     --------
@@ -92,13 +95,16 @@ def ica_mixture(
     means : array-like of shape (n_clusters, n_columns), optional
         Centres; by default they are drawn so that any two are `separation` times the largest cluster's spread apart.
     separation : float, default=4
+        Least distance of two drawn centres, in spreads of the largest cluster.
     noise_db : float, default=-33
         Variance of the noise in each column, in decibels relative to the mean variance of the cluster's columns.
-    random_state : None, int, Generator or RandomState
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
 
     Returns
     -------
     ICAMixtureTruth
+        The data with what made them.
 
     Examples
     --------
@@ -132,12 +138,12 @@ def _draw_sources(n_sources: int, n: int, kinds: Sequence[str], rng: np.random.G
 
 
 def _draw_centres(matrices: list[Floats], separation: float, rng: np.random.Generator) -> Floats:
-    """Centres at random, drawn again until any two are far enough apart; the room for them grows with the tries."""
+    """Centres at random, drawn again until any two are far enough apart, from a range that grows with each try."""
     least = separation * max(float(np.sqrt((A**2).sum(axis=1).max())) for A in matrices)
-    room = least
+    half_range = least
     while True:
-        centres = rng.uniform(-room, room, size=(len(matrices), matrices[0].shape[0]))
+        centres = rng.uniform(-half_range, half_range, size=(len(matrices), matrices[0].shape[0]))
         distance = np.linalg.norm(centres[:, None] - centres, axis=2) + least * np.eye(len(centres))
         if distance.min() >= least:
             return centres
-        room *= 1.05
+        half_range *= 1.05

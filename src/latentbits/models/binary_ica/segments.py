@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from latentbits.data.binary_data import quoted
+from latentbits.data.messages import quoted
 from latentbits.errors import DataError
 from latentbits.numerics import check_number
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from latentbits.data.binary_data import SHOWN, BinaryData, quoted
+from latentbits.data.binary_data import BinaryData
+from latentbits.data.messages import SHOWN, quoted
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
 from latentbits.kernels.bivariate_normal import fit_tables
 from latentbits.models.base import check_row_weight

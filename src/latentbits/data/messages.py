@@ -1,0 +1,187 @@
+"""What errors about data say: the file, the place in it, the value, and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from latentbits.errors import DataError
+
+__all__ = ["SHOWN", "Origin", "bad_cells_error", "check_is_file", "option", "quoted"]
+
+SHOWN = 3
+"""How many bad cells an error message spells out; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where data come from, as error messages name it.
+
+    Parameters
+    ----------
+    file : str
+        Opens every message; empty for data that come from no file.
+    threshold : str
+        How the caller spells the option that thresholds values, with {0:g} for the number.
+
+    Examples
+    --------
+    >>> Origin("sites.csv").error("the line is blank; remove it", "line 3")
+    DataError('sites.csv, line 3: the line is blank; remove it')
+    """
+
+    file: str = ""
+    threshold: str = "binarize={0:g}"
+
+    def error(self, message: str, place: str = "", kind: type[DataError] = DataError) -> DataError:
+        """Make the error, with file and place, if any, in front of the message.
+
+        Parameters
+        ----------
+        message : str
+            What is wrong and what to do about it.
+        place : str, optional
+            Where in the file or table.
+        kind : type of DataError, optional
+            The class of the error.
+
+        Returns
+        -------
+        DataError
+            For the caller to raise.
+        """
+        where = ", ".join(filter(None, (self.file, place)))
+        return kind(f"{where}: {message}" if where else message)
+
+    def advice(self, value: float) -> str:
+        """Advise what to do about a number that is neither 0 nor 1.
+
+        Parameters
+        ----------
+        value : float
+            The number; one between 0 and 1 is taken for a probability.
+
+        Returns
+        -------
+        str
+            The end of a sentence.
+        """
+        cut = 0.5 if 0 < value < 1 else 1
+        return f"use {self.threshold.format(cut)} to call every value >= {cut:g} present"
+
+
+def quoted(text: str) -> str:
+    """Show text as error messages do: in quotes, on one line, at most 40 characters.
+
+    Parameters
+    ----------
+    text : str
+        Of any length.
+
+    Returns
+    -------
+    str
+        The text to put into a message.
+
+    Examples
+    --------
+    >>> print(quoted("two\\nlines"))
+    "two\\nlines"
+    """
+    short = text if len(text) <= 40 else text[:37] + "..."
+    return json.dumps(short, ensure_ascii=False)
+
+
+def option(name: str, value: object) -> str:
+    """Spell an option both as Python and as the command line do.
+
+    Parameters
+    ----------
+    name : str
+        The name of the parameter.
+    value : object
+        The value to give.
+
+    Returns
+    -------
+    str
+        The text to put into a message.
+
+    Examples
+    --------
+    >>> option("encoding", "latin-1")
+    "encoding='latin-1' (--encoding latin-1)"
+    """
+    return f"{name}={value!r} (--{name.replace('_', '-')} {value})"
+
+
+def bad_cells_error(
+    origin: Origin,
+    cells: Sequence[tuple[str, str]],
+    total: int,
+    way_out: str,
+    fault: str = "neither 0 nor 1",
+    kind: type[DataError] = DataError,
+) -> DataError:
+    """Make one error for all bad cells, in one sentence.
+
+    Parameters
+    ----------
+    origin : Origin
+        Where the data come from, for error messages.
+    cells : sequence of (str, str)
+        Place and value of the first few.
+    total : int
+        How many there are.
+    way_out : str
+        What to do about them.
+    fault : str, optional
+        What the values are.
+    kind : type of DataError, optional
+        The class of the error.
+
+    Returns
+    -------
+    DataError
+        For the caller to raise.
+
+    Examples
+    --------
+    >>> bad_cells_error(Origin(), [("row 0", "3"), ("row 4", "7")], 2, "correct them")
+    DataError('row 0: value 3 is neither 0 nor 1 (and 1 more bad cell, first at row 4: 7); correct them')
+    """
+    (place, value), *others = cells
+    also = ""
+    if total > 1:
+        listed = ", then ".join(f"{where}: {what}" for where, what in others)
+        also = f" (and {total - 1} more bad cell{'s' * (total > 2)}, first at {listed})"
+    return origin.error(f"value {value} is {fault}{also}; {way_out}", place, kind)
+
+
+def check_is_file(file: Path, origin: Origin) -> None:
+    """Refuse a folder, and a file that is not there (with what may have been meant).
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        What should be a file.
+    origin : Origin
+        Where the data come from, for error messages.
+
+    Raises
+    ------
+    DataError
+        If `file` is not a file.
+    """
+    if file.is_dir():
+        raise origin.error("this is a folder; give the path of a file in it")
+    if not file.exists():
+        try:
+            near = difflib.get_close_matches(file.name, [other.name for other in file.parent.iterdir()], 1, 0.75)
+        except OSError:  # there is no such folder either, or it can't be listed
+            near = []
+        hint = f"did you mean {quoted(near[0])}?" if near else f"check the path {quoted(str(file))}"
+        raise origin.error(f"no such file; {hint}")
