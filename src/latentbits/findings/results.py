@@ -118,19 +118,26 @@ def common_summary(model: Any, data: Data) -> dict[str, Any]:
     summary = {
         "model": model_name(model),
         "versions": _versions(),
-        "parameters": model.get_params(),
+        "parameters": {name: _plain(value) for name, value in model.get_params().items()},
         "data": _about(data),
         "objective": float(model.objective_),
         **{name: getattr(model, name)(rows) for name in ("aic", "bic") if hasattr(model, name)},
     }
     if has_restarts(model):
         summary |= {
-            "seed": model.random_state,
+            "seed": _plain(model.random_state),
             "iterations": int(model.n_iter_),
             "converged": bool(model.converged_),
             "restarts": {"made": len(model.restarts_), "agreeing": _n_agreeing(model)},
         }
     return summary
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's scalars as Python's own, which read better and which JSON knows."""
+    import numpy as np
+
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def has_restarts(model: Any) -> bool:

@@ -1,0 +1,46 @@
+"""Each command solves for the weights of the rows once for each set of components."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from latentbits.models.aspect import estimator
+from tests.cli.conftest import Run
+
+RESTARTS = 4
+
+
+@pytest.fixture
+def solves(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    made: list[int] = []
+    solver = estimator.solve_weights
+
+    @functools.wraps(solver)
+    def counted(data, *args, **kwargs):  # type: ignore[no-untyped-def]
+        made.append(data.shape[0])
+        return solver(data, *args, **kwargs)
+
+    monkeypatch.setattr(estimator, "solve_weights", counted)
+    return made
+
+
+def test_no_command_solves_for_the_same_rows_twice(run: Run, table: Path, tmp_path: Path, solves: list[int]) -> None:
+    out = tmp_path / "run"
+    asked = {
+        "fit": (table, "--components", 3, "--restarts", RESTARTS, "--out", out),
+        "report": (out,),
+        "denoise": (out, table),
+        "suspects": (out, table),
+    }
+    made = {}
+    for command, arguments in asked.items():
+        solves.clear()
+        assert run(command, *arguments).exit_code == 0
+        made[command] = len(solves)
+    assert made["denoise"] == 1
+    assert 1 < made["fit"] <= RESTARTS + 1
+    assert 1 < made["report"] <= RESTARTS + 1
+    assert 1 < made["suspects"] <= RESTARTS + 1

@@ -1,0 +1,178 @@
+"""A fitted model and its rows as one object: solved once, and never out of date."""
+
+import functools
+import gc
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, LogisticPCA, simulate
+from latentbits.models import solved_rows
+from latentbits.models.aspect import estimator as aspect_estimator
+from latentbits.models.aspect import statistics
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows have no weight")
+
+N_INIT = 4
+
+
+@pytest.fixture(scope="module")
+def X():
+    return simulate.aspect_bernoulli(60, 20, 3, white_phantom=True, random_state=0).X
+
+
+@pytest.fixture
+def solves(monkeypatch):
+    """The sizes of all solves of rows that aspect models make."""
+    made = []
+    for name in ("solve_weights", "solve_mean_weights"):
+        solver = getattr(aspect_estimator, name)
+
+        def counted(data, *args, solver=solver, **kwargs):
+            made.append(data.shape[0])
+            return solver(data, *args, **kwargs)
+
+        monkeypatch.setattr(aspect_estimator, name, functools.wraps(solver)(counted))
+    return made
+
+
+@pytest.fixture(params=[AspectBernoulli, BetaICA, functools.partial(BetaICA, inference="em")], ids=["ab", "vb", "em"])
+def make(request):
+    return functools.partial(request.param, 3, n_init=N_INIT, random_state=0)
+
+
+def ask_everything(model, X):
+    model.transform(X), model.reconstruct(X), model.denoise(X), model.aic(X), model.bic(X), model.log_likelihood(X)
+    model.suspicion(X), model.suspicion(X, kind="presence"), model.suspects(X), model.suspects(X, ratings=[1, 0.5, 0.5])
+    model.explain(X, row=0)
+
+
+class TestSolvedOnce:
+    def test_all_answers_about_the_training_rows(self, make, X, solves):
+        model = make().fit(X)
+        assert solves == [60], "fit solves for the rows once"
+        ask_everything(model, X)
+        assert sum(n == 60 for n in solves) <= N_INIT + 1
+        assert solves.count(1) == 1, "explain solves for the row asked for"
+        before = list(solves)
+        ask_everything(model, X.copy())
+        model.explain(X.astype(float), cells=[(0, 1)])
+        assert solves == before, "the same rows, in any form, are known"
+
+    def test_report(self, make, X, solves, tmp_path):
+        model = make().fit(X)
+        model.report(X, tmp_path / "report.html")
+        model.suspects(X)
+        assert len(solves) <= N_INIT + 1
+
+    def test_new_rows_are_solved_for_once_as_well(self, make, X, solves):
+        model = make().fit(X)
+        solves.clear()
+        model.denoise(X[:7]), model.suspects(X[:7]), model.suspects(X[:7], kind="presence")
+        assert set(solves) == {7}
+        assert len(solves) <= N_INIT + 1
+
+
+class TestNeverOutOfDate:
+    def test_a_model_that_is_fitted_again(self, make, X):
+        model = make().fit(X)
+        ask_everything(model, X)
+        fresh = make(random_state=5).fit(1 - X)
+        model.set_params(random_state=5).fit(1 - X)
+        for rows in (X, 1 - X):
+            np.testing.assert_array_equal(model.transform(rows), fresh.transform(rows))
+            np.testing.assert_array_equal(model.suspicion(rows), fresh.suspicion(rows))
+
+    def test_an_array_that_is_written_to(self, make, X):
+        model, rows = make().fit(X), X.copy()
+        model.transform(rows)
+        rows[0] ^= 1
+        np.testing.assert_array_equal(model.transform(rows), make().fit(X).transform(rows))
+        assert np.abs(model.transform(rows)[0] - model.weights_[0]).max() > 1e-3, "the change matters"
+
+    def test_components_that_are_changed_by_hand(self, X):
+        model = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
+        model.transform(X)
+        model._components.H1[:] = model._components.H1[::-1].copy()
+        model._components.H0[:] = 1 - model._components.H1
+        np.testing.assert_allclose(model.transform(X), model.weights_[:, ::-1], atol=1e-6)
+
+    def test_a_parameter_of_the_solver(self, X):
+        model = BetaICA(3, n_init=1, random_state=0).fit(X)
+        before = model.transform(X)
+        after = model.set_params(gamma=5.0).transform(X)
+        assert np.abs(after - before).max() > 0.05
+        np.testing.assert_array_equal(model.set_params(gamma=1.0).transform(X), before)
+
+    @pytest.mark.parametrize("kind", [AspectBernoulli, BernoulliMixture, LogisticPCA])
+    def test_answers_that_are_written_to(self, kind, X):
+        model = kind(3, n_init=1, random_state=0).fit(X)
+        known = model.weights_.copy()
+        model.transform(X)[:] = 0
+        model.weights_[:] = 0
+        np.testing.assert_array_equal(model.transform(X), known)
+
+
+class TestKeeping:
+    def test_asking_leaves_no_trace_in_the_model(self, make, X):
+        model = make().fit(X)
+        before, size = set(vars(model)), len(pickle.dumps(model))
+        ask_everything(model, X)
+        assert set(vars(model)) == before
+        assert len(pickle.dumps(model)) == size
+
+    def test_solutions_are_forgotten_with_the_model(self, X):
+        gc.collect()
+        n = len(solved_rows._SOLUTIONS)
+        model = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
+        assert len(solved_rows._SOLUTIONS) == n + 1
+        del model
+        gc.collect()
+        assert len(solved_rows._SOLUTIONS) == n
+
+    def test_no_more_is_kept_than_allowed(self, make, X, monkeypatch):
+        expected = make().fit(X).suspicion(X)
+        monkeypatch.setattr(solved_rows, "MOST_BYTES", 2 * 60 * 3 * 8)
+        model = make().fit(X)
+        np.testing.assert_array_equal(model.suspicion(X), expected)
+        assert len(solved_rows._SOLUTIONS[model]) == 2
+        monkeypatch.setattr(solved_rows, "MOST_BYTES", 0)
+        np.testing.assert_array_equal(make().fit(X).suspicion(X), expected)
+
+    def test_from_several_threads(self, X):
+        model = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
+        expected = [model.transform(X[i : i + 5]) for i in range(20)]
+        found = {}
+
+        def ask(i):
+            found[i] = [model.transform(X[k : k + 5]) for k in range(i % 3, 20)]
+
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 6
+        for i, answers in found.items():
+            for answer, right in zip(answers, expected[i % 3 :], strict=True):
+                np.testing.assert_array_equal(answer, right)
+
+
+class TestCertificate:
+    def test_the_largest_gap_is_recorded(self, X):
+        for model in (AspectBernoulli(3, n_init=1, random_state=0), LogisticPCA(2, n_init=1, random_state=0)):
+            assert 0 <= model.fit(X).weights_gap_ < solved_rows.MET
+
+    def test_weights_that_are_not_the_best_are_warned_of(self, X, monkeypatch):
+        monkeypatch.setattr(statistics, "MAX_STEPS", 1)
+        with pytest.warns(UserWarning, match=r"the weights of \d+ of 60 rows are not the best: up to"):
+            model = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
+        assert model.weights_gap_ > solved_rows.MET
+
+    def test_solved_rows_are_not_warned_of(self, make, X):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            make().fit(X)
