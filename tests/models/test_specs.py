@@ -1,0 +1,88 @@
+"""The models' records agree with the classes that they are about."""
+
+import ast
+import inspect
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+import latentbits
+from latentbits.constraints import Choice, Number
+from latentbits.models.base import Model
+from latentbits.models.factor_model import FactorModel
+from latentbits.models.registry import MODELS, model_name, spec_of
+from tests.contracts.registry import CONTRACTS
+
+SPECS = pytest.mark.parametrize("spec", MODELS.values(), ids=lambda spec: spec.name)
+
+
+@SPECS
+def test_parameters_are_those_of_the_constructor(spec):
+    kind = spec.load()
+    defaults = {name: p.default for name, p in inspect.signature(kind).parameters.items()}
+    assert set(spec.parameters) <= set(defaults)
+    spec.check(defaults)  # a default must be allowed
+    hints = get_type_hints(kind.__init__)
+    for name, parameter in spec.parameters.items():
+        if isinstance(parameter.allowed, Choice):
+            assert get_args(hints[name]) == parameter.allowed.values, name
+        if isinstance(parameter.allowed, Number):
+            assert (type(None) in get_args(hints[name])) == parameter.allowed.optional, name
+            assert (int in (hints[name], *get_args(hints[name]))) == parameter.allowed.integer, name
+
+
+@SPECS
+def test_numbers_and_words_have_a_range(spec):
+    """A parameter of these kinds that is in no record would go unchecked."""
+    hints = get_type_hints(spec.load().__init__)
+    unchecked = {"binarize", "verbose", "return"}  # BinaryData checks the first, any value of the second is fine
+    for name, hint in hints.items():
+        if name not in unchecked and not isinstance(None, hint if isinstance(hint, type) else ()) and hint is not bool:
+            assert name in spec.parameters, name
+
+
+@SPECS
+def test_values_outside_the_range_are_refused(spec):
+    kind = spec.load()
+    rows = [[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1]]
+    for name, parameter in spec.parameters.items():
+        if parameter.allowed is None:
+            continue
+        bad = "nonsense" if isinstance(parameter.allowed, Choice) else parameter.allowed.least - 1
+        with pytest.raises(ValueError, match=f"^{name}="):
+            kind(**{name: bad}).fit(rows)
+
+
+@SPECS
+def test_a_subclass_is_checked_like_its_base(spec):
+    derived = type("Derived", (spec.load(),), {})
+    assert spec_of(derived) is spec
+    assert model_name(derived()) is None
+
+
+@SPECS
+def test_tables_are_for_models_of_weights_on_components(spec):
+    assert (spec.data == "table") == issubclass(spec.load(), FactorModel)
+    assert issubclass(spec.load(), Model)
+
+
+def test_type_checkers_see_what_can_be_imported():
+    """The block for type checkers is written by hand, as they can't run code."""
+    tree = ast.parse(Path(latentbits.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name for node in block.body for alias in node.names}
+    assert seen | {"__version__"} == set(latentbits.__all__)
+    for name in latentbits.__all__:
+        assert getattr(latentbits, name) is not None
+
+
+def test_every_model_of_tables_keeps_the_contracts():
+    tried = {type(contract.make()).__name__ for contract in CONTRACTS}
+    assert tried == {spec.class_name for spec in MODELS.values() if spec.data == "table"}
+
+
+def test_a_model_that_lacks_a_part_cannot_be_made():
+    half = type("Half", (FactorModel,), {"_n_parameters": lambda self, n_rows: 1})
+    with pytest.raises(TypeError, match=r"abstract.*_row_solver"):
+        half()
