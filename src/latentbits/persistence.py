@@ -72,7 +72,8 @@ def save_model(model: Any, path: str | Path) -> None:
 
     Parameters
     ----------
-    model : fitted estimator of this library
+    model : estimator
+        A fitted model of this library.
     path : str or Path
         Used as it is; no ending is added.
 
@@ -115,17 +116,33 @@ def save_model(model: Any, path: str | Path) -> None:
 
 
 def load_model(path: str | Path) -> Any:
-    """Open a file of `save_model`: the fitted model, which gives the same answers to the last bit.
+    """Load a model saved by `save_model`; its results are the same to the last bit.
 
     Parameters
     ----------
     path : str or Path
+        The file.
+
+    Returns
+    -------
+    estimator
+        The fitted model.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, cut off, no model of this library, made by a newer version of it, or asks for
-        anything but plain data.
+        If the file is damaged or truncated, is not a model of this library, was written by a newer version of it, or
+        holds anything but plain data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from latentbits import BernoulliMixture
+    >>> model = BernoulliMixture(1, n_init=1).fit([[0, 1], [1, 1]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "model.npz")
+    ...     load_model(Path(folder) / "model.npz").predict([[1, 1]])
+    array([0])
     """
     file = Path(path)
     if not file.is_file():

@@ -1,4 +1,4 @@
-"""What the figures read from a fitted model: plain attributes, whichever model it is."""
+"""Attributes of fitted models that the figures read, with defaults for models that lack them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def attribute(model: Any, name: str) -> Any:
-    """Return an attribute of a fitted model, or say that it lacks it.
+    """Return an attribute of a fitted model, or raise an error that names it.
 
     Examples
     --------

@@ -36,22 +36,23 @@ HELD_OUT = ("cv", "cells")
 
 @dataclass(frozen=True, eq=False)
 class OrderSelection:
-    """What `select_order` found.
+    """Result of `select_order`.
 
     Attributes
     ----------
     table : DataFrame
-        A line for each number of components: the value of each criterion; for held-out ones also the standard error
+        One line per number of components: the value of each criterion; for held-out ones also the standard error
         (`cv_se`), the mean difference from the best (`cv_behind`) and its own standard error (`cv_behind_se`), which is
-        smaller, as the folds are the same for all; `stability` (the least of the components, see
+        smaller because the folds are the same for all; `stability` (the smallest over the components, see
         `component_stability`), `seconds` of the fit on all data and `converged`.
     choices : DataFrame
-        A line for each criterion: `best`, and `rival`: the smallest number of components that isn't behind the best
-        by more than one standard error of the difference (for held-out criteria; else the best).
+        One line per criterion: `best`; `rival`, the smallest number of components that is not behind the best by more
+        than one standard error of the difference (for held-out criteria; else the best); and `at_the_end`, whether the
+        best is the largest number tried.
     folds : DataFrame
         The score of every fold: criterion, n_components, fold, score.
     stability : DataFrame
-        n_components, component, stability.
+        The stability of every component: n_components, component, stability.
     best_order : int
         The choice of the first criterion.
     best_model : estimator
@@ -77,7 +78,7 @@ class OrderSelection:
         return self.models[self.best_order]
 
     def plot(self) -> Figure:
-        """Draw every criterion, and the stability, against the number of components."""
+        """Plot every criterion, and the stability, against the number of components."""
         return plot_selection(self)
 
     def __repr__(self) -> str:
@@ -97,37 +98,41 @@ def select_order(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> OrderSelection:
-    """Compare numbers of components by one or several criteria; 1 is always among them, as the baseline.
+    """Select the number of components by one or several criteria; 1 is always compared too, as the baseline.
 
     Parameters
     ----------
     estimator : estimator
-        Its other parameters are used as they are.
-    X : data for the estimator
+        The model to fit. Its other parameters are used as they are.
+    X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+        Data that the estimator can be fitted to.
     orders : iterable of int, or int
-        For example ``range(2, 9)``.
+        The numbers of components to compare, for example ``range(2, 9)``.
     criterion : str or sequence of str, default="aic"
-        Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once, with the
-        model's own meaning of `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is
-        held out once and foretold from the rest of its row, which works for every model of 0-1 data.
-        AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more.
-        They need not agree. AIC and "cv" ask how many components describe the rows, "cells" how many still help to
-        foretell a cell: there point estimates of short rows (`AspectBernoulli`, `LogisticPCA`) are overconfident and
-        fewer components win; `BetaICA` does better. BIC and the evidence bound charge for the weights of every row, and
-        prefer few components on most data.
+        Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once and scored by
+        the model's `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is held out
+        once and predicted from the rest of its row, which works for every model of 0-1 data.
+        AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more each.
+        They need not agree. AIC and "cv" measure how many components describe the rows, "cells" how many improve the
+        prediction of a cell: there point estimates of short rows (`AspectBernoulli`, `LogisticPCA`) are overconfident
+        and fewer components win; `BetaICA` does better. BIC and the evidence bound penalise the weights of every row,
+        and prefer few components on most data.
     n_folds : int, default=10
+        Number of folds of the held-out criteria.
     parameter : str, default="n_components"
         The estimator's parameter to vary.
-    random_state : None, int, Generator or RandomState
-        Of the folds, and of the fits if the estimator has no `random_state` of its own.
-    n_jobs : int, optional
-        Fits at once (threads); -1 for all cores.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the folds, and of the fits if the estimator has no `random_state` of its own.
+    n_jobs : int or None, default=None
+        Number of fits at the same time (threads): None means 1 unless a joblib context says otherwise, -1 means all
+        cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Returns
     -------
     OrderSelection
+        The table of criteria, the choices and the fitted models.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""NMF and FastICA of scikit-learn, adapted: their factors, our questions.
+"""NMF and FastICA of scikit-learn, adapted to the interface of the models of 0-1 data.
 
-Neither knows what a 0-1 cell or a missing one is. A missing cell is filled with its column's share of ones, sparse data
-are made dense, and reconstructions are clipped to [0, 1]; so both can be compared with models of cells, but what they
-give are no probabilities, and what can only be asked of a distribution (`sample`, `aic`, `bic`) isn't there.
+Neither models 0-1 cells or missing ones. A missing cell is filled with its column's share of ones, sparse data are made
+dense, and reconstructions are clipped to [0, 1]; so both can be compared with models of cells, but their
+reconstructions are not probabilities, and methods that need a distribution (`sample`, `aic`, `bic`) are not available.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from latentbits.numerics import RandomSource
 __all__ = ["NMF", "FastICA"]
 
 EDGE = 1e-3
-"""Reconstructions count as probabilities from here to 1 - EDGE when a likelihood is asked for."""
+"""Reconstructions are clipped to [EDGE, 1 - EDGE] where a likelihood is computed from them."""
 
 GAUSSIAN_LOG_COSH = 0.3745672075
 """E[log cosh z] of a standard normal z."""
 
 
 class _Fit(NamedTuple):
-    """One fit of scikit-learn's: components (K x D), the map to coordinates (K x D, FastICA only), its iterations."""
+    """One fit by scikit-learn: components (K x D), the map to coordinates (K x D, FastICA only), its iterations."""
 
     components: np.ndarray
     unmixing: np.ndarray
@@ -44,7 +44,7 @@ class _Fit(NamedTuple):
 
 
 class _NotGenerative:
-    """Stands where a subclass must not have what its base has: `hasattr` is False, and asking says why."""
+    """Removes an inherited method from a subclass: `hasattr` is False, and the AttributeError says why."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -57,7 +57,7 @@ class _NotGenerative:
 
 
 class _Adapted(FactorModel):
-    """A factorisation of scikit-learn's as a FactorModel."""
+    """A factorisation by scikit-learn as a FactorModel."""
 
     sample = _NotGenerative()
     aic = _NotGenerative()
@@ -72,13 +72,21 @@ class _Adapted(FactorModel):
         """The reconstruction before it is clipped."""
 
     def fit(self, X: Any, y: None = None) -> Self:  # type: ignore[override]
-        """Find the components, and the weights of the rows. All rows count alike: weights are not taken.
+        """Estimate the components, and the weights of the rows.
+
+        All rows count equally; there is no `sample_weight`.
 
         Parameters
         ----------
-        X : array, SciPy sparse, pandas or polars frame, BinaryData
-            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
-        y : ignored
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0, 1 and missing (NaN, None, pd.NA); other values are refused unless `binarize` is set.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         self._check_parameters()
         data = self._data(X, reset=True)
@@ -95,11 +103,24 @@ class _Adapted(FactorModel):
         return self
 
     def fit_transform(self, X: Any, y: None = None) -> np.ndarray:  # type: ignore[override]
-        """Fit, and return the weights of the training rows."""
+        """Fit, and return the weights of the training rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0, 1 and missing (NaN, None, pd.NA); other values are refused unless `binarize` is set.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            `weights_`.
+        """
         return self.fit(X).weights_
 
     def _prepare(self, V: np.ndarray) -> Any:
-        """What all starts need of the data."""
+        """What all starts compute from the data alike, done once."""
         return V
 
     def _make_runner(self, prepared: Any) -> Callable[[Workers], Runner[Any]]:
@@ -136,7 +157,7 @@ def _column_share(data: BinaryData) -> np.ndarray:
 
 
 def _with_iterations(run: Restart[Any]) -> Restart[Any]:
-    """The run with scikit-learn's own count, of which only the end was recorded."""
+    """The run with scikit-learn's own number of iterations: only the last one was recorded."""
     return replace(run, n_iter=run.state.n_iter)
 
 
@@ -144,42 +165,56 @@ class NMF(_Adapted):
     """Non-negative matrix factorisation of the cells, by scikit-learn: ``X ~ weights_ @ components_``, least squares.
 
     The reconstruction is clipped at 1, a missing cell counts as its column's share of ones, and sparse data are made
-    dense. These are no probabilities: for `score` they are clipped to [0.001, 0.999], which makes held-out likelihoods
-    comparable but rough, and there is no `sample`, `aic` or `bic`.
+    dense. Reconstructions are not probabilities: for `score` they are clipped to [0.001, 0.999], which makes held-out
+    likelihoods comparable but rough, and there is no `sample`, `aic` or `bic`.
 
     Parameters
     ----------
     n_components : int, default=5
         K, the number of components.
     n_init : int, default=10
-        Random starts; the one with the smallest squared error is kept, all are in `restarts_`.
+        Number of random starts; the one with the smallest squared error is kept.
     max_iter : int, default=1000
-        Of scikit-learn's coordinate descent.
+        Largest number of iterations of scikit-learn's coordinate descent.
     tol : float, default=1e-4
-        Of scikit-learn's coordinate descent.
-    binarize : float, optional
-        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+        Tolerance of scikit-learn's coordinate descent.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Not negative, the largest entry of each being 1; in the order of their share of the reconstruction.
+        Nonnegative, the largest entry of each component being 1; by falling share of the reconstruction.
     weights_ : ndarray of shape (n_rows, n_components)
-        Not negative: the least squares solution of each training row, the components fixed.
+        Nonnegative least squares solution of each training row, the components fixed.
     column_share_ : ndarray of shape (n_features,)
-        What a missing cell counts as.
+        Share of ones among the observed cells of each column, which replaces missing cells.
     objective_ : float
         Minus the squared error of the best start.
+    objective_history_ : ndarray of shape (1,)
+        `objective_` alone: scikit-learn does not report its iterations.
     restarts_ : DataFrame
-        Seed, objective, n_iter and converged of every start.
-    n_iter_, converged_, objective_history_, n_features_in_, feature_names_in_ :
-        As in `AspectBernoulli`; the history has the end alone.
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The final objective of every start, in the order of `restarts_`.
+    restart_components_ : list of ndarray
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Iterations that scikit-learn made in the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     Examples
     --------
@@ -223,7 +258,7 @@ class NMF(_Adapted):
         return _Fit(H[order], np.zeros((0, 0)), int(nmf.n_iter_)), -float(error)
 
     def _coordinates(self, data: BinaryData, workers: Workers) -> np.ndarray:
-        """Least squares row by row and to the end: scikit-learn's own stops by the rows that come together."""
+        """Least squares row by row, to convergence: scikit-learn's stopping rule depends on all rows passed."""
         A = np.ascontiguousarray(self.components_.T)
         return np.array([nnls(A, v, maxiter=100 * A.shape[1])[0] for v in self._filled(data)])
 
@@ -235,42 +270,56 @@ class FastICA(_Adapted):
     """Independent component analysis of the cells, by scikit-learn: ``X ~ mean + weights_ @ components_``.
 
     The reconstruction is clipped to [0, 1], a missing cell counts as its column's share of ones, and sparse data are
-    made dense. These are no probabilities: for `score` they are clipped to [0.001, 0.999], which makes held-out
-    likelihoods comparable but rough, and there is no `sample`, `aic` or `bic`.
+    made dense. Reconstructions are not probabilities: for `score` they are clipped to [0.001, 0.999], which makes
+    held-out likelihoods comparable but rough, and there is no `sample`, `aic` or `bic`.
 
     Parameters
     ----------
     n_components : int, default=5
-        K, the number of components. If the rows vary in fewer directions, the rest are 0, with a warning.
+        K, the number of components. If the centred data have a lower rank, the rest are 0, with a warning.
     n_init : int, default=1
-        Random starts; the one whose weights are farthest from a normal distribution is kept.
+        Number of random starts; the one with the largest contrast (`objective_`) is kept.
     max_iter : int, default=1000
-        Of scikit-learn's fixed-point iteration.
+        Largest number of iterations of scikit-learn's fixed-point algorithm.
     tol : float, default=1e-4
-        Of scikit-learn's fixed-point iteration.
-    binarize : float, optional
-        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+        Tolerance of scikit-learn's fixed-point algorithm.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The columns of the mixing matrix, in the order of their variance; the entry farthest from 0 is positive.
+        The columns of the mixing matrix, by falling variance; the entry of each that is largest in size is positive.
     weights_ : ndarray of shape (n_rows, n_components)
         The sources: uncorrelated, with mean 0 and variance 1 over the training rows.
     column_share_ : ndarray of shape (n_features,)
-        The mean, which is also what a missing cell counts as.
+        Share of ones among the observed cells of each column: the mean, which also replaces missing cells.
     objective_ : float
         The contrast, sum_k (mean log cosh of source k - that of a normal variable)^2.
+    objective_history_ : ndarray of shape (1,)
+        `objective_` alone: scikit-learn does not report its iterations.
     restarts_ : DataFrame
-        Seed, objective, n_iter and converged of every start.
-    n_iter_, converged_, objective_history_, n_features_in_, feature_names_in_ :
-        As in `AspectBernoulli`; the history has the end alone.
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The final objective of every start, in the order of `restarts_`.
+    restart_components_ : list of ndarray
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Iterations that scikit-learn made in the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     Examples
     --------
@@ -330,7 +379,7 @@ class FastICA(_Adapted):
         return _Fit(mixing, unmixing, int(ica.n_iter_)), _contrast(S)
 
     def _coordinates(self, data: BinaryData, workers: Workers) -> np.ndarray:
-        """Row by row: the rounding of one matrix product for all would depend on the rows that come together."""
+        """Row by row: the rounding of one matrix product for all would depend on which rows are passed together."""
         return np.array([self._unmixing @ v for v in self._filled(data) - self.column_share_])
 
     def _linear(self, W: np.ndarray) -> np.ndarray:

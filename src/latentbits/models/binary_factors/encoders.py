@@ -60,7 +60,8 @@ def solve_bqp(Q: ArrayLike, F: ArrayLike, method: Encoder = "enum", n_jobs: int 
     Q : array-like of shape (m, m)
         Shared by all rows. Only its symmetric part counts.
     F : array-like of shape (n_rows, m), or (m,) for one row
-    method : "enum", "greedy", "cdual" or "round", default="enum"
+        The linear terms, one row per program.
+    method : {"enum", "greedy", "cdual", "round"}, default="enum"
         - "enum" tries all 2^m codes (m up to 20). Exact; of equal codes the first in binary order.
         - "greedy" decides one sign after the other, always the one that gains most (after the constructive heuristic
           of Merz and Freisleben, 2002). O(m^2) a row.
@@ -69,8 +70,9 @@ def solve_bqp(Q: ArrayLike, F: ArrayLike, method: Encoder = "enum", n_jobs: int 
           program over the box -1 <= y <= 1, so the box is what is solved. (Any other Q gets a multiple of the
           identity added first, which adds the same constant to every code.)
         - "round" takes the signs of Q^-1 f, the optimum without constraints (the shortest one if Q is singular).
-    n_jobs : int, optional
-        Threads; the answer doesn't depend on it.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores. The result does not
+        depend on it.
 
     Returns
     -------

@@ -127,15 +127,26 @@ def fit_blica(
     random_state: RandomSource = None,
     n_jobs: int | None = None,
 ) -> Parameters:
-    """The model nearest to given thresholds and correlations; `BinaryICA` does this with those of data.
+    """Fit the binary ICA model to given thresholds and correlations, as `BinaryICA` does with those of data.
 
     Parameters
     ----------
     statistics : PairwiseStatistics
-        Correlations (U x n x n), thresholds (U x n) and rows (U); of a model, `pairwise_from_model` gives them.
+        Correlations (U x n x n), thresholds (U x n) and numbers of rows (U); `pairwise_from_model` gives those of a
+        model.
     n_components : int
-    n_init, max_iter, tol, random_state, n_jobs :
-        As in `BinaryICA`, for statistics without noise; `tol` is per row and column.
+        Number of sources.
+    n_init : int, default=3
+        Number of random starts; the best is kept.
+    max_iter : int, default=5000
+        Largest number of L-BFGS iterations per start.
+    tol : float, default=1e-14
+        A start has converged when ten iterations raise the objective by less than this per row and column. The default
+        is meant for exact statistics, without sampling noise.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
 
     Returns
     -------

@@ -70,7 +70,11 @@ def pairwise_from_model(mixing: ArrayLike, means: ArrayLike, scales: ArrayLike) 
     Parameters
     ----------
     mixing : array-like of shape (n_variables, n_components)
-    means, scales : array-like of shape (n_segments, n_components)
+        The mixing matrix.
+    means : array-like of shape (n_segments, n_components)
+        Mean of each source in each segment.
+    scales : array-like of shape (n_segments, n_components)
+        Standard deviation of each source in each segment.
 
     Returns
     -------

@@ -22,11 +22,14 @@ def segments_by_length(n_rows: int, n_segments: int) -> NDArray[np.intp]:
 
     Parameters
     ----------
-    n_rows, n_segments : int
+    n_rows : int
+        Number of rows.
+    n_segments : int
+        Number of segments, at most `n_rows`.
 
     Returns
     -------
-    ndarray of int
+    ndarray of int, shape (n_rows,)
         For each row the number of its segment, from 0.
 
     Examples

@@ -38,7 +38,7 @@ UNKNOWN_ERROR = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Tetrachoric:
-    """What `tetrachoric` returns; D columns, and U segments if there are any.
+    """Result of `tetrachoric` for D columns, and U segments if there are any.
 
     Attributes
     ----------
@@ -55,6 +55,7 @@ class Tetrachoric:
     segments : array or None
         The labels of the U segments, in order.
     column_names : list of str or None
+        The names of the D columns.
     """
 
     correlations: np.ndarray
@@ -103,29 +104,32 @@ def tetrachoric(
 
     Parameters
     ----------
-    X : BinaryData, array, sparse matrix or data frame of 0 and 1
-        Missing cells are allowed: a column's threshold comes from all rows in which it is seen, a pair's table from
-        the rows in which both are seen.
-    segments : array of N labels, or str, optional
-        Groups of rows (or the name of a column of the frame X that holds them), each with correlations and thresholds
-        of its own. By default all rows are one group.
-    weights : array of N numbers, optional
-        How many rows each row counts for; so four rows and their counts are a 2 x 2 table, as in the example.
-    correct : float
-        What an empty cell of a 2 x 2 table counts as, in step 2; the other cells and the thresholds stay as they are.
-        With 0, correlations of such pairs can end at 0.9999 or -0.9999, the limits of any answer.
-    repair : bool
-        Whether to give back the correlation matrices after `repair_correlation`: pairs are estimated one by one, and
-        with few rows the matrix may have negative eigenvalues, which factor analysis doesn't accept.
-    n_jobs : int, optional
-        Threads; -1 uses all cores. The answer doesn't depend on it.
-    binarize : float, optional
-        Every value of X of at least this counts as 1.
+    X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_columns)
+        0, 1 and missing. A column's threshold comes from all rows in which it is observed, a pair's table from the rows
+        in which both are observed.
+    segments : array-like of shape (n_rows,), str or None, default=None
+        Labels of groups of rows (or the name of a column of the frame X that holds them), each with correlations and
+        thresholds of its own. None treats all rows as one group.
+    weights : array-like of shape (n_rows,) or None, default=None
+        How many rows each row counts for; so four rows and their counts are a 2 x 2 table, as in the example. None
+        counts each row once.
+    correct : float, default=0.5
+        What an empty cell of a 2 x 2 table counts as, in step 2; the other cells and the thresholds are unchanged. With
+        0, correlations of such pairs can end at 0.9999 or -0.9999, the limits of any estimate.
+    repair : bool, default=False
+        Whether to apply `repair_correlation` to the correlation matrices: pairs are estimated one by one, and with few
+        rows the matrix may have negative eigenvalues, which factor analysis does not accept.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores. The result does not
+        depend on it.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
 
     Returns
     -------
     Tetrachoric
-        correlations, thresholds, standard_errors, n_pairs, zero_cells, segments; no value is NaN or infinite.
+        Dataclass of `correlations`, `thresholds`, `standard_errors`, `n_pairs`, `zero_cells`, `segments` and
+        `column_names`; no value is NaN or infinite.
 
     Warns
     -----
