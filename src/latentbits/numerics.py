@@ -31,7 +31,7 @@ __all__ = [
 RandomSource = None | int | np.random.Generator | np.random.RandomState
 Similarity = Literal["l1", "correlation", "cosine"]
 
-# A row whose centred length is this small a part of its own length varies by rounding alone.
+# A row whose centred length is at most this part of its own length is constant but for rounding.
 _ROUNDING = 1e-12
 
 
@@ -60,6 +60,7 @@ def as_generator(random_state: RandomSource = None) -> np.random.Generator:
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
     if isinstance(random_state, np.random.RandomState):
+        # 128 bits: streams seeded with 32 bits may coincide.
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
     if isinstance(random_state, Integral) and random_state >= 0:
         return np.random.default_rng(int(random_state))

@@ -1,4 +1,4 @@
-"""Model files: one .npz that can be sent to a colleague, because opening it runs no code from it.
+"""Model files: one .npz file, which is safe to load from others, because loading it runs no code from it.
 
 A file holds plain arrays and a JSON header, which names the model, its parameters and the structure of its
 fitted attributes. Only the types listed in `_Packer` go in and come out; nothing is pickled, and the header
@@ -39,7 +39,7 @@ NAMED_TUPLES = {
     "Components": "latentbits.models.aspect.base:Components",
     "Clusters": "latentbits.models.ica_mixture.posterior:Clusters",
 }
-"""The named tuples that may be part of a model, by the name that stands in the file."""
+"""The named tuples that may be part of a model, by their name in the file."""
 
 _PLAIN_KINDS = "biufU"
 """Kinds of NumPy dtypes that are stored as they are: bool, integers, floats, text."""
@@ -60,15 +60,14 @@ _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What NumPy, zipfile and json raise on bytes that they can't make sense of."""
+"""What NumPy, zipfile and json raise on invalid bytes."""
 
 
 def save_model(model: Any, path: str | Path) -> None:
     """Save a fitted model to one .npz file, which `load_model` opens.
 
-    The file is written beside and renamed, so an earlier one is replaced as a whole or not at all. A
-    `random_state` that is a Generator or RandomState is not kept (None instead): it has moved on since the
-    fit anyway.
+    The file is written under a temporary name and renamed, so an existing one is replaced completely or not at all. A
+    `random_state` that is a Generator or RandomState is stored as None: its state has changed since the fit anyway.
 
     Parameters
     ----------
@@ -175,7 +174,7 @@ def written_beside(path: Path) -> Iterator[Path]:
 
 
 def _read_archive(file: Path) -> dict[str, np.ndarray]:
-    """All arrays of an .npz file whose members are stored as written (what is not packed can't explode)."""
+    """All arrays of an .npz file. Compressed members are refused: a small file could expand to fill the memory."""
     content = file.read_bytes()
     if not content.startswith(b"PK"):
         raise ModelFileError(f"{file.name}: this is no latentbits model; give a model.npz that latentbits has written")
@@ -190,7 +189,7 @@ def _read_archive(file: Path) -> dict[str, np.ndarray]:
 
 
 def _read_header(arrays: dict[str, np.ndarray], file: str) -> dict[str, Any]:
-    """The header, once format and version are known to be ours."""
+    """The header, after its format and version have been checked."""
     if HEADER not in arrays:
         raise ModelFileError(f"{file}: this .npz file holds no latentbits model; it may be data, or another program's")
     header = json.loads(arrays[HEADER].tobytes())
@@ -231,7 +230,10 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray], file: str) -
 
 
 def _fitted_name(name: str, model: Any, file: str) -> str:
-    """The name, if fitting sets such: "x_" or "_x", no parameter, and nothing that the class itself has."""
+    """The name, if it can be a fitted attribute: "x_" or "_x", no parameter, and no attribute of the class.
+
+    A file must not be able to replace methods.
+    """
     taken = hasattr(type(model), name) or name in model.get_params(deep=False)
     if taken or "__" in name or not _FITTED_NAME.fullmatch(name):
         raise ModelFileError(
@@ -245,7 +247,7 @@ def _fitted_name(name: str, model: Any, file: str) -> str:
 
 
 class _Packer:
-    """Turns values into JSON nodes, and puts their arrays aside. An array that is met twice is stored once.
+    """Turns values into JSON nodes, and collects their arrays. An array that occurs twice is stored once.
 
     None, bool, int, str, finite floats and lists of nodes are their own nodes; every other node is an object
     with a "type".
@@ -305,7 +307,7 @@ class _Packer:
 
     def _store(self, array: np.ndarray) -> str:
         key = self._keys.setdefault(id(array), f"array{len(self.arrays)}")
-        self.arrays[key] = array  # kept here, so that no other array can get its id
+        self.arrays[key] = array  # the reference keeps the array alive, so that its id isn't reused
         return key
 
 

@@ -1,4 +1,4 @@
-"""Which model? The same held-out rows and cells for all of them."""
+"""Comparison of models on the same held-out rows and cells."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _check_comparable(named: dict[str, Any]) -> None:
 
 
 def _names(models: Sequence[Any]) -> list[str]:
-    """Class names; with the number of components where a class comes twice, and the place where that doesn't help."""
+    """Class names; with the number of components where a class occurs twice, or else the position."""
     names = [type(model).__name__ for model in models]
     often = Counter(names)
     names = [
@@ -179,7 +179,7 @@ def _table(wanted: list[str], named: dict[str, Any], scores: pd.DataFrame) -> pd
         columns[f"{what}_p"] = [float(mannwhitneyu(column, best).pvalue) for column in by_fold.T]
     if "cells" in wanted:
         columns["auc"] = _by_fold(scores, "auc")[list(named)].mean().to_numpy()
-    fits = scores[scores["criterion"] != "auc"]  # which comes from the fits for "cells"
+    fits = scores[scores["criterion"] != "auc"]  # which comes from the same fits as "cells"
     columns["seconds"] = fits.groupby("model")["seconds"].median()[list(named)].to_numpy()
     return pd.DataFrame(columns).sort_values(wanted[0], ascending=False, kind="stable", ignore_index=True)
 

@@ -1,4 +1,4 @@
-"""How many components? Several criteria from the same fits, with standard errors and stability."""
+"""Selection of the number of components by several criteria, with standard errors and stability."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class OrderSelection:
         return plot_selection(self)
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{c.criterion} {c.best}" for c in self.choices.itertuples())
-        return f"OrderSelection({told})"
+        choices = ", ".join(f"{c.criterion} {c.best}" for c in self.choices.itertuples())
+        return f"OrderSelection({choices})"
 
 
 def select_order(
@@ -186,7 +186,7 @@ def held_out_jobs(
     return found
 
 
-# Estimators are made inside the jobs: a job that waits costs no memory.
+# Estimators are created inside the jobs, so that a waiting job costs no memory.
 
 
 def _fit_all(make: Callable[[], Any], data: Any) -> trials.Outcome:
@@ -273,6 +273,7 @@ def paired_summary(by_fold: np.ndarray) -> dict[str, np.ndarray]:
     """Mean and standard error of each column of scores (folds x candidates), and of its distance from the best."""
     n = len(by_fold)
     mean = by_fold.mean(axis=0)
+    # Paired by fold: folds differ far more from each other than candidates do.
     behind = by_fold[:, [int(mean.argmax())]] - by_fold
     return {
         "": mean,

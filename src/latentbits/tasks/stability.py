@@ -54,7 +54,7 @@ def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
         if metric == "cosine":  # a direction and its opposite are the same component
             other = _turned(best, other)
         matched = match_components(best, other, metric=metric)
-        gone = ~best.any(axis=1) & ~other[matched.order].any(axis=1)  # found again as nothing
+        gone = ~best.any(axis=1) & ~other[matched.order].any(axis=1)  # zero in both: the same, but cosine gives 0
         alike.append(np.where(gone, 1.0, matched.similarity))
         for k in range(len(best)):
             rest = np.delete(matched.order, k)

@@ -1,1 +1,1 @@
-"""Bernoulli NMF: nonnegative causes that add up before they saturate."""
+"""Bernoulli NMF: nonnegative components whose sum is mapped to a probability by a saturating function."""

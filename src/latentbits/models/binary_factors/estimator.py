@@ -217,7 +217,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         data = self._data(X, reset=True)
         centre = data.mean(axis=0)
         Z = np.ascontiguousarray(data - centre)
-        # Columns that are constant but for rounding have no spread to be measured by.
+        # If all columns are constant but for rounding, dividing by their deviation would amplify the rounding.
         scale = float(np.sqrt(np.mean(Z * Z)))
         if scale <= 1e-12 * float(np.abs(data).max()):
             scale = 1.0
@@ -377,7 +377,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
 
     def _mean_field(self, data: np.ndarray) -> np.ndarray:
         F = self._linear(data)
-        # From a good code: from even odds correlated factors end in poor optima.
+        # Started from a good code: from even odds, correlated factors end in poor optima.
         encoder: Encoder = "enum" if self.n_components_ <= FEW_FACTORS else "round"
         start = encode(self._interaction, F, encoder, Workers()).astype(float)
         return mean_field(self._interaction, F, start)

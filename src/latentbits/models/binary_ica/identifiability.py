@@ -1,4 +1,4 @@
-"""Whether a mixing can be found at all, and how near a found one is to the truth."""
+"""Identifiability of a mixing, and the similarity of two mixings."""
 
 from __future__ import annotations
 
@@ -81,6 +81,6 @@ def mean_cosine_similarity(A: ArrayLike, B: ArrayLike) -> float:
 
 
 def _unit_columns(A: np.ndarray) -> np.ndarray:
-    """Columns of length 1; a column of zeros stays one, and is like no other."""
+    """Columns of length 1; a column of zeros stays zero, and has similarity 0 with every other."""
     length = np.linalg.norm(A, axis=0)
     return np.divide(A, length, out=np.zeros_like(A), where=length > 0)

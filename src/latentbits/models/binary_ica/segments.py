@@ -1,4 +1,4 @@
-"""Which rows belong to which segment."""
+"""Labels of segments."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def take_out(X: Any, segments: Any) -> tuple[Any, Any]:
 def encode_labels(labels: Any, n_rows: int) -> tuple[np.ndarray, NDArray[np.intp]]:
     """The distinct labels in order, and for each row the position of its own among them.
 
-    Numbers go by size, texts as people count ("week 9" before "week 10"), an ordered categorical by its own order.
-    Dates become text.
+    Numbers by size, texts in natural order ("week 9" before "week 10"), an ordered categorical by its own order. Dates
+    become text.
     """
     given = _checked(labels, n_rows)
     categories = getattr(getattr(labels, "dtype", None), "categories", None)
@@ -108,6 +108,6 @@ def _plain(values: list[Any]) -> list[Any]:
 
 
 def _counting(text: str) -> list[tuple[bool, Any]]:
-    """The key by which people sort texts: runs of digits count as numbers."""
+    """The key of natural sorting: runs of digits compare as numbers."""
     parts = re.split(r"(\d+)", text)
     return [(part.isdecimal(), int(part) if part.isdecimal() else part) for part in parts if part]

@@ -190,7 +190,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         rows = self._numbers(X, reset=True)
         self._centre = rows.mean(axis=0)
         deviation = rows.std(axis=0)
-        # What is left of a constant column is rounding, which must not be blown up.
+        # The deviation of a constant column is rounding, which dividing by it would amplify to unit variance.
         constant = deviation <= 1e-12 * np.abs(rows).max(axis=0)
         self._scale = np.where(constant, 1.0, deviation)
         standard = self._standardised(rows)

@@ -1,4 +1,4 @@
-"""Where a run begins: points shared out among clusters, and clusters made from their points."""
+"""Starts: points assigned to clusters, and clusters estimated from their points."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from latentbits.models.ica_mixture.posterior import Clusters, Floats, Prior
 __all__ = ["nearest_centres", "spread_gaussians", "start_clusters", "start_state"]
 
 LLOYD = 5
-"""Rounds of k-means at the start; few, for what is wanted are different starts and not the best partition."""
+"""Rounds of k-means at the start; few, because starts should differ rather than be the best partition."""
 
 BETWEEN = 2 / 3
-"""The part of a source's variance that lies between its Gaussians at the start."""
+"""The part of a source's variance between its Gaussians at the start."""
 
 NOISE = 1e-3
-"""Noise at the start, as a part of a cluster's variance: it rises at once where it must, and falls slowly."""
+"""Noise variance at the start, as a part of a cluster's: small, because its estimate rises at once but falls slowly."""
 
 
 def start_state(
@@ -43,7 +43,7 @@ def nearest_centres(X: Floats, n_clusters: int, rng: np.random.Generator) -> Flo
     for _ in range(LLOYD):
         distance = (centres**2).sum(axis=1) - 2 * X @ centres.T
         share = np.eye(len(centres))[distance.argmin(axis=1)].T
-        share = share[share.any(axis=1)]
+        share = share[share.any(axis=1)]  # clusters that lost all points are dropped
         centres = (share @ X) / share.sum(axis=1)[:, None]
     return share
 

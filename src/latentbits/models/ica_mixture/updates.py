@@ -1,4 +1,4 @@
-"""The rules for the clusters' parameters (Appendix C), from sums over the points."""
+"""Update rules of the clusters' parameters (Appendix C), from the statistics of the points."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ RULES = (update_pi, update_phi, update_beta, update_A, update_nu, update_psi, up
 
 
 def update_clusters(clusters: Clusters, stats: Statistics, prior: Prior) -> Clusters:
-    """All rules in turn; none of them lowers `cluster_bounds`."""
+    """Apply all rules in turn; none of them lowers `cluster_bounds`."""
     for rule in RULES:
         clusters = rule(clusters, stats, prior)
     return clusters

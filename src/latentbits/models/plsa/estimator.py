@@ -121,7 +121,7 @@ class PLSA(FactorModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # ---- fitting: inside, the coordinates of a row are proportions times intensity --------------------------------
+    # ---- fitting: internally, the coordinates of a row are proportions times intensity -------------------------------
 
     def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> PoissonEM:
         return PoissonEM(data, row_weight, self.n_components, workers)
