@@ -60,7 +60,7 @@ def table_of(likes: np.ndarray, rows: str, diagonal: str) -> np.ndarray:
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    """The claims are about the literal reading; what the others give is told beside it."""
+    """The claims are about the literal reading; the results of the others are given beside it."""
     fits = dict(list(table.groupby(["model", "rows", "diagonal"], sort=False)))
     varied = {key: fit for key, fit in fits.items() if key[0] == "bBICA" and key != LITERAL}
     return [_groups(fits[LITERAL], varied), _waverers(fits[LITERAL], varied), _clusters(fits["mixture", *LITERAL[1:]])]

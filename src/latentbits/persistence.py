@@ -339,7 +339,7 @@ class _Unpacker:
         if not isinstance(node, dict):
             return node
         if node["type"] not in self._makers:
-            raise ValueError(f"it asks for a value of the unknown type {node['type']!r}")
+            raise ValueError(f"it contains a value of the unknown type {node['type']!r}")
         return self._makers[node["type"]](node)
 
     def _array(self, node: dict[str, Any]) -> np.ndarray:

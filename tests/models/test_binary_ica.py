@@ -369,11 +369,11 @@ class TestSegments:
             estimator.fit(TRUTH.X[:3], segments=["a", None, "b"])
         with pytest.raises(DataError, match="can't be sorted"):
             estimator.fit(TRUTH.X[:2], segments=np.array(["a", 1], dtype=object))
-        with pytest.raises(DataError, match="X is no data frame"):
+        with pytest.raises(DataError, match="X is not a data frame"):
             estimator.fit(TRUTH.X, segments="year")
         with pytest.raises(DataError, match='no column "year"'):
             estimator.fit(pd.DataFrame(TRUTH.X), segments="year")
-        with pytest.raises(DataError, match="segment 77 was not there at the fit"):
+        with pytest.raises(DataError, match="segment 77 was not in the training data"):
             model.transform(TRUTH.X[:2], segments=[0, 77])
 
 

@@ -110,7 +110,7 @@ def best_of(
         done = _run_all(run, schedule.n_init, at_once, cancel)
     if cancel.is_set():
         warnings.warn(
-            f"interrupted: this is the best of {len(done)} restarts so far; fit again for a finished answer",
+            f"interrupted: this is the best of {len(done)} restarts so far; fit again for a complete fit",
             stacklevel=4,
         )
     return max(done, key=lambda restart: restart.objective), done

@@ -23,10 +23,10 @@ def attribute(model: Any, name: str) -> Any:
     >>> from types import SimpleNamespace
     >>> attribute(SimpleNamespace(), "weights_")
     Traceback (most recent call last):
-    AttributeError: SimpleNamespace has no weights_; give a fitted model that has.
+    AttributeError: SimpleNamespace has no weights_; give a fitted model that has it.
     """
     if not hasattr(model, name):
-        raise AttributeError(f"{type(model).__name__} has no {name}; give a fitted model that has.")
+        raise AttributeError(f"{type(model).__name__} has no {name}; give a fitted model that has it.")
     return getattr(model, name)
 
 

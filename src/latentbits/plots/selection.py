@@ -83,7 +83,7 @@ def _draw_stability(ax: Axes, stability: pd.DataFrame) -> None:
     ax.axhline(0, color=QUIET, linewidth=0.8)
     ax.set_ylim(-0.1, 1.08)
     ax.set_ylabel("stability of\ncomponents")
-    ax.set_title("1: found again by other restarts; 0: an accident")
+    ax.set_title("1: found again by other restarts; 0: by chance")
 
 
 @house_style

@@ -109,9 +109,7 @@ def compare(
     named = _named(models)
     wanted = check_criteria(criterion)
     if not set(wanted) <= set(HELD_OUT):
-        raise DataError(
-            f"criterion={criterion!r}: models are compared on what they haven't seen; use cells, cv or both"
-        )
+        raise DataError(f"criterion={criterion!r}: models are compared on held-out data; use cells, cv or both")
     check_criteria(criterion, *named.values())
     _check_comparable(named)
     check_number("n_folds", n_folds, least=2, integer=True)
@@ -142,7 +140,7 @@ def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
         named = dict(zip(_names(models), models, strict=True))
     if len(named) < 2:
         raise DataError(
-            "compare needs at least two models; add BernoulliMixture(1), the independent columns, as a base"
+            "compare needs at least two models; add BernoulliMixture(1), independent columns, as a baseline"
         )
     return named
 

@@ -205,7 +205,7 @@ def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str
     """The criteria as a list, each of them known and defined for each estimator."""
     for estimator in estimators:
         if not isinstance(estimator, BaseEstimator):
-            raise DataError(f"{estimator!r} is no estimator; give one such as AspectBernoulli(3)")
+            raise DataError(f"{estimator!r} is not an estimator; give one such as AspectBernoulli(3)")
     wanted = [criterion] if isinstance(criterion, str) else list(criterion or ())
     unknown = [name for name in wanted if name not in CRITERIA]
     if unknown or not wanted or len(set(wanted)) < len(wanted):

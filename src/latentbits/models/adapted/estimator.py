@@ -51,7 +51,7 @@ class _NotGenerative:
 
     def __get__(self, instance: object, owner: type) -> NoReturn:
         raise AttributeError(
-            f"{owner.__name__} has no {self._name}: its reconstruction is no probability distribution; "
+            f"{owner.__name__} has no {self._name}: its reconstruction is not a probability distribution; "
             "compare models by score or by held-out cells"
         )
 

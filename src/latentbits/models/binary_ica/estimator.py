@@ -182,8 +182,8 @@ class BinaryICA(BinaryModel):
         names, codes = encode_labels(labels, N)
         if FEW_ROWS * len(names) > N:
             warnings.warn(
-                f"{len(names)} segments of {N} rows have {N / len(names):.1f} rows each on average, which says little "
-                "about their correlations; use fewer segments",
+                f"{len(names)} segments of {N} rows have {N / len(names):.1f} rows each on average, too few to "
+                "estimate their correlations; use fewer segments",
                 stacklevel=2,
             )
         K = D if self.n_components is None else int(self.n_components)
@@ -245,9 +245,9 @@ class BinaryICA(BinaryModel):
     @staticmethod
     def _warn_unidentifiable(n: int, m: int, U: int) -> None:
         if n == 2:
-            reason = "two columns don't tell which row of the mixing is whose; use more columns"
+            reason = "with two columns the order of its rows is not identifiable; use more columns"
         elif U == 1 and m > 1:
-            reason = "one segment leaves the sources free to rotate; give segments between which they change"
+            reason = "one segment does not identify the sources' rotation; give segments between which they change"
         elif identifiability(n, m, U) < 0:
             reason = f"{n} columns in {U} segments are few for {m} components; use more of either, or fewer components"
         else:

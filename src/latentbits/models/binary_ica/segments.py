@@ -40,7 +40,7 @@ def segments_by_length(n_rows: int, n_segments: int) -> NDArray[np.intp]:
     check_number("n_rows", n_rows, least=1, integer=True)
     check_number("n_segments", n_segments, least=1, integer=True)
     if n_segments > n_rows:
-        raise DataError(f"{n_rows} rows can't be cut into {n_segments} segments; ask for at most {n_rows}")
+        raise DataError(f"{n_rows} rows can't be cut into {n_segments} segments; use at most {n_rows}")
     lengths = np.full(n_segments, n_rows // n_segments)
     lengths[: n_rows % n_segments] += 1
     return np.repeat(np.arange(n_segments), lengths)
@@ -52,7 +52,9 @@ def take_out(X: Any, segments: Any) -> tuple[Any, Any]:
         return X, segments
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        raise DataError(f"segments={quoted(segments)} names a column, but X is no data frame; give an array of labels")
+        raise DataError(
+            f"segments={quoted(segments)} names a column, but X is not a data frame; give an array of labels"
+        )
     if segments not in frame.columns:
         raise DataError(f"X has no column {quoted(segments)}; give the name of a column of X, or an array of labels")
     return frame.drop(segments).to_native(), frame[segments].to_native()
@@ -81,7 +83,7 @@ def known_codes(labels: Any, n_rows: int, known: np.ndarray) -> NDArray[np.intp]
     unknown = next((label for label in given if label not in position), None)
     if unknown is not None:
         raise DataError(
-            f"segment {unknown!r} was not there at the fit; give one of segments_, or leave segments out to "
+            f"segment {unknown!r} was not in the training data; give one of segments_, or leave segments out to "
             "average over all of them"
         )
     return np.array([position[label] for label in given], dtype=np.intp)

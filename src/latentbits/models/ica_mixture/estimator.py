@@ -329,7 +329,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
                 f"sources have the shape {sources.shape}; give n_rows x {self._n_features_out}, as transform does"
             )
         if labels is None and self.n_clusters_ > 1:
-            raise DataError(f"sources mean something else in each of {self.n_clusters_} clusters; give labels too")
+            raise DataError(f"sources have a different meaning in each of {self.n_clusters_} clusters; give labels too")
         c = np.zeros(len(sources), dtype=int) if labels is None else np.asarray(labels)
         if c.shape != (len(sources),) or c.dtype.kind not in "iu" or np.any((c < 0) | (c >= self.n_clusters_)):
             raise DataError(f"labels must be a whole number from 0 to {self.n_clusters_ - 1} for each row of sources")
