@@ -228,6 +228,7 @@ def calibration_table(truth: ArrayLike, probability: ArrayLike, *, bins: int = 1
     if bins < 1:
         raise ValueError(f"bins is {bins}; it must be at least 1.")
     edges = np.linspace(0.0, 1.0, bins + 1)
+    # By bisection in the edges: predicted * bins would put some edges into the bin below, by rounding.
     bin_of = np.minimum(np.searchsorted(edges, predicted, side="right") - 1, bins - 1)
     cells = pd.DataFrame({"bin": bin_of, "predicted": predicted, "observed": happened})
     groups = cells.groupby("bin")

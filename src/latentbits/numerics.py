@@ -192,6 +192,7 @@ def _unit_rows(rows: NDArray[np.float64], centred: bool) -> NDArray[np.float64]:
     """Rows scaled to length 1, after removing their mean if `centred`; rows without a direction become 0."""
     directions = rows - rows.mean(axis=1, keepdims=True) if centred else rows
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+    # Relative to the row itself: what is left of a constant row after centring is rounding, not a direction.
     flat = lengths <= _ROUNDING * np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(flat, 0.0, directions / np.where(flat, 1.0, lengths))
 
@@ -208,6 +209,7 @@ def check_number(
     ...
     ValueError: n_init=0 must be a whole number of at least 1
     """
+    # True is an Integral to Python, but given as a number it is most likely a mistake.
     is_number = isinstance(value, Integral if integer else Real) and not isinstance(value, bool)
     if is_number and least <= value < below and not (above and value == least):  # type: ignore[operator]
         return

@@ -109,6 +109,7 @@ def save_model(model: Any, path: str | Path) -> None:
         "params": {key: packer.pack(value, key) for key, value in params.items()},
         "fitted": {_fitted_name(key, model, "model"): packer.pack(value, key) for key, value in fitted.items()},
     }
+    # NaN and infinity are not JSON; the packer writes them as nodes of type "float".
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode("ascii"), dtype=np.uint8)
     with written_beside(Path(path)) as draft, draft.open("xb") as stream:
         np.savez(stream, allow_pickle=False, **{HEADER: text}, **packer.arrays)
@@ -162,6 +163,7 @@ def load_model(path: str | Path) -> Any:
 @contextmanager
 def written_beside(path: Path) -> Iterator[Path]:
     """A free path beside `path` to write to; renamed to `path` at the end, or removed if anything fails."""
+    # In the same folder: a rename is atomic only within a file system.
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
     try:
         yield draft
@@ -219,7 +221,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray], file: str) -
         raise ModelFileError(
             f'{file}: {kind.__name__} has no parameter "{unknown[0]}"; upgrade latentbits if it is newer'
         )
-    model = kind(**params)
+    model = kind(**params)  # by scikit-learn's convention constructors only assign
     for key, node in header["fitted"].items():
         vars(model)[_fitted_name(key, model, file)] = unpacker.unpack(node)
     try:
@@ -259,7 +261,7 @@ class _Packer:
 
     def pack(self, value: Any, place: str) -> Any:
         """The node for a value; `place` names it in errors."""
-        kind = type(value)
+        kind = type(value)  # exact types: an instance of a subclass would come back as its base
         if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
             return value
         if isinstance(value, _RANDOM_SOURCES):

@@ -279,6 +279,7 @@ class _Steps(NamedTuple):
                 raise DataError(f"groups has {len(group)} labels for {len(codes)} ids; give each id its label")
             order = np.argsort(group, kind="stable")
             codes, group = codes[order], group[order]
+        # Groups are contiguous now: equal labels max_lag apart mean that all steps between belong to the group.
         full = np.flatnonzero(group[max_lag:] == group[:-max_lag]) + max_lag
         if len(full) == 0:
             longest = np.bincount(group).max(initial=0)
@@ -379,7 +380,7 @@ class _Mixture:
     def of(cls, steps: _Steps, self_answers: bool = True) -> _Mixture:
         """The pairs of these steps; those of an id with itself only if a step may answer such a one."""
         n = len(steps.names)
-        keys = steps.history.astype(np.int64) * n + steps.targets[:, None]
+        keys = steps.history.astype(np.int64) * n + steps.targets[:, None]  # one number for each pair of ids
         if not self_answers:
             keys[steps.history == steps.targets[:, None]] = n * n  # sorts behind every pair
         pairs, pair = np.unique(keys, return_inverse=True)
@@ -395,8 +396,10 @@ class _Mixture:
 
     def step(self, state: _State) -> tuple[_State, float]:
         """The posterior of the lags, of which only the sums are kept, then lambda and T from these."""
+        # One more entry than pairs, of probability 0: the place of those that are ruled out.
         by_lag, by_pair = np.zeros(self.pair.shape[1]), np.zeros(len(state.T) + 1)
         log_likelihood = lag_pass(self.pair, state.weights, np.append(state.T, 0.0), by_lag, by_pair)
+        # An id on which no step depends any more has only zeros, which can't be normalised.
         return _State(by_lag / by_lag.sum(), self._normalise(np.maximum(by_pair[:-1], 1e-300))), log_likelihood
 
     def posterior(self, state: _State) -> np.ndarray:

@@ -61,6 +61,7 @@ class Workers:
 
     def __init__(self, n: int = 1) -> None:
         self.n = n
+        # A pool of one thread would only add overhead.
         self._pool = ThreadPoolExecutor(n, thread_name_prefix="latentbits") if n > 1 else None
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

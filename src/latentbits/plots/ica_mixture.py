@@ -204,7 +204,7 @@ def plot_bound(model: Any) -> Figure:
             size = 45 if kept else 22
             drawn = ax.scatter(place, bound[place - 1], marker=marker, s=size, c=face, label=label, zorder=3)
             drawn.set_edgecolor(colour)
-    low, high = np.quantile(bound, [0.1, 1.0])
+    low, high = np.quantile(bound, [0.1, 1.0])  # the steep first passes are cut off
     ax.set_ylim(low - 0.1 * (high - low) - 1e-9, high + 0.1 * (high - low) + 1e-9)
     ax.xaxis.set_major_locator(whole_numbers())
     ax.set(xlabel="pass over the data", ylabel="bound on the log evidence")

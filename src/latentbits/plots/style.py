@@ -52,7 +52,7 @@ HOUSE: Any = {
     "axes.formatter.useoffset": False,
     "axes.unicode_minus": True,
     "text.color": INK,
-    "text.parse_math": False,
+    "text.parse_math": False,  # names may contain dollar signs
     "text.usetex": False,
     "xtick.color": "#8c8c8c",
     "ytick.color": "#8c8c8c",

@@ -112,7 +112,7 @@ def _block_means(rows: Floats, most: int) -> Floats:
 
 def _draw_phantom(ax: Axes, ones: Floats, weight: Floats, kind: str) -> None:
     """A dot for each row, and the mean weight along the number of ones."""
-    drawn = np.argsort(ones, kind="stable")[spread(len(ones), MOST_DOTS)]
+    drawn = np.argsort(ones, kind="stable")[spread(len(ones), MOST_DOTS)]  # not at random: figures are reproducible
     opacity = float(np.clip(150 / len(drawn), 0.15, 0.8))
     ax.scatter(ones[drawn], weight[drawn], s=14, color=KINDS[kind].mark, alpha=opacity, linewidths=0, clip_on=False)
     ax.plot(*_running_mean(ones, weight), color=INK, linewidth=1.8)

@@ -147,6 +147,7 @@ def select_order(
     wanted = check_criteria(criterion, estimator)
     numbers = _check_orders(orders)
     check_number("n_folds", n_folds, least=2, integer=True)
+    # A seed of its own for the folds: `compare` and `select_order` with the same random_state use the same ones.
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     data = trials.data_for(estimator, X)
     folds = trials.Folds(data, n_folds, fold_seed)
@@ -290,6 +291,7 @@ def _choices(wanted: list[str], table: pd.DataFrame) -> pd.DataFrame:
         best = int(values.argmin() if name in LOWER_IS_BETTER else values.argmax())
         rival = best
         if name in HELD_OUT:
+            # The first True: orders ascend.
             rival = int(np.argmax(table[f"{name}_behind"] <= table[f"{name}_behind_se"]))
         orders = table["n_components"]
         rows.append((name, int(orders[best]), int(orders[rival]), bool(orders[best] == orders.max() > 1)))

@@ -63,6 +63,7 @@ class Folds:
 
     def cells(self, fold: int) -> np.ndarray:
         """Which cells a fold hides (N x D)."""
+        # Drawn on first use; threads that do so at the same time draw the same folds from the seed.
         if self._cell_fold is None:
             rng = np.random.default_rng(self._seed)
             self._cell_fold = rng.integers(self.n, size=self.data.shape, dtype=np.int16)
@@ -94,6 +95,7 @@ def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray) -> O
     """A fit without some cells; their mean log likelihood, and the area under the ROC curve of their ranking."""
     seen = data.hide(hidden)
     model, seconds = _timed_fit(estimator, seen)
+    # Reconstructed from `seen`: the row's weights must not be estimated from the hidden cells.
     score = CellScore.of(data, hidden, model.reconstruct(seen))
     return Outcome(_told(model), seconds, {"cells": score.log_likelihood, "auc": score.auc})
 
@@ -145,6 +147,7 @@ def run_all(
         with stopped_by(stop):  # threads don't inherit context variables, so each job gets a copy of the context
             futures = [pool.submit(copy_context().run, run, job) for job in jobs]
         try:
+            # Short waits in a loop: with other libraries' handlers of Ctrl-C, one long wait may not be interrupted.
             while wait(futures, timeout=0.1, return_when="FIRST_EXCEPTION").not_done and not _failed(futures):
                 pass
             results = [future.result() for future in futures if future.done()]

@@ -95,6 +95,7 @@ class _Adapted(FactorModel):
         prepared = self._prepare(V)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # of every start; that of the best one is given below
+            # n_cells scales `tol` for the monitor, which doesn't decide here: scikit-learn stops its own iterations.
             best, runs = self._best_run(self._make_runner(prepared), n_cells=1.0, keep=lambda fit: fit.components)
         self._adopt_run(_with_iterations(best), [_with_iterations(run) for run in runs])
         self._adopt(best, runs)
@@ -125,7 +126,7 @@ class _Adapted(FactorModel):
 
     def _make_runner(self, prepared: Any) -> Callable[[Workers], Runner[Any]]:
         def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[Any]:
-            fit, objective = self._fit_once(prepared, int(rng.integers(2**31)))
+            fit, objective = self._fit_once(prepared, int(rng.integers(2**31)))  # scikit-learn takes no Generator
             monitor.record(objective)
             monitor.converged = fit.n_iter < self.max_iter
             return Climbed(fit, objective)
@@ -374,6 +375,7 @@ class FastICA(_Adapted):
         S = ica.fit_transform(Z)
         A = ica.components_ @ back
         order = np.argsort(-np.sum(A**2, axis=1), kind="stable")
+        # ICA leaves the sign of a source open; a convention makes fits comparable.
         sign = np.sign(A[np.arange(K), np.abs(A).argmax(axis=1)])[:, None]
         mixing[:K], unmixing[:K] = (sign * A)[order], (sign * (ica.components_ @ to))[order]
         return _Fit(mixing, unmixing, int(ica.n_iter_)), _contrast(S)
@@ -401,6 +403,7 @@ def _whiten(X: np.ndarray, K: int) -> _Whitened:
     is constant.
     """
     U, d, Vt = np.linalg.svd(X, full_matrices=False)
+    # The tolerance of np.linalg.matrix_rank.
     rank = int(np.sum(d > d.max(initial=0.0) * max(X.shape) * np.finfo(float).eps))
     K = min(K, rank)
     scale = d[:K, None] / np.sqrt(len(X))
@@ -410,5 +413,5 @@ def _whiten(X: np.ndarray, K: int) -> _Whitened:
 def _contrast(S: np.ndarray) -> float:
     """sum_k (mean log cosh s_k - its value for a normal variable)^2, the measure that FastICA's logcosh maximises."""
     size = np.abs(S)
-    log_cosh = size + np.log1p(np.exp(-2 * size)) - np.log(2.0)
+    log_cosh = size + np.log1p(np.exp(-2 * size)) - np.log(2.0)  # np.cosh would overflow
     return float(np.sum((log_cosh.mean(axis=0) - GAUSSIAN_LOG_COSH) ** 2))

@@ -113,7 +113,7 @@ class MaximumLikelihood:
     def project(self, state: State) -> State:
         """Components with a largest entry of 1, and everything within its limits."""
         scale = state.log_H.max(axis=1)
-        log_W = np.clip(state.log_W + scale, np.log(LEAST), np.log(MOST))
+        log_W = np.clip(state.log_W + scale, np.log(LEAST), np.log(MOST))  # the scale moves to W: W H is unchanged
         return State(log_W, np.clip(state.log_H - scale[:, None], np.log(LEAST), 0.0))
 
     def scales(self) -> tuple[np.ndarray | float, ...]:

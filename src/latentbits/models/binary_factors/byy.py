@@ -102,6 +102,7 @@ def gradient_step(state: State, sums: Moments, prior: Prior, *, free_beta: bool 
     before = harmony(state, sums, prior)
     length = 0.5  # the curvature used is diagonal, so a full step may overshoot
     for _ in range(HALVINGS):
+        # phi and alpha move on the log scale and beta in log odds, so that they stay in their domains.
         trial = State(
             Parameters(
                 A + length * g.A / (N * phi + prior.tau * alpha),

@@ -214,6 +214,7 @@ class BinaryICA(BinaryModel):
         points = mle.integrator(data.shape[1], K, self.n_points)
         best, runs = best_of(
             lambda workers: mle.runner(parameters, rows, points, workers),
+            # One run: it starts from BLICA's solution, and nothing in it is random.
             Schedule(1, self.max_iter, self.tol, n_cells, verbose=bool(self.verbose)),
             as_generator(self.random_state),
             n_workers(self.n_jobs),
@@ -226,6 +227,7 @@ class BinaryICA(BinaryModel):
             # Empty cells are usual in short segments, and the bound on the condition number is there for them.
             warnings.filterwarnings("ignore", message=".*empty cell")
             found = tetrachoric(data, segments=names[codes], n_jobs=self.n_jobs)
+        # 10 for K = D to 20 for K <= D / 2: a balance of noise and bias, chosen by simulations over n, m and rows.
         largest = self.condition_number or 10 * float(np.clip(3 - 2 * K / data.shape[1], 1, 2))
         correlations = regularise(found.correlations, largest)
         return PairwiseStatistics(correlations, found.thresholds, np.bincount(codes).astype(float))

@@ -65,6 +65,7 @@ def find_cuts(clusters: Clusters) -> list[Cut]:
     for c, m in np.ndindex(clusters.alpha.shape):
         gaussians = clusters.pi_mean[c, m], clusters.phi[c, m], clusters.beta[c, m]
         place = _widest_distance(*gaussians)
+        # Overlapping Gaussians may still leave a valley, which J doesn't see.
         place = _deepest_valley(*gaussians) if place is None else place
         if place is not None:
             cuts.append(Cut(c, m, clusters.phi[c, m] > place))
@@ -77,7 +78,7 @@ def _widest_distance(pi: Floats, phi: Floats, beta: Floats) -> float | None:
     The weights are normalised in the pair.
     """
     order = np.argsort(phi)
-    order = order[pi[order] > ALIVE]
+    order = order[pi[order] > ALIVE]  # a Gaussian without points may be anywhere
     low, high = order[:-1], order[1:]
     if len(low) == 0:
         return None

@@ -56,6 +56,7 @@ def start_clusters(
     n = share.sum(axis=1)[:, None]
     nu = share @ X / n
     square = np.stack([(X * weight[:, None]).T @ X for weight in share]) / n[..., None]
+    # The last term keeps the noise variance below positive where a cluster has no extent.
     covariance = square - nu[:, :, None] * nu[:, None, :] + NOISE**2 * np.eye(N)
     values, vectors = np.linalg.eigh(covariance)
     directions = vectors * np.sqrt(np.maximum(values, 0))[:, None]
@@ -65,6 +66,7 @@ def start_clusters(
     noise = NOISE * np.einsum("cnn->cn", covariance)
     phi, beta = spread_gaussians(K)
     by_gaussian = np.broadcast_to(n[..., None] / K, (C, M, K))
+    # Shapes as after an update by these points; rates such that the mean precisions are 1 / noise and beta.
     return Clusters(
         A=A,
         A_cov=np.broadcast_to((noise / n)[..., None, None] * np.eye(M), (C, N, M, M)),

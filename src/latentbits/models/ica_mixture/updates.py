@@ -41,7 +41,7 @@ def update_A(clusters: Clusters, stats: Statistics, prior: Prior) -> Clusters:
     psi = clusters.psi
     precision = psi[..., None, None] * stats.ss[:, None]
     C, N, M = clusters.A.shape
-    precision.reshape(C, N, M * M)[..., :: M + 1] += clusters.alpha[:, None]
+    precision.reshape(C, N, M * M)[..., :: M + 1] += clusters.alpha[:, None]  # a view of the diagonals
     A_cov = np.linalg.inv(precision).astype(np.float64, copy=False)
     pull = psi[..., None] * (stats.xs - clusters.nu[..., None] * stats.s[:, None])
     return clusters._replace(A=(A_cov @ pull[..., None])[..., 0], A_cov=A_cov)

@@ -75,6 +75,7 @@ class PenalisedLikelihood:
         N, D = self.data.shape
         ones = self.data.ones_per_column(self.row_weight)
         share = (ones + 0.5) / (self.data.observed_per_column(self.row_weight) + 1.0)
+        # V must not be 0 as well: U = V = 0 is a stationary point.
         return State(np.zeros((N, self.n_components)), rng.normal(size=(self.n_components, D)), logit(share))
 
     def step(self, state: State) -> tuple[State, float]:
@@ -102,6 +103,7 @@ class PenalisedLikelihood:
             return log_likelihood, A, y
 
         log_likelihoods, As, ys = zip(*self.workers.map(one, block_groups(N, D)), strict=True)
+        # Of the state that went in, as the log likelihood is.
         penalty = self.ridge / 2 * (self.row_weight @ (U**2).sum(axis=1) + (V**2).sum())
         new_V, new_b = _solve_v(np.sum(As, axis=0), np.sum(ys, axis=0), b, self.ridge)
         return self._balanced(State(new_U, new_V, new_b)), float(sum(log_likelihoods) - penalty)

@@ -119,6 +119,7 @@ class PoissonEM:
         """The columns' shares of ones times random factors; all components alike in a row, so equal rows stay equal."""
         observed = self.data.observed_per_column(self.row_weight)
         found = self.data.ones_per_column(self.row_weight)
+        # Smoothed by the average column: columns without ones or observed cells get a positive share.
         average = (found.sum() + 0.5) / (observed.sum() + 1.0)
         share = (found + average) / (observed + 1.0)
         K = self.n_components
