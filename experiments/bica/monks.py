@@ -30,7 +30,7 @@ def jobs(full: bool) -> list[dict[str, Any]]:
 
 
 def run(model: str, rows: str, diagonal: str, seed: int) -> list[dict[str, Any]]:
-    """A row a monk, its weights named by the groups that the components stand for."""
+    """A row for each monk, its weights named by the groups that the components stand for."""
     from experiments.bica._shared import matched
     from experiments.data import use_shared_folder
     from latentbits import BernoulliMixture, BetaICA
