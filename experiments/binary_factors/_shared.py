@@ -78,7 +78,7 @@ def draw_share_map(ax: Axes, table: pd.DataFrame, start: str, title: str) -> Non
 
 
 def plain_numbers(axis: Axis) -> None:
-    """Write the ticks of a logarithmic axis as decimals: math text, which powers would need, is switched off in figures."""
+    """Write the ticks of a logarithmic axis as decimals: powers would need math text, which is off in figures."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
