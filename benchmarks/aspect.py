@@ -1,4 +1,4 @@
-"""How fast and how lean the aspect model is, beside its peers, in one run.
+"""Time and memory of the aspect model beside its peers, in one run.
 
     python benchmarks/aspect.py [--quick]
 
@@ -190,8 +190,8 @@ def log_likelihood(X: np.ndarray, W: np.ndarray, H: np.ndarray) -> float:
 def one_update(quick: bool) -> pd.DataFrame:
     """One EM update of all weights and components against NumPy in float64.
 
-    "literal" is the matrix form as published. "lean" is what a careful hand would make of it: the same update
-    as ours (checked), every product and quotient computed once. Both with BLAS on all cores, or on one where
+    "literal" is the matrix form as published. "lean" is an optimised form of it: the same update as ours
+    (checked), every product and quotient computed once. Both with BLAS on all cores, or on one where
     that is faster. Ours computes the log likelihood as well.
     """
     shapes = [(500, 240, 10), (5000, 500, 20), (20000, 1000, 10)]

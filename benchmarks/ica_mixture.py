@@ -3,7 +3,7 @@
     python benchmarks/ica_mixture.py [--quick]
 
 Two clusters of 8 sources in 8 dimensions, 4,000 points: once with centres apart, once with a common centre, where only
-the directions of the sources tell the clusters apart. Prints a plain table and writes it to
+the directions of the sources separate the clusters. Prints a plain table and writes it to
 benchmarks/results/ica_mixture.json and .md. Needs jamica and jax, which are not among the development requirements.
 Everything is compiled before it is timed. Both get the true numbers of clusters and of Gaussians and one start.
 """

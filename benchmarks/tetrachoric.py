@@ -1,4 +1,4 @@
-"""How fast tetrachoric correlations are, beside the peer, in one run.
+"""Time of tetrachoric correlations beside the peer, in one run.
 
     python benchmarks/tetrachoric.py [--quick]
 
@@ -110,7 +110,7 @@ def log_likelihood(X: np.ndarray, i: int, j: int, rho: float) -> float:
 
 
 def many_segments(columns: int, segments: int, rows: int, turns: int) -> pd.DataFrame:
-    """What BinaryICA asks for: all pairs in all segments."""
+    """The use case of BinaryICA: all pairs in all segments."""
     X = questionnaire(segments * rows, columns)
     labels = np.repeat(np.arange(segments), rows)
     pairs = segments * columns * (columns - 1) // 2
@@ -132,7 +132,7 @@ def many_segments(columns: int, segments: int, rows: int, turns: int) -> pd.Data
 
 
 def questionnaire(rows: int, columns: int) -> np.ndarray:
-    """Answers that hang together through five factors, with shares of ones from about 5 % to 95 %."""
+    """Items correlated through five factors, with shares of ones from about 5 % to 95 %."""
     rng = np.random.default_rng(0)
     loadings = rng.uniform(-1, 1, size=(5, columns))
     latent = rng.normal(size=(rows, 5)) @ loadings + rng.normal(size=(rows, columns))

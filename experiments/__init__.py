@@ -1,1 +1,1 @@
-"""Published tables and figures, reproduced; README.md tells how one is written, RESULTS.md what came out."""
+"""Published tables and figures, reproduced; README.md describes how one is written, RESULTS.md has the results."""

@@ -1,4 +1,4 @@
-"""The data of the aspect Bernoulli paper as it used them, and what its experiments ask of a fitted model."""
+"""The data of the aspect Bernoulli paper as it used them, and what its experiments compute from a fitted model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TWO_READINGS = (
 )
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#a6a6a6")
-"""The palette of the house (Okabe and Ito), for lines that stand for models."""
+"""The palette of the plots (Okabe and Ito), for lines that stand for models."""
 
 TEXT_STANDS_IN = (
     "first 100 posts of each group; for each group the 25 words that tell most about it, those of a signature counting "
@@ -57,7 +57,7 @@ class Posts(NamedTuple):
 
 
 def posts() -> Posts:
-    """Posts of four newsgroups and their 100 most telling words, without posts that have none of them."""
+    """Posts of four newsgroups and their 100 most informative words, without posts that have none of them."""
     from experiments.data import use_shared_folder
     from latentbits.datasets import load_newsgroups
 
@@ -71,7 +71,7 @@ def posts() -> Posts:
 
 
 def telling_words(cells: np.ndarray, group: np.ndarray) -> list[int]:
-    """For each group the columns that tell most about being in it, among those commonest there.
+    """For each group the columns most informative about membership, among those most frequent there.
 
     A word found in nearly the same posts as one taken before it is left out.
     """
@@ -90,7 +90,7 @@ def telling_words(cells: np.ndarray, group: np.ndarray) -> list[int]:
 
 
 def information(cells: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """What each 0-1 column tells about membership (0 or 1), in nats: their mutual information."""
+    """Mutual information of each 0-1 column and membership (0 or 1), in nats."""
     from scipy.special import rel_entr
 
     sides = np.stack([member, 1 - member])

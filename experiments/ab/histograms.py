@@ -66,7 +66,7 @@ def equal_parameters(n_rows: int, n_columns: int, k: int) -> int:
 
 
 def _shares(fitted: Any, model: str, name: str, cells: np.ndarray) -> np.ndarray:
-    """p(k | cells), which sums to 1. A mixture's cause is the row's; PLSA's is asked for zeros as if they were ones."""
+    """p(k | cells), which sums to 1. A mixture has one cause per row; PLSA treats zeros as if they were ones."""
     from experiments.ab._shared import cause_sums
 
     if model == MIXTURE:

@@ -40,7 +40,7 @@ def run(added: str, most: float, k: int, seed: int) -> list[dict[str, Any]]:
 
 
 def topics(model: AspectBernoulli, X: np.ndarray, text: Posts) -> list[dict[str, Any]]:
-    """A line a component: the newsgroup in whose posts it weighs most, and its likeliest words."""
+    """A line for each component: the newsgroup in whose posts it weighs most, and its likeliest words."""
     from scipy.stats import spearmanr
 
     home = homes(text)
@@ -70,7 +70,7 @@ def homes(text: Posts) -> np.ndarray:
 
 
 def expansion(model: AspectBernoulli, X: np.ndarray, text: Posts) -> dict[str, Any]:
-    """The absent words for which the phantom is most to blame, in every post: are they of the post's newsgroup?"""
+    """The absent words most probably caused by the phantom, in every post: are they of the post's newsgroup?"""
     import numpy as np
     from scipy.stats import spearmanr
 
@@ -95,7 +95,7 @@ def expansion(model: AspectBernoulli, X: np.ndarray, text: Posts) -> dict[str, A
 
 
 def doubt(model: AspectBernoulli, X: np.ndarray, text: Posts) -> float:
-    """Rank correlation over words: how widely a word is spread over the newsgroups, how unsure its cause is.
+    """Rank correlation over words: how widely a word is spread over the newsgroups, how uncertain its cause is.
 
     Both as entropies: of the newsgroups of the posts that have the word, and of the posterior of its presence.
     """

@@ -72,7 +72,7 @@ def run(sites: str, model: str, k: int, seed: int) -> list[dict[str, Any]]:
 
 
 def _scores(model: str, X: np.ndarray, k: int, seed: int) -> dict[str, np.ndarray]:
-    """What a model says about every cell; column means need none, and go with the first."""
+    """A model's scores of all cells; column means need none, and go with the first."""
     import numpy as np
     from sklearn.decomposition import NMF
 

@@ -1,6 +1,6 @@
 """Can a suspect's score be read as a probability: where it is known which zeros hide a one.
 
-Data from the model with zeros added, digits with ones turned off, and birds, where later visits tell.
+Data from the model with zeros added, digits with ones turned off, and birds, where later visits show the truth.
 """
 
 from __future__ import annotations

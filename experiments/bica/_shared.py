@@ -34,7 +34,7 @@ COLOURS = {
     "Bernoulli NMF": "#cc79a7",
     "NMF": "#a6a6a6",
 }
-"""Methods in the order of legends, in the palette of the house; those with and without processing share a colour."""
+"""Methods in the order of legends, in the palette of the plots; those with and without processing share a colour."""
 
 MODELS = ("BICA", "bBICA", "AB", "logistic PCA", "mixture", "Bernoulli NMF", "NMF")
 

@@ -61,7 +61,7 @@ def run(graph: str, seed: int) -> list[dict[str, Any]]:
 
 
 def graph_of(name: str, seed: int) -> SequenceGraph:
-    """The links between the speakers; nothing leads from one day to another."""
+    """The links between the speakers, each day a sequence of its own."""
     import numpy as np
 
     from experiments.data import use_shared_folder

@@ -1,4 +1,4 @@
-"""DNA fingerprints: populations found without labels, and what the evidence knows (table 1, figures 15 to 17)."""
+"""DNA fingerprints: populations found without labels, evidence and accuracy (table 1, figures 15 to 17)."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
 
 
 class Pictured:
-    """What `plot_components` asks of a model, from the stored row of a fit."""
+    """What `plot_components` needs of a model, from the stored row of a fit."""
 
     def __init__(self, row: pd.Series) -> None:
         import numpy as np

@@ -30,7 +30,7 @@ def jobs(full: bool) -> list[dict[str, Any]]:
 
 
 def run(model: str, rows: str, diagonal: str, seed: int) -> list[dict[str, Any]]:
-    """A row a monk, its weights named by the groups that the components stand for."""
+    """A row for each monk, its weights named by the groups that the components stand for."""
     from experiments.bica._shared import matched
     from experiments.data import use_shared_folder
     from latentbits import BernoulliMixture, BetaICA
@@ -60,7 +60,7 @@ def table_of(likes: np.ndarray, rows: str, diagonal: str) -> np.ndarray:
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    """The claims are about the literal reading; what the others give is told beside it."""
+    """The claims are about the literal reading; the results of the others are given beside it."""
     fits = dict(list(table.groupby(["model", "rows", "diagonal"], sort=False)))
     varied = {key: fit for key, fit in fits.items() if key[0] == "bBICA" and key != LITERAL}
     return [_groups(fits[LITERAL], varied), _waverers(fits[LITERAL], varied), _clusters(fits["mixture", *LITERAL[1:]])]

@@ -35,7 +35,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
 
 
 def _ahead(rows: pd.DataFrame, part: str, score: str) -> Claim:
-    """Each of the two has the higher median, and Kolmogorov and Smirnov's test tells it from every other model."""
+    """Each of the two has the higher median, and the Kolmogorov-Smirnov test separates it from every other model."""
     samples = {method: group[score] for method, group in rows.groupby("method")}
     pairs = [(ours, other) for ours in (BICA, BBICA) for other in OTHERS]
     p = max(_ks(samples[ours], samples[other]) for ours, other in pairs)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 TRUE = 3
 ORDERS = range(1, 7)
 TRIED = range(2, 7)
-"""The orders that the paper tries; the library's evidence has a say on 1 as well."""
+"""The orders that the paper tries; the library's evidence is evaluated for 1 as well."""
 
 MOST = max(ORDERS)
 PAPERS_SHAPE = "150 x 30"

@@ -30,7 +30,7 @@ GRID_NOTE = (
 
 
 def grid_jobs(full: bool) -> list[dict[str, Any]]:
-    """A data set a job: 16 for each number of rows and noise level, and a few of the same when quick."""
+    """One data set per job: 16 for each number of rows and noise level, and a few of the same when quick."""
     if full:
         rows, noises, runs = (200, 100, 50, 20), (0.01, 0.1, 0.25, 0.5, 1.0), 16
     else:
@@ -78,7 +78,7 @@ def draw_share_map(ax: Axes, table: pd.DataFrame, start: str, title: str) -> Non
 
 
 def plain_numbers(axis: Axis) -> None:
-    """Write the ticks of a logarithmic axis as decimals: figures don't read formulas, which powers would be."""
+    """Write the ticks of a logarithmic axis as decimals: powers would need math text, which is off in figures."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -1,4 +1,4 @@
-"""Finite samples: BLICA, linear iVAE and FastICA by rows a segment (Fig. 4)."""
+"""Finite samples: BLICA, linear iVAE and FastICA by rows per segment (Fig. 4)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CASES = ((10, 10), (6, 6), (6, 2))
 ROWS = (50, 100, 200, 500, 1000, 2000)
 QUICK_ROWS = (50, 200, 1000)
 IVAE_ROWS = {(10, 10): (50, 200), (6, 6): (50, 200, 1000), (6, 2): (50, 200, 1000)}
-"""iVAE takes up to a hundred times as long as the others, and is asked at these sizes only."""
+"""iVAE takes up to a hundred times as long as the others, and is run at these sizes only."""
 
 MODELS, IVAE_MODELS = 5, 2
 GOOD = 0.9

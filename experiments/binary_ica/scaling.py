@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 PAPERS_ROWS = 1000
 IVAE_ROWS = 100
-"""Rows a segment that iVAE gets, and one start instead of three: at the paper's sizes a fit takes many minutes."""
+"""Rows per segment that iVAE gets, and one start instead of three: at the paper's sizes a fit takes many minutes."""
 
 METHODS = ("BLICA", "FastICA")
 STARTS = {"BLICA": 3, "FastICA": 1, "iVAE": 1}

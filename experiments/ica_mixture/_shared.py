@@ -20,7 +20,7 @@ def recovery(model: Any, truth: Any) -> dict[str, float]:
     """Agreement of the clusters, and signal-to-noise ratios (dB) of the sources: mixed, recovered, and by FastICA.
 
     A source is compared, over the points that are in the right cluster, with the column (of the data, or of the
-    recovered sources) that the best one-to-one matching gives it. FastICA is told the clusters and numbers of sources.
+    recovered sources) that the best one-to-one matching gives it. FastICA is given the clusters and numbers of sources.
     """
     import numpy as np
     from sklearn.metrics import adjusted_rand_score
@@ -42,7 +42,7 @@ def recovery(model: Any, truth: Any) -> dict[str, float]:
 
 
 def _snr(sources: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Of each source in its matching column, scaled as suits it best."""
+    """Signal-to-noise ratio of each source in its matching column, optimally scaled."""
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 

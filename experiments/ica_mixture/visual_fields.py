@@ -68,7 +68,7 @@ def run(model: str, begun: int, seed: int) -> list[dict[str, Any]]:
 
 
 def _gaussians(X: np.ndarray, glaucoma: np.ndarray, begun: int, seed: int) -> dict[str, Any]:
-    """What scikit-learn's variational mixture of full Gaussians says about the standardised data."""
+    """The clusters of scikit-learn's variational mixture of full Gaussians on the standardised data."""
     from sklearn.mixture import BayesianGaussianMixture
 
     Z = (X - X.mean(axis=0)) / X.std(axis=0)

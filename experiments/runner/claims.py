@@ -1,4 +1,4 @@
-"""What a paper says beside what we find, and the verdict that follows by rule."""
+"""A paper's claims beside our results, and the verdict that follows by a rule in code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Claim:
     note: str = ""
 
     def __post_init__(self) -> None:
-        # Rules over tables give NumPy's truths, which JSON doesn't know.
+        # Rules over tables give NumPy booleans, which JSON can't encode.
         object.__setattr__(self, "holds", None if self.holds is None else bool(self.holds))
         object.__setattr__(self, "better", bool(self.better))
 

@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 class ExperimentError(Exception):
-    """An experiment that can't be run, or whose parts don't fit together."""
+    """An experiment that can't be run, or whose declaration is inconsistent."""
 
 
 @dataclass(frozen=True, kw_only=True)

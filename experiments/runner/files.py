@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, whenever a run ends."""
+"""Files that are written completely or not at all, whenever a run ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["write"]
 
 
 def write(file: Path, content: str | bytes) -> None:
-    """Write beside the file, then rename. (The library's own way would import half of it in every worker.)"""
+    """Write a temporary file, then rename it. (The library's own function would import half of it in every worker.)"""
     draft = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -1,4 +1,4 @@
-"""What code a job's answer depends on, so that a change of it, and of nothing else, makes the job run again.
+"""The code that a job's result depends on: a change of it, and of nothing else, makes the job run again.
 
 A full run takes hours, and the wording of a claim or the colour of a line should not cost them again. So the
 fingerprint covers what `run` names, directly or through other functions, constants and helper modules of the
@@ -21,7 +21,7 @@ __all__ = ["fingerprint", "library_digest"]
 _PACKAGE = "experiments"
 _ENTRY = "run"
 _UNRELATED = ("cli", "findings", "plots", "report")
-"""Rooms of the library that no number comes from."""
+"""Packages of the library that only present results."""
 
 
 class Module(NamedTuple):
@@ -140,7 +140,7 @@ def _names_given(statement: ast.stmt) -> list[str]:
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:
-    """The same code; a bare text is no work, wherever it stands."""
+    """The same code without docstrings and other bare strings, which have no effect."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             node.body = [part for part in node.body if not _is_text(part)] or [ast.Pass()]

@@ -64,7 +64,7 @@ def do_job(experiment_file: Path, job: Job, target: Path, library: str) -> Done 
     began = time.perf_counter()
     try:
         experiment = _loaded(experiment_file)
-        with warnings.catch_warnings(record=True) as heard:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
             rows = [row_of(row) for row in experiment.run(**job)]
@@ -72,7 +72,7 @@ def do_job(experiment_file: Path, job: Job, target: Path, library: str) -> Done 
             "job": job,
             "seconds": round(time.perf_counter() - began, 3),
             "library": library,
-            "warnings": sorted({" ".join(str(warning.message).split()) for warning in heard}),
+            "warnings": sorted({" ".join(str(warning.message).split()) for warning in caught}),
             "rows": rows,
         }
         write(target, json.dumps(record, allow_nan=False) + "\n")

@@ -1,4 +1,4 @@
-"""A bar over all jobs on the terminal's error stream, with the time that is left as the finished jobs tell it."""
+"""A progress bar over all jobs on stderr, with the time left as estimated from the finished jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Bar:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (BarColumn(), MofNCompleteColumn(), TextColumn("jobs, {task.description}"), TimeElapsedColumn())
-        # Answers stay on stdout: they are written while the bar is paused, not through it.
+        # Results go to stdout: they are written while the bar is paused, not through it.
         self._bar = Progress(*columns, console=Console(file=sys.stderr), transient=True, redirect_stdout=False)
         self._task = self._bar.add_task(in_words(seconds_left), total=n_jobs)
 
@@ -38,13 +38,13 @@ class Bar:
             self._bar.stop()
 
     def advance(self, n: int, seconds_left: float | None = None) -> None:
-        """`n` more jobs are over."""
+        """`n` more jobs have finished."""
         if self._bar is not None:
             self._bar.update(self._task, advance=n, description=in_words(seconds_left))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Leave the screen to somebody else."""
+        """Pause the bar while something else is written to the terminal."""
         if self._bar is not None:
             self._bar.stop()
         yield

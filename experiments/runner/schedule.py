@@ -131,7 +131,7 @@ def _prepare(found: Found, full: bool, out: Path, fresh: bool, version: str) -> 
             file.unlink(missing_ok=True)
     records = {file: read_record(file) for file in files}
     todo = [(file, job) for file, job in zip(files, jobs, strict=True) if records[file] is None]
-    # Grids are written from small to large; in any order the finished jobs tell how long the others will take.
+    # Grids are written from small to large; shuffled, the finished jobs predict how long the others will take.
     random.Random(0).shuffle(todo)
     seconds = [record["seconds"] for record in records.values() if record]
     return Work(found, experiment, files, dict(todo), seconds or _seconds_before(found, out))
@@ -157,7 +157,7 @@ def _finish(work: Work, full: bool, out: Path, library: str) -> Outcome:
 
 
 def _refusal(found: Found, error: Exception) -> Outcome:
-    """Why an experiment has no result; an error that nobody foresaw comes with its place."""
+    """Why an experiment has no result; an unexpected error is given with its place."""
     from latentbits.errors import DataError
 
     reason = " ".join(str(error).split())
@@ -179,7 +179,7 @@ def _answer(future: Future[Done | Failed], job: Job) -> Done | Failed:
     """What a worker says about a job, which a failure names."""
     try:
         answer = future.result()
-    except BrokenExecutor:  # the pool is lost as a whole, and nobody knows which job it was
+    except BrokenExecutor:  # the whole pool is lost, and the job that broke it is unknown
         reason = "a worker process died, perhaps of too little memory; finished jobs are kept, so run it again"
         return Failed(reason, missing=False)
     if isinstance(answer, Failed) and not answer.missing:

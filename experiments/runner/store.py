@@ -53,7 +53,7 @@ def stored(out: Path) -> dict[str, Result]:
 
 
 def save(found: Found, experiment: Experiment, records: list[Record], *, scale: str, out: Path, library: str) -> Result:
-    """Judge and draw what the jobs have found, and store it."""
+    """Evaluate the claims and draw the figures of an experiment's table, and store them."""
     import pandas as pd
 
     table = pd.DataFrame([{**record["job"], **row} for record in records for row in record["rows"]])
@@ -64,7 +64,7 @@ def save(found: Found, experiment: Experiment, records: list[Record], *, scale: 
     figures = _save_figures(found, experiment, table, folder)
     shown = table[[name for name in table.columns if not name.startswith("_")]]
     write(folder / f"{found.stem}.csv", shown.to_csv(index=False, float_format="%.10g", lineterminator="\n"))
-    heard = [text for record in records for text in record["warnings"]]
+    caught = [text for record in records for text in record["warnings"]]
     result: Result = {
         "experiment": found.name,
         "title": experiment.title,
@@ -74,7 +74,7 @@ def save(found: Found, experiment: Experiment, records: list[Record], *, scale: 
         "seconds": round(sum(record["seconds"] for record in records), 1),
         "jobs_of_older_code": sum(record["library"] != library for record in records),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
-        "warnings": {text: heard.count(text) for text in sorted(set(heard))},
+        "warnings": {text: caught.count(text) for text in sorted(set(caught))},
         "claims": [{**asdict(claim), "verdict": claim.verdict} for claim in claims],
         "figures": figures,
     }

@@ -1,6 +1,6 @@
 """latentbits: the hidden causes in binary (0-1) data.
 
-Public names are imported when first used: the command line would otherwise pay for the compiler on `--help`.
+Public names are imported on first use: otherwise even `latentbits --help` would have to import Numba.
 """
 
 from importlib import import_module

@@ -41,6 +41,7 @@ class Number:
         """
         if value is None and self.optional:
             return
+        # True is an Integral to Python, but given as a number it is most likely a mistake.
         is_number = isinstance(value, Integral if self.integer else Real) and not isinstance(value, bool)
         inside = is_number and self.least <= value < self.below  # type: ignore[operator]
         if inside and not (self.above and value == self.least):

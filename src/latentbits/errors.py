@@ -4,7 +4,17 @@ __all__ = ["DataError", "DataTypeError", "ModelFileError"]
 
 
 class DataError(ValueError):
-    """Input that is not 0-1 data, or a file that can't be read as such."""
+    """Invalid input: values that are not 0-1 data, a file that can't be read as such, or arguments that don't fit them.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryData, DataError
+    >>> try:
+    ...     BinaryData.of([[0, 2]])
+    ... except DataError:
+    ...     print("refused")
+    refused
+    """
 
 
 class DataTypeError(DataError, TypeError):
@@ -12,4 +22,14 @@ class DataTypeError(DataError, TypeError):
 
 
 class ModelFileError(ValueError):
-    """A model that can't be saved, or a file that is not a whole, untampered model of this library."""
+    """A model that can't be saved, or a file that is not a complete, unaltered model of this library.
+
+    Examples
+    --------
+    >>> from latentbits import ModelFileError, save_model
+    >>> try:
+    ...     save_model(object(), "model.npz")
+    ... except ModelFileError:
+    ...     print("refused")
+    refused
+    """

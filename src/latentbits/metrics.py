@@ -1,8 +1,7 @@
-"""How well noise was removed, components were recovered and probabilities are calibrated.
+"""Measures of denoising, of the recovery of components, and of the calibration of probabilities.
 
-Missing cells are NaN in the data (``clean``, ``noisy``, ``truth``) and are left out. An estimate
-that is NaN where there is something to judge is an error: leaving it out would reward a model for
-not answering.
+Missing cells are NaN in the data (``clean``, ``noisy``, ``truth``) and are left out. An estimate that is NaN at an
+observed cell is an error: leaving it out would reward a model for not predicting.
 """
 
 from __future__ import annotations
@@ -37,18 +36,23 @@ def noise_removal_rate(
 
     Over the cells that are 0 in `noisy`, ``fp`` is the share of true 0s turned to 1 and ``fn`` the
     share of false 0s left 0 (Bingham, Kabán and Fortelius, "The aspect Bernoulli model", section
-    3.4.2). 1 is perfect; 0.5 is what doing nothing, or tossing a coin, gets.
+    3.4.2). 1 is perfect; 0.5 is the rate of unchanged data, and of random guesses.
 
     Parameters
     ----------
-    clean, noisy, denoised : array-like of one shape, of 0, 1 and NaN (missing)
-    kind : {"absence", "presence"}
-        "presence" is the mirror image: over the cells that are 1 in `noisy`, true 1s turned to 0
-        and false 1s left 1.
+    clean : array-like of 0, 1 and NaN (missing)
+        The true cells.
+    noisy : array-like of the same shape
+        The cells with noise.
+    denoised : array-like of the same shape
+        The cells after denoising, 0 or 1.
+    kind : {"absence", "presence"}, default="absence"
+        "presence" is the mirror image: over the cells that are 1 in `noisy`, true 1s turned to 0 and false 1s left 1.
 
     Returns
     -------
     float
+        The rate, from 0 to 1.
 
     Examples
     --------
@@ -72,16 +76,20 @@ def denoising_auc(clean: ArrayLike, noisy: ArrayLike, scores: ArrayLike, *, kind
 
     Parameters
     ----------
-    clean, noisy : array-like of one shape, of 0, 1 and NaN (missing)
+    clean : array-like of 0, 1 and NaN (missing)
+        The true cells.
+    noisy : array-like of the same shape
+        The cells with noise.
     scores : array-like of the same shape
         Reconstruction: the larger, the more likely a 1.
-    kind : {"absence", "presence"}
-        "presence" is the mirror image: over the cells that are 1 in `noisy`, does
-        ``1 - scores`` rank those that are 0 in `clean` first?
+    kind : {"absence", "presence"}, default="absence"
+        "presence" is the mirror image: over the cells that are 1 in `noisy`, does ``1 - scores`` rank those that are 0
+        in `clean` first?
 
     Returns
     -------
     float
+        The area, from 0 to 1; 0.5 for a random order.
 
     Examples
     --------
@@ -96,20 +104,25 @@ def denoising_average_precision(
 ) -> float:
     """Return the average precision of finding the false cells by their reconstruction.
 
-    As `denoising_auc`, but it weighs the head of the list, which is what an analyst who checks
-    suspects one by one sees. A random order gets the share of false cells, not 0.5.
+    Like `denoising_auc`, but it emphasises the top of the ranking, which matters to an analyst who checks suspected
+    cells one by one. A random order gets the share of false cells, not 0.5.
 
     Parameters
     ----------
-    clean, noisy : array-like of one shape, of 0, 1 and NaN (missing)
+    clean : array-like of 0, 1 and NaN (missing)
+        The true cells.
+    noisy : array-like of the same shape
+        The cells with noise.
     scores : array-like of the same shape
         Reconstruction: the larger, the more likely a 1.
-    kind : {"absence", "presence"}
-        As in `denoising_auc`.
+    kind : {"absence", "presence"}, default="absence"
+        "presence" is the mirror image: over the cells that are 1 in `noisy`, does ``1 - scores`` rank those that are 0
+        in `clean` first?
 
     Returns
     -------
     float
+        The average precision, from 0 to 1.
 
     Examples
     --------
@@ -122,14 +135,14 @@ def denoising_average_precision(
 
 
 class _JudgedCells(NamedTuple):
-    """The observed cells that noise of one kind may have made: which ones it did, and their score."""
+    """The observed cells that noise of one kind may have changed: whether it did, and their scores."""
 
     false: NDArray[np.bool_]
     score: NDArray[np.float64]
 
 
 def _judged_cells(clean: ArrayLike, noisy: ArrayLike, scores: ArrayLike, kind: NoiseKind) -> _JudgedCells:
-    """Select the cells to judge; false presences are mirrored, so that they read as false absences."""
+    """Select the cells to evaluate; false presences are mirrored, so that they are treated like false absences."""
     if kind not in ("absence", "presence"):
         raise ValueError(f'kind is {kind!r}; it is "absence" or "presence".')
     cells = {
@@ -165,14 +178,17 @@ def component_similarity(A: ArrayLike, B: ArrayLike, *, metric: Similarity = "l1
 
     Parameters
     ----------
-    A, B : array-like of shape (n_components, n_columns)
-        If one has more rows than the other, those left over don't count.
-    metric : {"l1", "correlation", "cosine"}
-        As in `match_components`.
+    A : array-like of shape (n_components, n_columns)
+        The first set of components.
+    B : array-like of shape (n_other_components, n_columns)
+        The second set of components. If one set has more rows than the other, unmatched rows are left out.
+    metric : {"l1", "correlation", "cosine"}, default="l1"
+        Similarity of two components: ``1 - mean |a - b|``, their correlation, or the cosine of their angle.
 
     Returns
     -------
     float
+        Mean similarity of the matched pairs; 1 if they are equal.
 
     Examples
     --------
@@ -184,15 +200,16 @@ def component_similarity(A: ArrayLike, B: ArrayLike, *, metric: Similarity = "l1
 
 
 def calibration_table(truth: ArrayLike, probability: ArrayLike, *, bins: int = 10) -> pd.DataFrame:
-    """Compare predicted probabilities with what happened, in bins of equal width.
+    """Compare predicted probabilities with observed shares of 1s, in bins of equal width.
 
     Parameters
     ----------
     truth : array-like of 0, 1 and NaN (missing)
+        The true cells.
     probability : array-like of the same shape
         Predicted probability of a 1.
     bins : int, default=10
-        How many bins [0, 1] is cut into; each holds its lower edge, the last one also 1.
+        Number of bins of [0, 1]; each includes its lower edge, the last one also 1.
 
     Returns
     -------
@@ -211,6 +228,7 @@ def calibration_table(truth: ArrayLike, probability: ArrayLike, *, bins: int = 1
     if bins < 1:
         raise ValueError(f"bins is {bins}; it must be at least 1.")
     edges = np.linspace(0.0, 1.0, bins + 1)
+    # By bisection in the edges: predicted * bins would put some edges into the bin below, by rounding.
     bin_of = np.minimum(np.searchsorted(edges, predicted, side="right") - 1, bins - 1)
     cells = pd.DataFrame({"bin": bin_of, "predicted": predicted, "observed": happened})
     groups = cells.groupby("bin")
@@ -235,18 +253,23 @@ def _judged_probabilities(truth: ArrayLike, probability: ArrayLike) -> tuple[NDA
 
 
 def expected_calibration_error(truth: ArrayLike, probability: ArrayLike, *, bins: int = 10) -> float:
-    """Return the mean distance of predicted from observed share of 1s over the bins, by their counts.
+    """Return the mean distance of predicted and observed shares of 1s over the bins, weighted by their counts.
 
     0 is perfect calibration, at the resolution of the bins (Naeini, Cooper and Hauskrecht 2015).
 
     Parameters
     ----------
-    truth, probability, bins
-        As in `calibration_table`.
+    truth : array-like of 0, 1 and NaN (missing)
+        The true cells.
+    probability : array-like of the same shape
+        Predicted probability of a 1.
+    bins : int, default=10
+        Number of bins of [0, 1]; each includes its lower edge, the last one also 1.
 
     Returns
     -------
     float
+        The error, from 0 to 1.
 
     Examples
     --------

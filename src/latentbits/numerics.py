@@ -1,7 +1,6 @@
-"""Small numerical tools shared by every layer: seeds, 0-1 cells, matching of components.
+"""Small numerical tools shared by every layer: random sources, validation of numbers, matching of components.
 
-What SciPy has (``logsumexp``, ``xlogy``, the Hungarian method) is used where it is needed and
-isn't wrapped here.
+Functions of SciPy (``logsumexp``, ``xlogy``, the Hungarian method) are used directly and not wrapped here.
 """
 
 from __future__ import annotations
@@ -34,23 +33,23 @@ __all__ = [
 RandomSource = None | int | np.random.Generator | np.random.RandomState
 Similarity = Literal["l1", "correlation", "cosine"]
 
-# A row whose centred length is this small a part of its own length varies by rounding alone.
+# A row whose centred length is at most this part of its own length is constant but for rounding.
 _ROUNDING = 1e-12
 
 
 def as_generator(random_state: RandomSource = None) -> np.random.Generator:
-    """Return a NumPy generator, whatever the caller uses as a source of randomness.
+    """Return a NumPy generator for any of the accepted forms of `random_state`.
 
     Parameters
     ----------
-    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
-        ``None`` takes fresh entropy, an integer is a seed. A ``Generator`` is returned as it is, so
-        that successive calls go on with its stream; a ``RandomState`` seeds a new generator and is
-        advanced by that.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        None takes fresh entropy, an integer is a seed. A ``Generator`` is returned as it is, so that successive calls
+        continue its stream; a ``RandomState`` seeds a new generator and is advanced by that.
 
     Returns
     -------
     numpy.random.Generator
+        The generator.
 
     Examples
     --------
@@ -63,6 +62,7 @@ def as_generator(random_state: RandomSource = None) -> np.random.Generator:
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
     if isinstance(random_state, np.random.RandomState):
+        # 128 bits: streams seeded with 32 bits may coincide.
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
     if isinstance(random_state, Integral) and random_state >= 0:
         return np.random.default_rng(int(random_state))
@@ -72,18 +72,19 @@ def as_generator(random_state: RandomSource = None) -> np.random.Generator:
 
 
 def as_cells(values: ArrayLike, name: str) -> NDArray[np.generic]:
-    """Return `values` as an array of cells that are 0, 1 or NaN (missing), or say which one isn't.
+    """Return `values` as an array of 0, 1 and NaN (missing), or raise an error that names the first other value.
 
     Parameters
     ----------
     values : array-like of bool or numbers, any shape
+        The cells.
     name : str
-        What the error calls the array.
+        Name of the array in the error message.
 
     Returns
     -------
     ndarray
-        `values` with its own dtype; not a copy where NumPy needs none.
+        `values` with its own dtype; a copy only where NumPy needs one.
 
     Examples
     --------
@@ -107,14 +108,14 @@ def as_cells(values: ArrayLike, name: str) -> NDArray[np.generic]:
 
 
 class Matching(NamedTuple):
-    """Which row of B goes with each row of A, and how alike the two are.
+    """Which row of B is matched to each row of A, and the similarity of the two.
 
     Attributes
     ----------
     order : ndarray of int, one for each row of A
-        Index of the matched row of B, or -1 for a row left without a partner.
+        Index of the matched row of B, or -1 for an unmatched row.
     similarity : ndarray of float, one for each row of A
-        Similarity of the pair, 0 for a row left without a partner.
+        Similarity of the pair, 0 for an unmatched row.
 
     Examples
     --------
@@ -129,17 +130,19 @@ class Matching(NamedTuple):
 def match_components(A: ArrayLike, B: ArrayLike, *, metric: Similarity = "l1") -> Matching:
     """Pair the rows of two component matrices one to one, so that the total similarity is largest.
 
-    Latent components come out in any order; two fits, or a fit and the truth, can only be compared
-    after such a matching. The assignment is optimal (Hungarian method), not greedy.
+    The order of latent components is arbitrary, so two fits, or a fit and the truth, can only be compared after such a
+    matching. The assignment is optimal (Hungarian method), not greedy.
 
     Parameters
     ----------
-    A, B : array-like of shape (n_components, n_columns)
-        The numbers of rows may differ; then the rows left over stay unmatched.
-    metric : {"l1", "correlation", "cosine"}
-        "l1" is ``1 - mean |a - b|``, which for probabilities lies between 0 and 1 and sees
-        phantoms (all 0 or all 1) as the components that they are. "correlation" and "cosine" are
-        undefined for a constant and for a zero row; such a row has similarity 0 with every row.
+    A : array-like of shape (n_components, n_columns)
+        The first set of components.
+    B : array-like of shape (n_other_components, n_columns)
+        The second set of components. If the numbers of rows differ, the surplus rows stay unmatched.
+    metric : {"l1", "correlation", "cosine"}, default="l1"
+        "l1" is ``1 - mean |a - b|``, which for probabilities lies between 0 and 1 and is defined for phantoms (rows of
+        all 0 or all 1) too. "correlation" is undefined for a constant row and "cosine" for a zero row; such a row has
+        similarity 0 with every row.
 
     Returns
     -------
@@ -178,7 +181,7 @@ def _as_rows(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def _similarity(a: NDArray[np.float64], b: NDArray[np.float64], metric: Similarity) -> NDArray[np.float64]:
-    """Similarity of each row of `a` (down) with each row of `b` (across)."""
+    """Similarity of each row of `a` with each row of `b`, as a len(a) x len(b) table."""
     if metric == "l1":
         return 1.0 - cdist(a, b, "cityblock") / a.shape[1]
     if metric not in get_args(Similarity):
@@ -191,6 +194,7 @@ def _unit_rows(rows: NDArray[np.float64], centred: bool) -> NDArray[np.float64]:
     """Rows scaled to length 1, after removing their mean if `centred`; rows without a direction become 0."""
     directions = rows - rows.mean(axis=1, keepdims=True) if centred else rows
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+    # Relative to the row itself: what is left of a constant row after centring is rounding, not a direction.
     flat = lengths <= _ROUNDING * np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(flat, 0.0, directions / np.where(flat, 1.0, lengths))
 
@@ -198,7 +202,7 @@ def _unit_rows(rows: NDArray[np.float64], centred: bool) -> NDArray[np.float64]:
 def check_number(
     name: str, value: object, *, least: float, below: float = np.inf, above: bool = False, integer: bool = False
 ) -> None:
-    """Refuse a parameter that is no number (or whole number) in [least, below), or (least, below) if `above`.
+    """Raise a ValueError unless `value` is a number (or integer) in [least, below), or in (least, below) if `above`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Model files: one .npz that can be sent to a colleague, because opening it runs no code from it.
+"""Model files: one .npz file, which is safe to load from others, because loading it runs no code from it.
 
 A file holds plain arrays and a JSON header, which names the model, its parameters and the structure of its
 fitted attributes. Only the types listed in `_Packer` go in and come out; nothing is pickled, and the header
@@ -35,7 +35,7 @@ FORMAT_VERSION = 1
 HEADER = "header"
 
 NAMED_TUPLES = {target.partition(":")[2]: target for spec in MODELS.values() for target in spec.stored_types}
-"""The named tuples that may be part of a model, by the name that stands in the file."""
+"""The named tuples that may be part of a model, by their name in the file."""
 
 _PLAIN_KINDS = "biufU"
 """Kinds of NumPy dtypes that are stored as they are: bool, integers, floats, text."""
@@ -56,19 +56,19 @@ _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What NumPy, zipfile and json raise on bytes that they can't make sense of."""
+"""What NumPy, zipfile and json raise on invalid bytes."""
 
 
 def save_model(model: Any, path: str | Path) -> None:
     """Save a fitted model to one .npz file, which `load_model` opens.
 
-    The file is written beside and renamed, so an earlier one is replaced as a whole or not at all. A
-    `random_state` that is a Generator or RandomState is not kept (None instead): it has moved on since the
-    fit anyway.
+    The file is written under a temporary name and renamed, so an existing one is replaced completely or not at all. A
+    `random_state` that is a Generator or RandomState is stored as None: its state has changed since the fit anyway.
 
     Parameters
     ----------
-    model : fitted estimator of this library
+    model : estimator
+        A fitted model of this library.
     path : str or Path
         Used as it is; no ending is added.
 
@@ -105,23 +105,40 @@ def save_model(model: Any, path: str | Path) -> None:
         "params": {key: packer.pack(value, key) for key, value in params.items()},
         "fitted": {_fitted_name(key, model, "model"): packer.pack(value, key) for key, value in fitted.items()},
     }
+    # NaN and infinity are not JSON; the packer writes them as nodes of type "float".
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode("ascii"), dtype=np.uint8)
     with atomic_file(Path(path)) as draft, draft.open("xb") as stream:
         np.savez(stream, allow_pickle=False, **{HEADER: text}, **packer.arrays)
 
 
 def load_model(path: str | Path) -> Any:
-    """Open a file of `save_model`: the fitted model, which gives the same answers to the last bit.
+    """Load a model saved by `save_model`; its results are the same to the last bit.
 
     Parameters
     ----------
     path : str or Path
+        The file.
+
+    Returns
+    -------
+    estimator
+        The fitted model.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, cut off, no model of this library, made by a newer version of it, or asks for
-        anything but plain data.
+        If the file is damaged or truncated, is not a model of this library, was written by a newer version of it, or
+        holds anything but plain data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from latentbits import BernoulliMixture
+    >>> model = BernoulliMixture(1, n_init=1).fit([[0, 1], [1, 1]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "model.npz")
+    ...     load_model(Path(folder) / "model.npz").predict([[1, 1]])
+    array([0])
     """
     file = Path(path)
     if not file.is_file():
@@ -143,7 +160,7 @@ def load_model(path: str | Path) -> Any:
 
 
 def _read_archive(file: Path) -> dict[str, np.ndarray]:
-    """All arrays of an .npz file whose members are stored as written (what is not packed can't explode)."""
+    """All arrays of an .npz file. Compressed members are refused: a small file could expand to fill the memory."""
     content = file.read_bytes()
     if not content.startswith(b"PK"):
         raise ModelFileError(f"{file.name}: this is no latentbits model; give a model.npz that latentbits has written")
@@ -158,7 +175,7 @@ def _read_archive(file: Path) -> dict[str, np.ndarray]:
 
 
 def _read_header(arrays: dict[str, np.ndarray], file: str) -> dict[str, Any]:
-    """The header, once format and version are known to be ours."""
+    """The header, after its format and version have been checked."""
     if HEADER not in arrays:
         raise ModelFileError(f"{file}: this .npz file holds no latentbits model; it may be data, or another program's")
     header = json.loads(arrays[HEADER].tobytes())
@@ -188,7 +205,7 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray], file: str) -
         raise ModelFileError(
             f'{file}: {kind.__name__} has no parameter "{unknown[0]}"; upgrade latentbits if it is newer'
         )
-    model = kind(**params)
+    model = kind(**params)  # by scikit-learn's convention constructors only assign
     for key, node in header["fitted"].items():
         vars(model)[_fitted_name(key, model, file)] = unpacker.unpack(node)
     try:
@@ -199,7 +216,10 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray], file: str) -
 
 
 def _fitted_name(name: str, model: Any, file: str) -> str:
-    """The name, if fitting sets such: "x_" or "_x", no parameter, and nothing that the class itself has."""
+    """The name, if it can be a fitted attribute: "x_" or "_x", no parameter, and no attribute of the class.
+
+    A file must not be able to replace methods.
+    """
     taken = hasattr(type(model), name) or name in model.get_params(deep=False)
     if taken or "__" in name or not _FITTED_NAME.fullmatch(name):
         raise ModelFileError(
@@ -213,7 +233,7 @@ def _fitted_name(name: str, model: Any, file: str) -> str:
 
 
 class _Packer:
-    """Turns values into JSON nodes, and puts their arrays aside. An array that is met twice is stored once.
+    """Turns values into JSON nodes, and collects their arrays. An array that occurs twice is stored once.
 
     None, bool, int, str, finite floats and lists of nodes are their own nodes; every other node is an object
     with a "type".
@@ -225,7 +245,7 @@ class _Packer:
 
     def pack(self, value: Any, place: str) -> Any:
         """The node for a value; `place` names it in errors."""
-        kind = type(value)
+        kind = type(value)  # exact types: an instance of a subclass would come back as its base
         if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
             return value
         if isinstance(value, _RANDOM_SOURCES):
@@ -273,7 +293,7 @@ class _Packer:
 
     def _store(self, array: np.ndarray) -> str:
         key = self._keys.setdefault(id(array), f"array{len(self.arrays)}")
-        self.arrays[key] = array  # kept here, so that no other array can get its id
+        self.arrays[key] = array  # the reference keeps the array alive, so that its id isn't reused
         return key
 
 
@@ -305,7 +325,7 @@ class _Unpacker:
         if not isinstance(node, dict):
             return node
         if node["type"] not in self._makers:
-            raise ValueError(f"it asks for a value of the unknown type {node['type']!r}")
+            raise ValueError(f"it contains a value of the unknown type {node['type']!r}")
         return self._makers[node["type"]](node)
 
     def _array(self, node: dict[str, Any]) -> np.ndarray:

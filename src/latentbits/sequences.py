@@ -1,6 +1,6 @@
-"""Sequences to graphs: who follows whom in a list of ids (speakers of a chat, pages of a visit), as 0-1 data.
+"""Graphs of sequences: which id follows which in a list of ids (speakers of a chat, pages of a visit), as 0-1 data.
 
-Row i, column j of a graph is 1 if j comes after i: at once (`first_order_graph`), or after a delay that a Markov model
+Row i, column j of a graph is 1 if j comes after i: directly (`first_order_graph`), or at a lag that a Markov model
 infers for every step (`mixture_transition`).
 """
 
@@ -26,12 +26,12 @@ from latentbits.numerics import RandomSource, as_generator, check_number
 __all__ = ["MixtureTransition", "SequenceGraph", "first_order_graph", "mixture_transition"]
 
 EDGE = 1e-12
-"""Probabilities that an extrapolation brings below 0 restart here."""
+"""Probabilities that an extrapolation brings below 0 are set to this: at 0, EM could never raise them again."""
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceGraph:
-    """Who follows whom.
+    """Result of `first_order_graph`: a directed graph of ids.
 
     Attributes
     ----------
@@ -40,7 +40,13 @@ class SequenceGraph:
     counts : scipy.sparse.csr_array of int, n x n
         How often the id of the column follows that of the row, self-transitions and rare ones included.
     adjacency : BinaryData, n x n, sparse
-        The counts as 0 and 1, ready for a model: rows are from, columns are to, both named.
+        The counts as 0 and 1, ready for a model: from the row's id to the column's id, both named.
+
+    Examples
+    --------
+    >>> graph = first_order_graph(["ann", "bob", "ann"])
+    >>> graph.names, graph.counts.toarray().tolist()
+    (['ann', 'bob'], [[0, 1], [1, 0]])
     """
 
     names: list[Any]
@@ -50,22 +56,33 @@ class SequenceGraph:
 
 @dataclass(frozen=True, eq=False)
 class MixtureTransition(SequenceGraph):
-    """A graph by inferred delays, with the model behind it.
+    """Result of `mixture_transition`: a graph by inferred lags, with the model.
 
     Attributes
     ----------
-    names, counts, adjacency :
-        As in `SequenceGraph`, from each step's most probable lag.
+    names : list
+        The distinct ids, sorted if they can be, else in the order of their first appearance.
+    counts : scipy.sparse.csr_array of int, n x n
+        How often the id of the column follows that of the row at the step's most probable lag.
+    adjacency : BinaryData, n x n, sparse
+        The counts as 0 and 1, ready for a model: from the row's id to the column's id, both named.
     lag_weights : ndarray of shape (max_lag,)
-        lambda: the probability that a step answers the previous id, the one before that, and so on; sums to 1.
+        lambda: the probability that a step depends on the previous id, the one before that, and so on; sums to 1.
     transitions : scipy.sparse.csr_array, n x n
-        T: the probability of the next id (column) when it answers that of the row. Rows sum to 1, but those of ids
-        that nothing can have answered are empty.
+        T: the probability of the next id (column) when it depends on that of the row. Rows sum to 1, except those of
+        ids on which no step can depend, which are empty.
     edges : DataFrame
         One line for each step: its position in the ids given, source, target, lag, and the probability of that lag.
     log_likelihood_history : ndarray
-        After each pass; it never falls.
+        The log likelihood of the best start after each pass; it never falls.
     converged : bool
+        Whether the best start converged before it reached `max_iter`.
+
+    Examples
+    --------
+    >>> found = mixture_transition(["ann", "dan", "bob", "eve"] * 20, max_lag=2, random_state=0)
+    >>> found.transitions.shape, len(found.edges)
+    ((4, 4), 78)
     """
 
     lag_weights: np.ndarray
@@ -76,7 +93,7 @@ class MixtureTransition(SequenceGraph):
 
     @property
     def log_likelihood(self) -> float:
-        """Of all steps, each given the `max_lag` ids before it."""
+        """Log likelihood of all steps, each given the `max_lag` ids before it."""
         return float(self.log_likelihood_history[-1])
 
 
@@ -87,19 +104,24 @@ def first_order_graph(
     min_count: int = 1,
     self_loops: bool = False,
 ) -> SequenceGraph:
-    """The graph of consecutive ids: i -> j if j comes directly after i.
+    """Graph of consecutive ids: i -> j if j comes directly after i.
 
     Parameters
     ----------
     ids : sequence of hashable
         One id a step, in the order of time, none of them missing.
-    groups : sequence, optional
+    groups : sequence or None, default=None
         A label for each step, such as its day or channel. Steps of one label make up a sequence of their own, in the
-        order given; nothing leads from one to another.
+        order given; nothing leads from one to another. None takes all steps as one sequence.
     min_count : int, default=1
         Transitions seen less often are no edges.
     self_loops : bool, default=False
         Whether an id that follows itself makes an edge. If not, the diagonal of the adjacency is missing, not 0.
+
+    Returns
+    -------
+    SequenceGraph
+        Names, counts and adjacency.
 
     Examples
     --------
@@ -131,37 +153,47 @@ def mixture_transition(
     random_state: RandomSource = None,
     n_jobs: int | None = None,
 ) -> MixtureTransition:
-    """The graph of inferred answers: j's step answers one of the `max_lag` steps before it, and i -> j if that is i's.
+    """Graph of inferred lags: a step of j depends on one of the `max_lag` steps before it, and i -> j if that is i's.
 
     The mixture transition distribution model p(x_t = j | past) = sum_l lambda_l T[x_(t-l), j] is fitted by maximum
-    likelihood (EM, accelerated); each step's most probable lag makes an edge. Sequences interleave, so the first-order
-    graph links many who only spoke at the same time; this one looks through that.
+    likelihood (accelerated EM); each step's most probable lag makes an edge. Where several sequences interleave, as in
+    a chat room, the first-order graph links ids that are merely active at the same time; this one avoids that.
 
-    With many ids and few steps of each, maximum likelihood overfits: one lag takes all the weight, and edges look
-    certain that are not. A dozen steps an id are few.
+    With many ids and few steps of each, maximum likelihood overfits: one lag takes all the weight, and the
+    probabilities of edges are overconfident. A dozen steps per id are few.
 
     Parameters
     ----------
     ids : sequence of hashable
         One id a step, in the order of time, none of them missing.
     max_lag : int, default=8
-        How far back an answer may reach. The first `max_lag` steps of a sequence have no full past and make no edge.
-    groups, min_count, self_loops :
-        As in `first_order_graph`.
+        Largest lag. The first `max_lag` steps of a sequence have no complete past and make no edge.
+    groups : sequence or None, default=None
+        A label for each step, such as its day or channel. Steps of one label make up a sequence of their own, in the
+        order given; nothing leads from one to another. None takes all steps as one sequence.
+    min_count : int, default=1
+        Transitions seen less often are no edges.
+    self_loops : bool, default=False
+        Whether an id that follows itself makes an edge. If not, the diagonal of the adjacency is missing, not 0.
     self_answers : bool, default=True
-        Whether a step may answer an earlier one of the same id, as in the published model. In talk, where people speak
-        several times in a row, that explains most steps; False rules it out (T[i, i] = 0), and steps that have no other
-        id in reach are left out.
+        Whether a step may depend on an earlier one of the same id, as in the published model. In conversations, where
+        people speak several times in a row, that explains most steps; False rules it out (T[i, i] = 0), and steps
+        without another id within `max_lag` are left out.
     n_init : int, default=3
-        Random starts; the best is kept.
+        Number of random starts; the best is kept.
     max_iter : int, default=3000
-        Passes over the sequence a start may make.
+        Largest number of passes over the sequence per start.
     tol : float, default=1e-6
         A start has converged when three passes raise the log likelihood by less than this per step.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
+
+    Returns
+    -------
+    MixtureTransition
+        The graph, and the fitted model.
 
     References
     ----------
@@ -170,7 +202,7 @@ def mixture_transition(
 
     Examples
     --------
-    Two conversations at the same time: everyone answers the step before the last.
+    Two interleaved conversations: every step depends on the one before the last.
 
     >>> ids = [name for pair in zip(["ann", "bob"] * 30, ["dan", "eve", "fay"] * 20) for name in pair]
     >>> found = mixture_transition(ids, max_lag=3, random_state=0)
@@ -229,7 +261,7 @@ def mixture_transition(
 
 
 class _Steps(NamedTuple):
-    """Steps with a full past: each one's position in the ids, its id, and the ids 1, 2, ... max_lag steps before."""
+    """Steps with a complete past: their positions in the ids, their ids, and the ids 1, 2, ... max_lag steps before."""
 
     names: list[Any]
     positions: np.ndarray
@@ -247,6 +279,7 @@ class _Steps(NamedTuple):
                 raise DataError(f"groups has {len(group)} labels for {len(codes)} ids; give each id its label")
             order = np.argsort(group, kind="stable")
             codes, group = codes[order], group[order]
+        # Groups are contiguous now: equal labels max_lag apart mean that all steps between belong to the group.
         full = np.flatnonzero(group[max_lag:] == group[:-max_lag]) + max_lag
         if len(full) == 0:
             longest = np.bincount(group).max(initial=0)
@@ -258,7 +291,7 @@ class _Steps(NamedTuple):
         return cls(names, order[full], codes[full], history)
 
     def with_others(self) -> _Steps:
-        """The steps that have another id than their own within reach."""
+        """The steps with an id other than their own within max_lag."""
         kept = (self.history != self.targets[:, None]).any(axis=1)
         if not kept.any():
             raise DataError("no step has another id in reach; use self_answers=True, or a larger max_lag")
@@ -304,7 +337,7 @@ def _graph(
     edges = counts.tocoo()
     kept = (edges.data >= min_count) & (self_loops | (edges.row != edges.col))
     values, rows, columns = np.ones(kept.sum()), edges.row[kept], edges.col[kept]
-    if not self_loops:  # an edge that can't be is no zero: nobody should ask why it is missing
+    if not self_loops:  # an impossible edge is missing, not 0: a model must not try to explain it
         diagonal = np.arange(n)
         values = np.append(values, np.full(n, np.nan))
         rows, columns = np.append(rows, diagonal), np.append(columns, diagonal)
@@ -347,7 +380,7 @@ class _Mixture:
     def of(cls, steps: _Steps, self_answers: bool = True) -> _Mixture:
         """The pairs of these steps; those of an id with itself only if a step may answer such a one."""
         n = len(steps.names)
-        keys = steps.history.astype(np.int64) * n + steps.targets[:, None]
+        keys = steps.history.astype(np.int64) * n + steps.targets[:, None]  # one number for each pair of ids
         if not self_answers:
             keys[steps.history == steps.targets[:, None]] = n * n  # sorts behind every pair
         pairs, pair = np.unique(keys, return_inverse=True)
@@ -363,8 +396,10 @@ class _Mixture:
 
     def step(self, state: _State) -> tuple[_State, float]:
         """The posterior of the lags, of which only the sums are kept, then lambda and T from these."""
+        # One more entry than pairs, of probability 0: the place of those that are ruled out.
         by_lag, by_pair = np.zeros(self.pair.shape[1]), np.zeros(len(state.T) + 1)
         log_likelihood = lag_pass(self.pair, state.weights, np.append(state.T, 0.0), by_lag, by_pair)
+        # An id on which no step depends any more has only zeros, which can't be normalised.
         return _State(by_lag / by_lag.sum(), self._normalise(np.maximum(by_pair[:-1], 1e-300))), log_likelihood
 
     def posterior(self, state: _State) -> np.ndarray:
@@ -378,7 +413,7 @@ class _Mixture:
         return _State(weights / weights.sum(), self._normalise(np.maximum(state.T, EDGE)))
 
     def scales(self) -> tuple[np.ndarray | float, ...]:
-        """lambda and the rows of T count by how many steps speak of them."""
+        """lambda and the rows of T are weighted by the number of steps that they are estimated from."""
         n_steps, n_lags = self.pair.shape
         return float(n_steps), np.bincount(self.source, weights=self.pooled)[self.source] / n_lags
 

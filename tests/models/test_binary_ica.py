@@ -311,9 +311,9 @@ class TestIdentifiability:
     def test_fit_warns_of_what_cannot_be_identified(self):
         with pytest.warns(UserWarning, match="4 columns in 4 segments are few for 4 components"):
             BinaryICA(n_init=1, n_segments=4, random_state=0).fit(TRUTH.X[:, :4])
-        with pytest.warns(UserWarning, match="two columns don't tell"):
+        with pytest.warns(UserWarning, match="with two columns the order of its rows is not identifiable"):
             BinaryICA(1, n_init=1, random_state=0).fit(TRUTH.X[:, :2])
-        with pytest.warns(UserWarning, match="one segment leaves the sources free to rotate"):
+        with pytest.warns(UserWarning, match="one segment does not identify the sources' rotation"):
             BinaryICA(2, n_init=1, n_segments=1, random_state=0).fit(TRUTH.X)
         with pytest.warns(UserWarning, match="rows each on average"):
             BinaryICA(1, n_init=1, n_segments=30, random_state=0).fit(TRUTH.X[:60])
@@ -369,11 +369,11 @@ class TestSegments:
             estimator.fit(TRUTH.X[:3], segments=["a", None, "b"])
         with pytest.raises(DataError, match="can't be sorted"):
             estimator.fit(TRUTH.X[:2], segments=np.array(["a", 1], dtype=object))
-        with pytest.raises(DataError, match="X is no data frame"):
+        with pytest.raises(DataError, match="X is not a data frame"):
             estimator.fit(TRUTH.X, segments="year")
         with pytest.raises(DataError, match='no column "year"'):
             estimator.fit(pd.DataFrame(TRUTH.X), segments="year")
-        with pytest.raises(DataError, match="segment 77 was not there at the fit"):
+        with pytest.raises(DataError, match="segment 77 was not in the training data"):
             model.transform(TRUTH.X[:2], segments=[0, 77])
 
 

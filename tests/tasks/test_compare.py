@@ -56,10 +56,10 @@ def test_models_in_a_list_are_named_by_what_tells_them_apart(X):
     [
         ([BernoulliMixture(1)], "cells", "at least two models"),
         (BernoulliMixture(1), "cells", "give a list of them"),
-        (["mixture", "plsa"], "cells", "'mixture' is no estimator"),
+        (["mixture", "plsa"], "cells", "'mixture' is not an estimator"),
         ([BernoulliMixture(2), ICAMixture(2)], "cv", "of 0-1 data and of numbers can't be compared"),
         ([BernoulliMixture(2), BernoulliMixture(2, binarize=0.5)], "cv", "different values of binarize"),
-        ([BernoulliMixture(1), BernoulliMixture(2)], "aic", "what they haven't seen; use cells, cv"),
+        ([BernoulliMixture(1), BernoulliMixture(2)], "aic", "compared on held-out data; use cells, cv"),
         ([BernoulliMixture(1), BernoulliMixture(2)], "auc", "'auc' is unknown"),
     ],
 )

@@ -89,7 +89,7 @@ def test_evidence_is_the_bound_of_beta_ica(truth):
             "has no evidence; use any of aic, bic, cv, cells",
         ),
         (BetaICA(inference="em"), {"criterion": "evidence"}, "BetaICA has no evidence"),
-        ("mixture", {}, "'mixture' is no estimator; give one such as"),
+        ("mixture", {}, "'mixture' is not an estimator; give one such as"),
         (AspectBernoulli(), {"criterion": None}, "names none"),
         (AspectBernoulli(), {"orders": []}, "orders is empty"),
         (AspectBernoulli(), {"orders": [0, 2]}, "an order=0 must be a whole number of at least 1"),

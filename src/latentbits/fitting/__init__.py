@@ -1,1 +1,1 @@
-"""How anything is fitted: the climb, its monitor, its acceleration, restarts, threads, progress."""
+"""Fitting, whatever the model: the accelerated iteration, its monitor, restarts, threads, progress."""

@@ -1,4 +1,6 @@
-"""Climbing an objective by a monotone map (an EM or variational step), accelerated without ever falling.
+"""Maximising an objective by a monotone map (an EM or variational step), with guarded acceleration.
+
+One run of it from a start to convergence is called a *climb* throughout the library: its objective never falls.
 
 A learner is two pure functions over a named state. A step's objective belongs to the state that went *in*,
 because that is what a pass over the data evaluates.
@@ -18,7 +20,7 @@ State = TypeVar("State", bound=tuple[np.ndarray, ...])
 
 
 class Learner(Protocol[State]):
-    """What can be fitted."""
+    """The interface of what `climb` can fit."""
 
     def initialise(self, rng: np.random.Generator) -> State:
         """A random start."""
@@ -27,27 +29,28 @@ class Learner(Protocol[State]):
         """The updated state, and the objective of the state given."""
 
     def project(self, state: State) -> State:
-        """The nearest allowed state, for one that an extrapolation has carried out of bounds."""
+        """The nearest feasible state, for one that an extrapolation has moved outside of the domain."""
 
     def scales(self) -> tuple[np.ndarray | float, ...]:
-        """A weight for each array of the state, by which its squares count in the length of a move."""
+        """For each array of the state, the weights of its squares in the length of a step."""
 
 
 class Climbed(NamedTuple, Generic[State]):
-    """Where a climb has come to."""
+    """The final state of a climb, and its objective."""
 
     state: State
     objective: float
 
 
 def climb(learner: Learner[State], state: State, monitor: Monitor, *, accelerate: bool = True) -> Climbed[State]:
-    """Step until the monitor says stop; the monitor holds history and verdict afterwards.
+    """Step until the monitor stops; it then holds the history and whether the climb converged.
 
     With `accelerate`, SQUAREM (Varadhan and Roland 2008, scheme S3): two steps, then one from a point
     extrapolated through them. That point counts only if its objective is no lower than the one before it, so the
     recorded objective never falls; otherwise the climb goes on from the second plain step, and the next
     extrapolations are shorter.
     """
+    # `best` is the last state whose objective is known, which is one step behind `state`: it is what is returned.
     best = Climbed(state, -np.inf)
     longest = np.inf
     while not monitor.finished:
@@ -66,7 +69,7 @@ def climb(learner: Learner[State], state: State, monitor: Monitor, *, accelerate
             if accepted:
                 best, state = Climbed(trial, objective), after
             longest = 4 * longest if accepted else max(1.0, length / 4)
-            monitor.record(best.objective)
+            monitor.record(best.objective)  # a rejected trial is recorded too: it has cost a pass
         monitor.check()
     if best.objective == -np.inf:  # stopped before the first pass
         best = Climbed(state, learner.step(state)[1])

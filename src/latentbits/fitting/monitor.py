@@ -1,4 +1,4 @@
-"""When to stop: one object that keeps the history of an objective and judges it."""
+"""When to stop: one object that keeps the history of an objective and decides about convergence."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["Monitor"]
 
 @dataclass
 class Monitor:
-    """Watches an objective that should rise.
+    """Records an objective that should rise, and decides when to stop.
 
     Parameters
     ----------
     tol : float
         Converged when a check finds that the objective rose by less than `tol` per observed cell.
     max_iter : int
-        Passes over the data after which to give up; having run out is not the same as having converged.
+        Number of passes over the data after which to stop, without having converged.
     n_cells : float
-        What "per cell" means; the weighted number of observed cells.
+        The number that `tol` is multiplied by: the weighted number of observed cells.
     on_record : callable, optional
         Called with the number of passes and the objective after every pass (progress).
     cancelled : callable, optional
-        Asked before every pass; True ends the climb with what there is.
+        Called before every round of passes; True ends the climb with the state reached.
 
     Examples
     --------
@@ -45,13 +45,15 @@ class Monitor:
     _last_checked: float = -float("inf")
 
     def record(self, objective: float) -> None:
-        """One more pass, with the objective reached."""
+        """Record a pass, with the objective reached."""
         self.history.append(objective)
         if self.on_record is not None:
             self.on_record(self.n_iter, objective)
 
     def check(self) -> None:
-        """Compare the objective with the last check's."""
+        """Compare the objective with that of the last check."""
+        # Once per round, not per pass: a rejected extrapolation, or a short step of L-BFGS, gains little and yet is not
+        # the end.
         rise = (self.history[-1] - self._last_checked) / max(self.n_cells, 1.0)
         self.converged = rise < self.tol
         self._last_checked = self.history[-1]

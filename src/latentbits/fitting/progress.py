@@ -1,4 +1,4 @@
-"""Progress of long work: nothing by default, a bar on the terminal's error stream when asked for."""
+"""Progress of long fits: silent by default, optionally a bar on stderr."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["Progress"]
 class Progress:
     """One bar for all restarts of a fit. Silent unless `show`, and safe to call from several threads.
 
-    Restarts stop at different times, so a bar over passes would lie; the bar counts finished restarts and names the
-    passes made so far and the best objective per cell.
+    The bar counts finished restarts, because the number of passes is not known in advance; it also shows the passes
+    made so far and the best objective per cell.
     """
 
     def __init__(self, title: str, total: int, *, show: bool = False) -> None:
@@ -25,7 +25,7 @@ class Progress:
         self._lock = threading.Lock()
         self._bar: Any = None
         self._task: Any = None
-        if show:
+        if show:  # imported late: a silent fit should not pay for the import of rich
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
             from rich.progress import Progress as Bar
@@ -62,7 +62,7 @@ class Progress:
             self._bar.update(self._task, note=note)
 
     def finished_one(self) -> None:
-        """One more restart is over."""
+        """A restart has finished."""
         if self._bar is not None:
             with self._lock:
                 self._bar.advance(self._task)

@@ -1,4 +1,4 @@
-"""Several starts, the best kept: written once for all learners."""
+"""Random restarts, of which the best is kept, for all learners."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ __all__ = ["Restart", "Runner", "Schedule", "best_of", "climbing", "stopped_by"]
 State = TypeVar("State", bound=tuple[Any, ...])
 
 Runner = Callable[[np.random.Generator, Monitor], Climbed[State]]
-"""One run from a random start: it records every pass with the monitor and ends when that says so."""
+"""One run from a random start: it records every pass with the monitor, and ends when the monitor is finished."""
 
 
+# A context variable, because the event must reach fits through scikit-learn's `fit`, which has no such argument.
 _STOP: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
 
 
@@ -53,7 +54,7 @@ def climbing(
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how often: the fitting parameters that estimators share."""
+    """Number and length of the runs: the fitting parameters that estimators share."""
 
     n_init: int
     max_iter: int
@@ -64,7 +65,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Restart(Generic[State]):
-    """One run: what it started from, how it ended. `kept` is what the learner wants kept of every run."""
+    """One run: its seed and its result. `kept` is what the estimator keeps of every run, not only of the best."""
 
     seed: int
     objective: float
@@ -100,7 +101,7 @@ def best_of(
         runner = make_runner(workers)
 
         def run(index: int) -> Restart[State] | None:
-            if cancel.is_set() and index > 0:
+            if cancel.is_set() and index > 0:  # the first run is always made: there must be something to return
                 return None
             restart = _one_run(runner, schedule, seeds[index], keep, cancel, _note(progress, index, schedule))
             progress.finished_one()
@@ -109,7 +110,7 @@ def best_of(
         done = _run_all(run, schedule.n_init, at_once, cancel)
     if cancel.is_set():
         warnings.warn(
-            f"interrupted: this is the best of {len(done)} restarts so far; fit again for a finished answer",
+            f"interrupted: this is the best of {len(done)} restarts so far; fit again for a complete fit",
             stacklevel=4,
         )
     return max(done, key=lambda restart: restart.objective), done
@@ -123,7 +124,7 @@ def _run_all(
     with ThreadPoolExecutor(at_once, thread_name_prefix="latentbits-restart") as pool:
         try:
             futures.extend(pool.submit(run, index) for index in range(n))
-            # Not one endless wait: other libraries' handlers of Ctrl-C need not wake it up.
+            # Short waits in a loop: with other libraries' handlers of Ctrl-C, one long wait may not be interrupted.
             while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done and not _failed(futures):
                 pass
         except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Threads for compiled kernels, which release Python's lock."""
+"""Threads for compiled kernels, which release Python's global interpreter lock."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _blas_limit: Any = None
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Matrix products inside use one thread each: our own threads share the cores, and BLAS' would fight with them.
+    """Limit BLAS to one thread inside the context: its own threads would compete with ours for the cores.
 
-    The limit holds for the whole process and any number of fits may be under way at once, so they are counted: the
-    first sets the limit, the last lifts it.
+    The limit is global to the process and several fits may run at the same time, so they are counted: the first sets
+    the limit, the last removes it.
     """
     global _blas_users, _blas_limit
     with _blas_lock:
@@ -61,6 +61,7 @@ class Workers:
 
     def __init__(self, n: int = 1) -> None:
         self.n = n
+        # A pool of one thread would only add overhead.
         self._pool = ThreadPoolExecutor(n, thread_name_prefix="latentbits") if n > 1 else None
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

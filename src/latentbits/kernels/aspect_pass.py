@@ -1,8 +1,9 @@
 """The one pass of the aspect family, fused: every cell is read once and nothing of size N x D is stored.
 
-A kernel and its helpers stay in this one file, because a cached kernel doesn't notice an edit elsewhere.
+A kernel and its helpers stay in this one file, because Numba's cache of a kernel is not invalidated by an edit
+elsewhere.
 
-How it is fast: rows are taken four at a time, so that a strip of H is loaded once for four rows; the
+Why it is fast: rows are taken four at a time, so that a strip of H is loaded once for four rows; the
 innermost loop always runs over contiguous columns in float32, which the compiler turns into vector
 instructions, and is kept small enough for 16 vector registers; sums over rows leave float32 after BLOCK rows;
 and one logarithm is taken per row and strip, not per cell.
@@ -20,7 +21,7 @@ _ZERO = np.float32(0.0)
 _ONE = np.float32(1.0)
 _LN2 = log(2.0)
 
-TINY = np.float32(1e-18)  # d never goes below: 2 such factors still fit into a float32, 16 into a float64
+TINY = np.float32(1e-18)  # lower bound of d: the product of 2 still fits into a float32, that of 16 into a float64
 BLOCK = 256  # rows summed in float32 before they are added up in float64
 VECTOR = 32  # columns of a strip are a multiple of this
 STRIP_CELLS = 24_576  # components x columns of a strip: four such arrays stay in the second-level cache
@@ -40,6 +41,7 @@ def _load_row(cells, indptr, indices, values, sparse, i, first, last, x):
         for j in range(width):
             x[j] = _ZERO
         start, stop = indptr[i], indptr[i + 1]
+        # Column indices are sorted within a row, so the strip's first entry is found by bisection.
         for p in range(start + np.searchsorted(indices[start:stop], first), stop):
             j = indices[p] - first
             if j >= width:
@@ -53,7 +55,7 @@ def _load_row(cells, indptr, indices, values, sparse, i, first, last, x):
 
 @numba.njit(**_LOOP)
 def _mix(one, v, av, bv, w, aw, bw):
-    """The share of two components in a cell: v av + w aw when it is one, else v bv + w bw."""
+    """The contribution of two components to d: v av + w aw in a cell that is 1, else v bv + w bw."""
     return v * (av if one else bv) + w * (aw if one else bw)
 
 
@@ -62,6 +64,7 @@ def _mix_four_rows(w, H1, H0, x, d, width):
     """d_rj = sum_k w_rk (H1_kj where x_rj = 1 else H0_kj); the number of components is even."""
     x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
     d0, d1, d2, d3 = d[0], d[1], d[2], d[3]
+    # Two components at a time: d is then loaded and stored half as often.
     for k in range(0, H1.shape[0], 2):
         v0, v1, v2, v3 = w[0, k], w[1, k], w[2, k], w[3, k]
         w0, w1, w2, w3 = w[0, k + 1], w[1, k + 1], w[2, k + 1], w[3, k + 1]
@@ -89,6 +92,7 @@ def _invert(x, d, r1, r0, pairs, half):
     r1_low, r1_high, r0_low, r0_high = r1[:half], r1[half:], r0[:half], r0[half:]
     for j in range(half):
         low, high = x_low[j], x_high[j]
+        # Components at 0 or 1 can make d underflow, and 1 / d must stay finite.
         dl, dh = max(d_low[j], TINY), max(d_high[j], TINY)
         dl = dl if low >= _ZERO else _ONE
         dh = dh if high >= _ZERO else _ONE
@@ -103,11 +107,12 @@ def _invert(x, d, r1, r0, pairs, half):
 @numba.njit(**_LOOP)
 def _sum_of_logs(pairs):
     """sum(log(pairs)): products of 8, their exponents added up, their mantissas multiplied, one logarithm."""
+    # A logarithm per cell would be slow. d > 0, so the sign bit is 0, and the exponent is what is above bit 52.
     q = pairs.shape[0] // 8  # without rest: strips are padded
     a, b, c, d = pairs[:q], pairs[q : 2 * q], pairs[2 * q : 3 * q], pairs[3 * q : 4 * q]
     e, f, g, h = pairs[4 * q : 5 * q], pairs[5 * q : 6 * q], pairs[6 * q : 7 * q], pairs[7 * q :]
     exponents = np.int64(0)
-    mantissas = _f8(1.0)
+    mantissas = _f8(1.0)  # a strip has at most 32 products with mantissas in [1, 2): no overflow
     for j in range(q):
         low = _f8(a[j]) * _f8(b[j]) * (_f8(c[j]) * _f8(d[j]))
         high = _f8(e[j]) * _f8(f[j]) * (_f8(g[j]) * _f8(h[j]))
@@ -190,7 +195,7 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
                 inside = i + r < n
                 if inside:
                     _load_row(cells, indptr, indices, values, sparse, i + r, first, last, x[r])
-                else:
+                else:  # rows beyond the end count as missing, so the last group needs no code of its own
                     x[r] = -1
                 for k in range(K):
                     w[r, k] = W[i + r, k] if inside else _ZERO
@@ -205,7 +210,7 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
             _collect_four_rows(wr, h0, r0, a0, m, width)
             for r in range(min(4, n - i)):
                 for k in range(K):
-                    M[i + r, k] += w[r, k] * m[r, k]
+                    M[i + r, k] += w[r, k] * m[r, k]  # added, as every strip of columns visits the row
             if (i + 4) % BLOCK == 0 or i + 4 >= n:
                 _flush(a1, A1, first, last)
                 _flush(a0, A0, first, last)

@@ -9,9 +9,9 @@ import numpy as np
 __all__ = ["box_rows", "enumerate_rows", "greedy_rows", "quadratic_table"]
 
 LOW_BITS = 8
-"""Codes are walked through in blocks of 2^8: the sums over the low bits stay in the nearest cache."""
+"""Codes are enumerated in blocks of 2^8: the sums over the low bits stay in the first-level cache."""
 
-# Inputs are finite (the caller sees to it), so the smallest of a block may be searched in any order.
+# The caller validates that inputs are finite (hence nnan and ninf), so the minimum may be taken in any order.
 _LOOP = {"nogil": True, "fastmath": {"nnan", "ninf", "nsz", "reassoc"}, "error_model": "numpy", "cache": True}
 
 
@@ -58,8 +58,8 @@ def _smallest(block, low):
 def enumerate_rows(table, F, codes):
     """The best code of each row of F: ``codes[t] = C[np.argmin(table - C @ F[t])]``, `table` being `quadratic_table`.
 
-    What is quadratic is shared by all rows, and f . y falls apart into a sum over the low and one over the high
-    bits: a row costs one subtraction and one comparison a code.
+    The quadratic part is shared by all rows, and f . y is a sum over the low bits plus one over the high bits: a row
+    costs one subtraction and one comparison per code.
     """
     n_rows, m = F.shape
     n_low = min(m, LOW_BITS)
@@ -97,7 +97,7 @@ def greedy_rows(Q, F, codes):
             sign = 1 if slope[steepest] >= 0.0 else -1
             codes[t, steepest] = sign
             for i in range(m):
-                if i != steepest:
+                if i != steepest:  # the diagonal adds the same constant to every code
                     slope[i] -= sign * Q[i, steepest]
 
 

@@ -6,9 +6,10 @@ v = tan(u / 2), that is rho = (1 - v^2) / (1 + v^2), it integrates to
     Phi2(h, k; rho) = Phi(h) Phi(k) + int_v^1 g(w) dw,
     g(w) = exp(-a (1 + 1 / w^2) - b (1 + w^2)) / (pi (1 + w^2)),   a = (h - k)^2 / 8,   b = (h + k)^2 / 8,
 
-one exponential and no trigonometry a node. v = 1 is independence and v = 0 a correlation of 1, where g is smooth
+one exponential and no trigonometry per node. v = 1 is independence and v = 0 a correlation of 1, where g is smooth
 but not analytic; so [v, 1] is cut at 1/2, 1/4, 1/8, ..., each panel staying its own length away from 0, and a dozen
-Gauss-Legendre nodes a panel are enough at any correlation. A negative one is a positive one with the sign of k changed.
+Gauss-Legendre nodes per panel are enough at any correlation. A negative correlation is a positive one with the sign
+of k changed.
 """
 
 from math import erfc, exp, pi, sqrt
@@ -22,7 +23,7 @@ LARGEST = 0.9999
 """The correlations that `fit_tables` gives lie within this and its negative."""
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
-MAX_STEPS = 100
+MAX_STEPS = 100  # of a bracketed search; a handful are made
 ROUNDING = 1e-15
 EDGE = 1e-10
 """A joint probability this near to its limits, as a share of their distance, counts as at the limit."""
@@ -96,13 +97,14 @@ def _solve_area(area, a, b, smallest):
         slope = _g(v, a, b)
         bend = a / v**3 - b * v - v / (1.0 + v * v)  # g'(v) / (2 g(v))
         new = v + excess / (slope + excess * bend) if slope > 0.0 else np.inf
-        if low <= new <= high:
+        if low <= new <= high:  # else bisection
             close = abs(new - v) <= CLOSE * v
         else:
             new = 0.5 * (low + high)
             close = high - low <= ROUNDING * v
         if close:
             return new
+        # Only the short interval between the iterates is integrated: cheap, and the rounding doesn't grow.
         excess += _area(new, v, a, b)
         v = new
     return v
@@ -149,6 +151,7 @@ def _standard_error(P11, p, q, h, k, rho, n):
     mean = P11 * both - (p - P11) * alpha - (q - P11) * beta
     square = P11 * both * both + (p - P11) * alpha * alpha + (q - P11) * beta * beta
     deviation = sqrt(max(0.0, square - mean * mean) / n)
+    # Compared before the division: the density underflows far from the diagonal.
     return deviation / density if deviation < density else 1.0
 
 
@@ -188,6 +191,6 @@ def fit_tables(counts, n, p, q, h, k, rho, error):
         sign = limit if limit != 0.0 else (1.0 if surplus >= 0.0 else -1.0)
         a, b = (h[i] - sign * k[i]) ** 2 / 8.0, (h[i] + sign * k[i]) ** 2 / 8.0
         v = _solve_area(abs(surplus), a, b, smallest) if limit == 0.0 else smallest
-        rho[i] = sign * (1.0 - v) * (1.0 + v) / (1.0 + v * v)
-        at_limit = abs(rho[i]) >= LARGEST - 1e-12  # there the table says nothing of how sure the answer is
+        rho[i] = sign * (1.0 - v) * (1.0 + v) / (1.0 + v * v)  # 1 - v * v would lose digits of a rho near 0
+        at_limit = abs(rho[i]) >= LARGEST - 1e-12  # a clipped estimate has no asymptotic standard error
         error[i] = 1.0 if at_limit else _standard_error(P11, p[i], q[i], h[i], k[i], rho[i], n[i])

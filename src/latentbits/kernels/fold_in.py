@@ -7,11 +7,12 @@ import numpy as np
 
 __all__ = ["fold_in"]
 
-EM_STEPS = 8
-SWEEPS = 100
-RIDGE = 1e-10
-ROUNDING = 1e-14
+EM_STEPS = 8  # before Newton's method
+SWEEPS = 100  # of coordinate descent in a quadratic model, at most
+RIDGE = 1e-10  # relative; equal components would make the quadratic model singular
+ROUNDING = 1e-14  # a step may lower the mean log likelihood by this much, which is rounding
 
+# Reassociation lets the compiler vectorise sums. NaN and infinity keep their meaning (neither nnan nor ninf is set).
 _LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
 
 
@@ -20,7 +21,7 @@ def _gather_row(cells, indptr, indices, values, sparse, i, H1, H0, code, h):
     """h[:, :n] = H1 where the row has a 1, H0 where it has a 0, missing cells left out; returns n."""
     K, D = H1.shape
     if sparse:
-        code[:] = 0
+        code[:] = 0  # absent means 0
         for p in range(indptr[i], indptr[i + 1]):
             code[indices[p]] = values[p]
     else:
@@ -38,7 +39,7 @@ def _gather_row(cells, indptr, indices, values, sparse, i, H1, H0, code, h):
 def _gradient(h, n, w, u, g):
     """u_kj = h_kj / (w @ h)_j and g_k = mean_j u_kj; returns the mean log likelihood mean_j log (w @ h)_j."""
     K = w.shape[0]
-    d = u[K]
+    d = u[K]  # the last row of u is scratch space
     for j in range(n):
         d[j] = 0.0
     for k in range(K):
@@ -61,7 +62,7 @@ def _gradient(h, n, w, u, g):
 
 @numba.njit(**_LOOP)
 def _curvature(u, n, B):
-    """B = u u^T / n, minus the Hessian of the mean log likelihood, with a touch of ridge."""
+    """B = u u^T / n, minus the Hessian of the mean log likelihood, with a small ridge."""
     K = B.shape[0]
     for k in range(K):
         uk = u[k]
@@ -101,11 +102,12 @@ def _solve_row(h, n, tol, max_iter, w, u, g, B, y, trial):
     for step in range(max_iter + 1):
         value = _gradient(h, n, w, u, g)
         gap = g.max() - 1.0
+        # Checked once more after the last step, so that the gap certifies the weights that are returned.
         if gap <= tol or step == max_iter:
             break
         if step < EM_STEPS:  # EM comes near from anywhere, Newton then converges
             w *= g
-            w /= w.sum()
+            w /= w.sum()  # 1 but for rounding
             continue
         _curvature(u, n, B)
         _solve_quadratic(w, g, B, y)
@@ -113,7 +115,7 @@ def _solve_row(h, n, tol, max_iter, w, u, g, B, y, trial):
         improved = False
         while length > 1e-8 and not improved:
             trial[:] = w + length * (y - w)
-            trial /= trial.sum()
+            trial /= trial.sum()  # of all multiples of a w, that with sum 1 has the highest objective
             improved = _gradient(h, n, trial, u, g) >= value - ROUNDING
             length *= 0.25
         if not improved:

@@ -1,4 +1,4 @@
-"""One EM pass over the steps of a sequence: which earlier step does each one answer?"""
+"""One EM pass over the steps of a sequence: the posterior of the lag on which each step depends."""
 
 from math import log
 
@@ -10,7 +10,7 @@ __all__ = ["lag_pass"]
 
 @numba.njit(nogil=True, error_model="numpy", cache=True)
 def lag_pass(pair, weights, T, by_lag, by_pair):
-    """Divide each step among its lags and add up; returns the log likelihood. The same in NumPy::
+    """Share out each step among its lags and add up; returns the log likelihood. The same in NumPy::
 
     q = weights * T[pair]
     total = q.sum(axis=1, keepdims=True)

@@ -1,4 +1,6 @@
-"""Logistic regressions with a common design, one for each row of 0-1 cells: their bound, and their solution."""
+"""Logistic regressions with a common design, one for each row of 0-1 cells: a bound of their likelihood, and their
+solution by Newton's method.
+"""
 
 from math import exp, log, sqrt
 
@@ -7,11 +9,12 @@ import numpy as np
 
 __all__ = ["logistic_bound", "logistic_rows"]
 
-NEAR_ZERO = 1e-6  # a log odds nearer to 0 counts as this: lambda and log cosh are then right to 1e-10
-SHORTEST = 1e-6
-ROUNDING = 1e-12
+NEAR_ZERO = 1e-6  # log odds nearer to 0 are replaced by this: the error of lambda and log cosh is below 1e-10
+SHORTEST = 1e-6  # a Newton step that must be halved below this is given up
+ROUNDING = 1e-12  # a step may lower the objective by this much, relatively, which is rounding
 FACTORS = 512  # factors up to 2 multiplied before their logarithm is taken: far from overflow, and one log for many
 
+# Reassociation lets the compiler vectorise sums. NaN and infinity keep their meaning (neither nnan nor ninf is set).
 _LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
 
 
@@ -137,14 +140,14 @@ def logistic_rows(cells, V, b, ridge, tol, max_iter, U, gap):
     theta, residual, curvature, scaled = np.empty(D), np.empty(D), np.empty(D), np.empty(D)
     B = np.empty((K, K))
     for i in range(n):
-        u[:] = 0.0
+        u[:] = 0.0  # any start will do: with a ridge the objective is strictly concave
         value = _evaluate(cells[i], V, b, ridge, u, theta, residual, curvature)
         for _ in range(max_iter):
             _derivatives(V, ridge, u, residual, curvature, scaled, g, B)
             _solve(B, g, d)
             gap[i] = 0.5 * np.dot(g, d)
             if gap[i] <= tol:
-                u += d
+                u += d  # unchecked: so near to the optimum the full step gains digits
                 break
             length = 1.0
             while length > SHORTEST:

@@ -6,15 +6,15 @@ import numba
 
 __all__ = ["ones_pass"]
 
-SMALL, LARGE = 1e-150, 1e150  # a product of likelihoods gives up its logarithm outside of these
+SMALL, LARGE = 1e-150, 1e150  # a product outside of these is turned into its logarithm: one logarithm for many ones
 
-# Reassociation lets sums be vectorised. NaN has no meaning in here: only ones come in.
+# Reassociation lets the compiler vectorise sums; there are no missing values, hence no NaN.
 _LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
 
 
 @numba.njit(**_LOOP)
 def ones_pass(indptr, indices, W, Ht, row_weight, M, G, row_log):
-    """Divide each one of the rows among the components: W is n x K, Ht is D x K, both positive where there are ones.
+    """Share out each one of the rows among the components: W is n x K, Ht is D x K, both positive where there are ones.
 
     Row i has its ones in the columns indices[indptr[i]:indptr[i + 1]]. Writes M (n x K) and row_log (n), adds to
     G (D x K). With X the rows as a 0-1 matrix, the same in NumPy::

@@ -14,10 +14,10 @@ ROOT_2PI = math.sqrt(2 * math.pi)
 
 @njit(cache=True, nogil=True)
 def _mills(x: float) -> float:
-    """phi(x) / Phi(x), also far down where both underflow (there by Laplace's continued fraction)."""
+    """phi(x) / Phi(x), also far in the lower tail where both underflow (there by Laplace's continued fraction)."""
     if x > -6.0:
         return math.exp(-0.5 * x * x) / (ROOT_2PI * 0.5 * math.erfc(-x / math.sqrt(2.0)))
-    fraction = -x
+    fraction = -x  # evaluated from the inside out
     for k in range(24, 0, -1):
         fraction = -x + k / fraction
     return fraction
@@ -30,7 +30,7 @@ def probit_ep(
     """Means (N, m) and covariances (N, m, m) for rows of cells (N, n): 1, 0, anything else is missing.
 
     The sources e are standard normal; cell i is 1 with probability Phi(h_i + B_i . e). Each seen cell's probability
-    is replaced by a normal factor exp(nu_i y - tau_i y^2 / 2) of y = B_i . e, so that in NumPy's words
+    is replaced by a normal factor exp(nu_i y - tau_i y^2 / 2) of y = B_i . e, so that in NumPy
 
         V = inv(eye(m) + B.T @ diag(tau) @ B);  mean = V @ B.T @ nu
 
@@ -67,6 +67,7 @@ def probit_ep(
                     centre += mean[k] * B[i, k]
                 if s2 <= 1e-14:  # this cell says nothing about the sources
                     continue
+                # Positive: probit factors are log-concave, so taking one out can only widen the distribution.
                 cavity2 = 1.0 / (1.0 / s2 - tau[i])
                 cavity = cavity2 * (centre / s2 - nu[i])
                 root = math.sqrt(1.0 + cavity2)
@@ -78,6 +79,7 @@ def probit_ep(
                 new_nu = new_mean * (new_tau + 1.0 / cavity2) - cavity / cavity2
                 d_tau, d_nu = new_tau - tau[i], new_nu - nu[i]
                 tau[i], nu[i] = new_tau, new_nu
+                # One factor has changed: a rank-one update (Sherman-Morrison) of V, at O(m^2).
                 scale = 1.0 + d_tau * s2
                 step = (d_nu - d_tau * centre) / scale
                 for k in range(m):

@@ -1,8 +1,8 @@
 """Posteriors of sources that are mixtures of Gaussians: one small linear system for each point and cluster.
 
-Shapes: C clusters, T points, M sources, K Gaussians a source. `precision` is what all points share of the sources'
-precision, `pull` the data's part of precision times mean. The Gaussians have expected precisions `beta`, precisions
-times means `beta_phi`, and `constant` is what their log density has that doesn't depend on the source.
+Shapes: C clusters, T points, M sources, K Gaussians per source. `precision` is the part of the sources' precision that
+all points share, `pull` the data's part of precision times mean. The Gaussians have expected precisions `beta`,
+precisions times means `beta_phi`, and `constant` is the part of their log density that doesn't depend on the source.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["label_pass", "source_pass"]
 
 @njit(cache=True, nogil=True)
 def source_pass(pull, precision, beta, beta_phi, constant, labels):
-    """Gaussian posteriors of the sources, given how they share in their Gaussians, and then those shares anew.
+    """Gaussian posteriors of the sources given their responsibilities (`labels`), and then new responsibilities.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def source_pass(pull, precision, beta, beta_phi, constant, labels):
     cov = np.empty((C, T, M, M))
     log_det = np.empty((C, T))
     out = np.empty((C, T, M, K))
-    L = np.empty((M, M))
+    L = np.empty((M, M))  # reused for every point and cluster
     total = np.empty(M)
     for c in range(C):
         for t in range(T):
@@ -62,7 +62,7 @@ def source_pass(pull, precision, beta, beta_phi, constant, labels):
 
 @njit(cache=True, nogil=True)
 def label_pass(mean, variance, beta, beta_phi, constant):
-    """How sources share in their Gaussians.
+    """Responsibilities of the Gaussians for the sources.
 
     Parameters
     ----------
@@ -130,10 +130,10 @@ def _invert(L, out):
 
 @njit(cache=True, nogil=True)
 def _share(mean, variance, beta, beta_phi, constant, out):
-    """The shares of one source in its Gaussians to `out`; the log normaliser is returned."""
+    """Write the responsibilities of the Gaussians for one source to `out`; return the log normaliser."""
     K = len(beta)
     square = 0.5 * (mean * mean + variance)
-    top = -np.inf
+    top = -np.inf  # subtracted before exp, which would overflow
     for k in range(K):
         out[k] = constant[k] + beta_phi[k] * mean - beta[k] * square
         top = max(top, out[k])

@@ -7,15 +7,16 @@ import numpy as np
 
 __all__ = ["BACKGROUND", "tanh_bound", "tanh_rows"]
 
-BACKGROUND = 1e-10  # what every cell has of u without any component: no 1 is impossible
-NEAR_ZERO = 1e-2
-SMALLEST_PRODUCT = 1e-200
-MM_STEPS = 10
-SWEEPS = 100
-SHORTEST = 1e-8
-RIDGE = 1e-10
-ROUNDING = 1e-14
+BACKGROUND = 1e-10  # added to u in every cell, so that no 1 has probability 0
+NEAR_ZERO = 1e-2  # below this the slope of log(sinh(u/2) / u) comes from its series: the formula cancels
+SMALLEST_PRODUCT = 1e-200  # a product of probabilities outside of this and its inverse is turned into its logarithm
+MM_STEPS = 10  # of the bound, before Newton's method
+SWEEPS = 100  # of coordinate descent in a quadratic model, at most
+SHORTEST = 1e-8  # a Newton step that must be shortened below this is given up
+RIDGE = 1e-10  # relative; equal components would make the quadratic model singular
+ROUNDING = 1e-14  # a step may lower the log likelihood by this much, relatively, which is rounding
 
+# Reassociation lets the compiler vectorise sums. NaN and infinity keep their meaning (neither nnan nor ninf is set).
 _LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
 
 
@@ -40,6 +41,7 @@ def _bound_row(u, code, ratio, slope, level):
         else:
             ratio[j] = 0.0
             slope[j] = -0.5
+            # 1 - tanh(v/2) = exp(-v) 2 / (2 - m); exp(-v) enters by its logarithm, as it may underflow.
             value -= v
             product *= 2.0 / (2.0 - m)
         if not SMALLEST_PRODUCT < product < 1.0 / SMALLEST_PRODUCT:
@@ -85,6 +87,7 @@ def _evaluate(code, w, H, u, first, second):
             first[j] = 0.0
             second[j] = 0.0
             continue
+        # expm1 keeps the digits of m for small u, exp those of e for large u.
         if u[j] < 1.0:
             m = -expm1(-u[j])
             e = 1.0 - m
@@ -120,7 +123,7 @@ def _gradient(H, first, g):
 
 @numba.njit(**_LOOP)
 def _curvature(H, second, scaled, B):
-    """B = H diag(second) H', with a touch of ridge."""
+    """B = H diag(second) H', with a small ridge."""
     K, D = H.shape
     for k in range(K):
         hk = H[k]
@@ -173,7 +176,7 @@ def _multiply(code, H, w, most, u, ratio, slope, level):
     _bound_row(u, code, ratio, slope, level)
     for k in range(H.shape[0]):
         a, b, c = np.dot(ratio, H[k]), np.dot(slope, H[k]), np.dot(level, H[k])
-        if c > 0.0:
+        if c > 0.0:  # else the component has no observed cell in the row
             root = np.sqrt(b * b + 8.0 * a * c)
             w[k] = min(most, w[k] * ((b + root) / (4.0 * c) if b > 0.0 else 2.0 * a / (root - b)))
 
@@ -203,7 +206,7 @@ def tanh_rows(cells, H, start, most, tol, max_iter, W, gap):
             W[i] = start
             continue
         for k in range(K):
-            w[k] = min(max(start[k], 1e-3), most)
+            w[k] = min(max(start[k], 1e-3), most)  # multiplicative steps can't leave 0
         for _ in range(MM_STEPS):
             _multiply(code, H, w, most, u, first, second, scaled)
         value = _evaluate(code, w, H, u, first, second)

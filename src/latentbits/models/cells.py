@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 MAX_GROUPS = 8
-"""Groups of row blocks, each with sums of its own."""
+"""Number of groups of row blocks, each with sums of its own: a constant, so that sums don't depend on the threads."""
 
 LogProbabilities = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Coordinates of rows (n x K) -> log P(1) and log P(0) of their cells (n x D)."""
@@ -50,8 +50,9 @@ def empirical_bayes(
 ) -> np.ndarray:
     """log sum_n prior_n p(x_i | W_n) for each row x_i (AB paper, eq. 22 and 24), W_n that of training row n."""
     total = np.full(data.shape[0], -np.inf)
-    log_prior = np.log(np.maximum(prior, 1e-300))
+    log_prior = np.log(np.maximum(prior, 1e-300))  # a training row may have weight 0
     for rows, ones, zeros in indicator_blocks(data):
+        # Blocks of training rows too: a table of all pairs of rows could exceed the memory.
         for trained in row_blocks(len(W), data.shape[1]):
             log_p, log_q = log_probabilities(W[trained])
             joint = ones @ log_p.T + zeros @ log_q.T + log_prior[trained]
@@ -67,7 +68,7 @@ def safe_log(probability: np.ndarray) -> np.ndarray:
 def row_products(data: BinaryData, ones: np.ndarray, zeros: np.ndarray, workers: Workers) -> np.ndarray:
     """For each row the sum of `ones` (K x D) over its ones and of `zeros` over its zeros: N x K."""
     out = np.empty((data.shape[0], len(ones)))
-    # Zeros are the commonest: every cell counts as one first, then the others are corrected.
+    # Every cell is first counted as 0, then ones and missing cells are corrected: sparse data visit only their ones.
     difference, all_zeros = (ones - zeros).T, zeros.sum(axis=1)
 
     def one(rows: slice) -> None:
@@ -87,7 +88,7 @@ def column_products(data: BinaryData, R: np.ndarray, workers: Workers) -> tuple[
         return _where(data, rows, 1).T @ R[rows], missing
 
     ones, missing = np.zeros((data.shape[1], R.shape[1])), np.zeros((data.shape[1], R.shape[1]))
-    for part, unseen in workers.map(one, _parts(data)):  # added in order: threads don't change the answer
+    for part, unseen in workers.map(one, _parts(data)):  # added in order: the result doesn't depend on the threads
         ones += part
         missing += unseen
     return ones.T, R.sum(axis=0)[:, None] - missing.T
@@ -113,7 +114,7 @@ def _where(data: BinaryData, rows: slice, code: int) -> np.ndarray | sp.csr_arra
 
 
 def block_groups(n_rows: int, n_columns: int) -> list[list[slice]]:
-    """The row blocks, dealt out for threads: by the shape alone, so that sums don't depend on the number of threads."""
+    """Row blocks in groups, one per thread task: by the shape alone, so that sums don't depend on the threads."""
     blocks = list(row_blocks(n_rows, n_columns))
     n = min(MAX_GROUPS, len(blocks))
     return [blocks[start::n] for start in range(n)]

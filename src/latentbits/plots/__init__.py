@@ -1,7 +1,7 @@
 """Figures of fitted models and of cleaned data.
 
-Every function returns a `matplotlib.figure.Figure` and leaves pyplot, its backend and its settings alone: a
-notebook shows what is returned, and ``figure.savefig("name.png")`` works without a display.
+Every function returns a `matplotlib.figure.Figure` and does not touch pyplot, its backend or its settings: a
+notebook shows the returned figure, and ``figure.savefig("name.png")`` works without a display.
 """
 
 from latentbits.plots.components import plot_components

@@ -1,4 +1,4 @@
-"""What each component is made of."""
+"""Figures of components."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TICK: dict[str, Any] = {
     "linestyle": "none",
     "clip_on": False,
 }
-"""The mark of the data's mean."""
+"""Marker of a column's mean over all rows."""
 
 
 @house_style
@@ -37,27 +37,27 @@ def plot_components(
     names: Sequence[object] | None = None,
     top: int = 10,
 ) -> Figure:
-    """Draw each component: as a picture if the columns form a grid, else as bars of its strongest columns.
+    """Draw each component: as an image if the columns form a grid, else as bars of its strongest columns.
 
-    A bar is the probability of a 1 in the component, the black tick its mean over all rows by the model:
-    what the component is about sticks out beyond the tick. Numbers of components are
-    those of ``model.components_``, from 0.
+    A bar is the probability of a 1 in the component, the black tick its mean over all rows by the model: columns that
+    characterise the component have bars beyond the tick. Components are numbered as in ``model.components_``, from 0.
 
     Parameters
     ----------
-    model : fitted model
-        With ``components_`` (probabilities of a 1). Shares of the data, phantoms and names come from
-        ``weights_``, ``phantoms_`` and ``feature_names_in_`` if it has them.
-    shape : (int, int), optional
+    model : estimator
+        A fitted model with ``components_`` (probabilities of a 1). Shares of the data, phantoms and names are taken
+        from ``weights_``, ``phantoms_`` and ``feature_names_in_`` if present.
+    shape : (int, int) or None, default=None
         Rows and columns of the grid that the columns of the data form in reading order, such as (8, 8).
-    names : sequence of str, optional
-        Names of the columns instead of those that the model was fitted with.
+    names : sequence of str or None, default=None
+        Names of the columns; None uses those that the model was fitted with.
     top : int, default=10
-        Bars in each panel.
+        Number of bars in each panel.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What denoising did to the data."""
+"""Figures of data before and after denoising."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CELLS = {
     "1, now 0": "#d55e00",
     "missing, now 1": "#009e73",
 }
-"""What a cell can be, and its colour."""
+"""The states of a cell, and their colours."""
 
 ABSENT, PRESENT, UNKNOWN, FILLED, REMOVED, GUESSED = range(len(CELLS))
 COLOURS = ListedColormap(list(CELLS.values()))
@@ -51,26 +51,29 @@ def plot_denoising(
     rows: ArrayLike | None = None,
     n: int | None = None,
 ) -> Figure:
-    """Draw data before and after denoising, changed cells in colour: as pictures, or as tables side by side.
+    """Draw data before and after denoising, changed cells in colour: as images, or as tables side by side.
 
     Parameters
     ----------
-    before, after : 0-1 data of the same shape
-        Anything that a model takes; missing cells are grey.
-    clean : 0-1 data, optional
-        The truth, if it is known.
-    shape : (int, int), optional
-        Rows and columns of a picture, if each row of the data is one, such as (8, 8).
-    rows : sequence of int, optional
-        Positions of the rows to draw. By default `n` rows spread over the more changed half of the rows that
-        changed, the most changed first; data of no more than `n` rows are drawn whole, in their own order.
-    n : int, optional
-        How many rows to pick; 8 pictures or 60 rows of a table. Of a table with more than 150 columns the 150
-        with most changes are drawn, which the title says.
+    before : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_columns)
+        0-1 data before denoising; missing cells are grey.
+    after : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_columns)
+        0-1 data after denoising.
+    clean : array-like, sparse matrix, data frame or BinaryData, or None, default=None
+        The true data, if they are known.
+    shape : (int, int) or None, default=None
+        Rows and columns of an image, if each row of the data is one, such as (8, 8).
+    rows : sequence of int or None, default=None
+        Positions of the rows to draw. None picks `n` rows spread over the more changed half of the rows that changed,
+        the most changed first; data of no more than `n` rows are drawn completely, in their own order.
+    n : int or None, default=None
+        Number of rows to pick; None means 8 images or 60 rows of a table. Of a table with more than 150 columns the
+        150 with most changes are drawn, and the title says so.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the figures read from a fitted model: plain attributes, whichever model it is."""
+"""Attributes of fitted models that the figures read, with defaults for models that lack them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Floats = NDArray[np.float64]
 
 
 def attribute(model: Any, name: str) -> Any:
-    """Return an attribute of a fitted model, or say that it lacks it.
+    """Return an attribute of a fitted model, or raise an error that names it.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> attribute(SimpleNamespace(), "weights_")
     Traceback (most recent call last):
-    AttributeError: SimpleNamespace has no weights_; give a fitted model that has.
+    AttributeError: SimpleNamespace has no weights_; give a fitted model that has it.
     """
     if not hasattr(model, name):
-        raise AttributeError(f"{type(model).__name__} has no {name}; give a fitted model that has.")
+        raise AttributeError(f"{type(model).__name__} has no {name}; give a fitted model that has it.")
     return getattr(model, name)
 
 

@@ -16,10 +16,10 @@ from latentbits.plots.style import BEST, INK, QUIET, house_style, new_figure, wh
 __all__ = ["plot_bound", "plot_clusters", "plot_source_densities", "plot_strengths"]
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7f7f")
-"""Okabe and Ito's, which readers with any colour vision tell apart; used again from the first after the last."""
+"""The palette of Okabe and Ito, distinguishable with any colour vision; reused cyclically."""
 
 MOVES = {"split": ("v", "#d55e00"), "delete": ("X", "#262626"), "reinitialise": ("o", "#009e73")}
-"""Mark and colour of the structural moves."""
+"""Marker and colour of the structural moves."""
 
 
 @house_style
@@ -31,15 +31,17 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
 
     Parameters
     ----------
-    model : fitted model
-        With ``mixing_``, ``means_``, ``n_sources_``, ``predict`` and ``transform``.
+    model : estimator
+        A fitted model with ``mixing_``, ``means_``, ``n_sources_``, ``predict`` and ``transform``.
     X : array-like of shape (n_rows, n_features)
+        The points to draw.
     columns : (int, int), default=(0, 1)
         The dimensions to draw.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------
@@ -78,16 +80,17 @@ def plot_source_densities(model: Any, X: ArrayLike | None = None, *, most: int =
 
     Parameters
     ----------
-    model : fitted model
-        With ``n_sources_``, ``source_density``, ``predict`` and ``transform``.
-    X : array-like, optional
-        Points, for the histograms.
+    model : estimator
+        A fitted model with ``n_sources_``, ``source_density``, ``predict`` and ``transform``.
+    X : array-like of shape (n_rows, n_features), or None, default=None
+        Points whose sources are shown as histograms; None draws the densities alone.
     most : int, default=6
-        Sources of a cluster to draw at most, the strongest first.
+        Largest number of sources per cluster, the strongest first.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------
@@ -128,16 +131,17 @@ def _draw_density(ax: Axes, model: Any, cluster: int, source: int, found: Floats
 
 @house_style
 def plot_strengths(model: Any) -> Figure:
-    """Draw how far the sources of each cluster move the data; those that are switched off are grey.
+    """Draw the strengths of the sources of each cluster; those that are switched off are grey.
 
     Parameters
     ----------
-    model : fitted model
-        With ``source_strengths_``, ``n_sources_`` and ``weights_`` (the clusters' shares).
+    model : estimator
+        A fitted model with ``source_strengths_``, ``n_sources_`` and ``weights_`` (the clusters' shares).
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------
@@ -165,16 +169,17 @@ def plot_strengths(model: Any) -> Figure:
 
 @house_style
 def plot_bound(model: Any) -> Figure:
-    """Draw the bound of the best start pass by pass, with its structural moves: full marks were kept, hollow undone.
+    """Draw the bound of the best start pass by pass, with its structural moves: filled if kept, hollow if undone.
 
     Parameters
     ----------
-    model : fitted model
-        With ``objective_history_`` and ``history_``.
+    model : estimator
+        A fitted model with ``objective_history_`` and ``history_``.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------
@@ -199,7 +204,7 @@ def plot_bound(model: Any) -> Figure:
             size = 45 if kept else 22
             drawn = ax.scatter(place, bound[place - 1], marker=marker, s=size, c=face, label=label, zorder=3)
             drawn.set_edgecolor(colour)
-    low, high = np.quantile(bound, [0.1, 1.0])
+    low, high = np.quantile(bound, [0.1, 1.0])  # the steep first passes are cut off
     ax.set_ylim(low - 0.1 * (high - low) - 1e-9, high + 0.1 * (high - low) + 1e-9)
     ax.xaxis.set_major_locator(whole_numbers())
     ax.set(xlabel="pass over the data", ylabel="bound on the log evidence")

@@ -1,4 +1,4 @@
-"""Mixing matrices, and sources whose scale changes from segment to segment."""
+"""Figures of mixing matrices, and of sources whose scale changes between segments."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ MOST_PANELS = 12
 
 @house_style
 def plot_mixing(model: Any) -> Figure:
-    """Draw a mixing matrix: a line for each variable, a column for each source or factor, red up and blue down.
+    """Draw a mixing matrix: a row for each variable, a column for each source or factor, positive red, negative blue.
 
-    Variables are in the order of the source that moves them most.
+    Variables are ordered by the source with the largest effect on them.
 
     Parameters
     ----------
-    model : fitted model
-        With ``mixing_`` (n_features x n_components).
+    model : estimator
+        A fitted model with ``mixing_`` (n_features x n_components).
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------
@@ -64,16 +65,17 @@ def plot_mixing(model: Any) -> Figure:
 def plot_source_scales(model: Any) -> Figure:
     """Draw how the scale of each source changes over the segments, with its mean as a dotted line.
 
-    It is these changes that tell the sources apart.
+    These changes are what makes the sources identifiable.
 
     Parameters
     ----------
-    model : fitted model
-        With ``source_scales_``, ``source_means_`` and ``segments_``.
+    model : estimator
+        A fitted model with ``source_scales_``, ``source_means_`` and ``segments_``.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How the restarts of a fit went."""
+"""Figures of the restarts of a fit."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from latentbits.plots.style import BEST, QUIET, house_style, new_figure, whole_n
 __all__ = ["plot_objective"]
 
 CUT = 0.2
-"""The part of the best run's passes that may lie below the axis."""
+"""Share of the best run's first passes that may be cut off below the axis."""
 
 
 @house_style
 def plot_objective(model: Any) -> Figure:
     """Draw the objective of every restart (a log likelihood or its bound), and how far each ended below the best.
 
-    Many restarts that end at the same height are a reason to trust the best one; a best one far above the
-    others asks for more restarts. The steep first passes are cut off, so that the end can be seen.
+    If many restarts end at the same value, the best is probably the global optimum; if the best is far above the
+    others, use more restarts. The steep first passes are cut off, so that the end is visible.
 
     Parameters
     ----------
-    model : fitted model
-        With ``restart_histories_`` and ``restarts_``.
+    model : estimator
+        A fitted model with ``restart_histories_`` and ``restarts_``.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def _draw_climb(ax: Axes, history: Floats, **style: Any) -> None:
 
 
 def _end_of(best: Floats, finals: Floats) -> tuple[float, float]:
-    """The heights between which the best run spends its later passes and all runs end."""
+    """The range of the best run's later passes and of the final values of all runs."""
     ends = np.concatenate([best[int(CUT * len(best)) :], finals])
     ends = ends[np.isfinite(ends)]
     return (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 0.0)

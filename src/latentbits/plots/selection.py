@@ -1,4 +1,4 @@
-"""How many components, and which model: criteria with their uncertainty."""
+"""Figures of model selection: criteria with their standard errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = {
 
 @house_style
 def plot_selection(selection: Any) -> Figure:
-    """Draw every criterion against the number of components, with the choice and its rival, and the stability.
+    """Draw every criterion against the number of components, with the best and its rival, and the stability.
 
     Parameters
     ----------
@@ -36,6 +36,7 @@ def plot_selection(selection: Any) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------
@@ -77,12 +78,12 @@ def _draw_criterion(ax: Axes, table: pd.DataFrame, choice: Any) -> None:
 
 
 def _draw_stability(ax: Axes, stability: pd.DataFrame) -> None:
-    """A dot for each component; those far below the others are accidents of one start."""
+    """A dot for each component; those far below the others depend on the random start."""
     ax.scatter(stability["n_components"], stability["stability"].clip(lower=-0.05), s=18, color=INK, alpha=0.6)
     ax.axhline(0, color=QUIET, linewidth=0.8)
     ax.set_ylim(-0.1, 1.08)
     ax.set_ylabel("stability of\ncomponents")
-    ax.set_title("1: found again by other restarts; 0: an accident")
+    ax.set_title("1: found again by other restarts; 0: by chance")
 
 
 @house_style
@@ -97,6 +98,7 @@ def plot_comparison(comparison: Any) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------

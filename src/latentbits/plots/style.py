@@ -1,4 +1,4 @@
-"""The look that all figures share: one set of matplotlib settings, one palette, one way to write labels."""
+"""The style that all figures share: one set of matplotlib settings, one palette, one format of labels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INK = "#262626"
 QUIET = "#a6a6a6"
 BEST = "#0072b2"
 
-# The font family is the reader's own choice: names may need the glyphs of another script.
+# The font family is left to the user's settings: names may need the glyphs of another script.
 HOUSE: Any = {
     "figure.facecolor": "white",
     "figure.titlesize": 10,
@@ -52,7 +52,7 @@ HOUSE: Any = {
     "axes.formatter.useoffset": False,
     "axes.unicode_minus": True,
     "text.color": INK,
-    "text.parse_math": False,
+    "text.parse_math": False,  # names may contain dollar signs
     "text.usetex": False,
     "xtick.color": "#8c8c8c",
     "ytick.color": "#8c8c8c",
@@ -64,7 +64,7 @@ HOUSE: Any = {
     "legend.fontsize": 9,
     "savefig.facecolor": "auto",
 }
-"""The house style, a set of rcParams; in force only while a figure is made."""
+"""The house style, a set of rcParams; applied only while a figure is made."""
 
 
 class Kind(NamedTuple):
@@ -80,13 +80,13 @@ KINDS = {
     "white": Kind("white phantom", "#e69f00", "#9a5200"),
     "black": Kind("black phantom", "#cc79a7", "#8f2c65"),
 }
-"""Colours of Okabe and Ito, which readers with any colour vision tell apart."""
+"""Colours of Okabe and Ito, distinguishable with any colour vision."""
 
 P = ParamSpec("P")
 
 
 class NotebookFigure(Figure):
-    """A figure that a notebook shows by itself, also where pyplot was never imported.
+    """A figure that a notebook displays, also where pyplot was never imported.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def new_figure(width: float, height: float) -> NotebookFigure:
 
 
 def remove_frame(ax: Axes) -> None:
-    """Take the ticks away and let a thin frame stand, as pictures need it.
+    """Remove the ticks and show a thin frame on all sides, for images.
 
     Examples
     --------

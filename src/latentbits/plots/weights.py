@@ -1,4 +1,4 @@
-"""How much of each component is in each row."""
+"""Figures of the rows' weights on the components."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from latentbits.plots.style import INK, KINDS, house_style, new_figure, spread, 
 __all__ = ["plot_weights"]
 
 MOST_LINES = 400
-"""Lines of the map; of bigger data a line is the mean of successive rows, as a picture has no more pixels."""
+"""Lines of the map; for more rows a line is the mean of successive rows, because the image has no more pixels."""
 
 MOST_DOTS = 2000
-"""Dots in a panel; of bigger data those drawn are spread over the numbers of ones."""
+"""Dots in a panel; of more rows a sample is drawn, spread evenly over the numbers of ones."""
 
 
 @house_style
@@ -31,17 +31,17 @@ def plot_weights(model: Any, *, ones: ArrayLike | None = None, weights: ArrayLik
 
     Parameters
     ----------
-    model : fitted model
-        With ``weights_``; ``phantoms_`` is used if present.
-    ones : array-like of shape (n_rows,), optional
-        Number of ones in each row of the training data, such as ``X.sum(axis=1)``; each phantom then gets a
-        panel.
-    weights : array-like of shape (n_rows, n_components), optional
+    model : estimator
+        A fitted model with ``weights_``; ``phantoms_`` is used if present.
+    ones : array-like of shape (n_rows,) or None, default=None
+        Number of ones in each row of the training data, such as ``X.sum(axis=1)``; each phantom then gets a panel.
+    weights : array-like of shape (n_rows, n_components) or None, default=None
         Of other rows than the training rows, as ``model.transform`` gives them.
 
     Returns
     -------
     matplotlib.figure.Figure
+        The figure.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def _block_means(rows: Floats, most: int) -> Floats:
 
 def _draw_phantom(ax: Axes, ones: Floats, weight: Floats, kind: str) -> None:
     """A dot for each row, and the mean weight along the number of ones."""
-    drawn = np.argsort(ones, kind="stable")[spread(len(ones), MOST_DOTS)]
+    drawn = np.argsort(ones, kind="stable")[spread(len(ones), MOST_DOTS)]  # not at random: figures are reproducible
     opacity = float(np.clip(150 / len(drawn), 0.15, 0.8))
     ax.scatter(ones[drawn], weight[drawn], s=14, color=KINDS[kind].mark, alpha=opacity, linewidths=0, clip_on=False)
     ax.plot(*_running_mean(ones, weight), color=INK, linewidth=1.8)

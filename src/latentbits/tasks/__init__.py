@@ -1,1 +1,1 @@
-"""Questions across models: how many components, which model, how stable an answer is."""
+"""Tasks across models: selection of the number of components, comparison of models, stability of components."""

@@ -1,4 +1,4 @@
-"""Which model? The same held-out rows and cells for all of them."""
+"""Comparison of models on the same held-out rows and cells."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What `compare` found.
+    """Result of `compare`.
 
     Attributes
     ----------
     table : DataFrame
-        A line for each model, the best by the first criterion on top: `model`, `n_components`; for each criterion mean,
+        One line per model, the best by the first criterion first: `model`, `n_components`; for each criterion mean,
         standard error (`cv_se`), mean difference from the best (`cv_behind`) with its standard error (`cv_behind_se`),
         and `cv_p`, the p value of a two-sided rank-sum test of its folds' scores against the best's (1 for the best
         itself; with few folds it can't be small: at least 0.1 with 3, 0.008 with 5); with "cells" also `auc`, the area
@@ -50,7 +50,7 @@ class Comparison:
         return str(self.table["model"].iloc[0])
 
     def plot(self) -> Figure:
-        """Draw the scores of all folds, model by model."""
+        """Plot the scores of all folds, model by model."""
         return plot_comparison(self)
 
     def __repr__(self) -> str:
@@ -67,26 +67,36 @@ def compare(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Comparison:
-    """Put several models through the same held-out cells and rows.
+    """Compare several models on the same held-out cells and rows.
 
     Parameters
     ----------
     models : mapping of names to estimators, or sequence of estimators
-        Estimators in a sequence are called by their class, and their number of components where that is ambiguous.
-    X : data for all of them
-    criterion : "cells", "cv" or both, default=("cells", "cv")
-        "cells": mean log likelihood of held-out cells, foretold from the rest of their row (and the area under the ROC
-        curve, which asks only for the right order). "cv": mean log likelihood of held-out rows, in each model's own
-        meaning of `score`. Models without `score_samples` or `reconstruct` can't be asked for it. Point estimates of a
-        row's weights (`AspectBernoulli`, `LogisticPCA`) make overconfident probabilities where rows are short, and pay
-        for it in "cells"; look at the area under the ROC curve as well. `NMF` and `FastICA` give no probabilities: what
-        they give is kept within [0.001, 0.999].
-    n_folds, random_state, n_jobs, verbose :
-        As in `select_order`.
+        The models, at least two. Estimators in a sequence are named by their class, and by their number of components
+        where that is ambiguous.
+    X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+        Data that all of them can be fitted to.
+    criterion : str or sequence of str, default=("cells", "cv")
+        "cells": mean log likelihood of held-out cells, predicted from the rest of their row (and the area under the ROC
+        curve, which depends on their order alone). "cv": mean log likelihood of held-out rows, by each model's `score`.
+        "cells" needs a model with `reconstruct`, "cv" one with `score_samples`. Point estimates of a row's weights
+        (`AspectBernoulli`, `LogisticPCA`) give overconfident probabilities where rows are short, which lowers "cells";
+        consider the area under the ROC curve as well. Reconstructions of `NMF` and `FastICA` are not probabilities;
+        they are clipped to [0.001, 0.999].
+    n_folds : int, default=10
+        Number of folds.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the folds, and of the fits of estimators that have no `random_state` of their own.
+    n_jobs : int or None, default=None
+        Number of fits at the same time (threads): None means 1 unless a joblib context says otherwise, -1 means all
+        cores.
+    verbose : int, default=0
+        1 shows a progress bar on the terminal.
 
     Returns
     -------
     Comparison
+        The table of scores, and the scores of every fold.
 
     Examples
     --------
@@ -99,9 +109,7 @@ def compare(
     named = _named(models)
     wanted = check_criteria(criterion)
     if not set(wanted) <= set(HELD_OUT):
-        raise DataError(
-            f"criterion={criterion!r}: models are compared on what they haven't seen; use cells, cv or both"
-        )
+        raise DataError(f"criterion={criterion!r}: models are compared on held-out data; use cells, cv or both")
     check_criteria(criterion, *named.values())
     _check_comparable(named)
     check_number("n_folds", n_folds, least=2, integer=True)
@@ -138,7 +146,7 @@ def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
 
 
 def _check_comparable(named: dict[str, Any]) -> None:
-    """Refuse models that would be judged on different data: probabilities of 0-1 rows are no densities of numbers."""
+    """Refuse models that would be scored on different data: log probabilities and log densities are not comparable."""
     if len({isinstance(model, BinaryModel) for model in named.values()}) > 1:
         raise DataError("models of 0-1 data and of numbers can't be compared; compare them among themselves")
     if len({getattr(model, "binarize", None) for model in named.values()}) > 1:
@@ -146,7 +154,7 @@ def _check_comparable(named: dict[str, Any]) -> None:
 
 
 def _names(models: Sequence[Any]) -> list[str]:
-    """Class names; with the number of components where a class comes twice, and the place where that doesn't help."""
+    """Class names; with the number of components where a class occurs twice, or else the position."""
     names = [type(model).__name__ for model in models]
     often = Counter(names)
     names = [
@@ -169,7 +177,7 @@ def _table(wanted: list[str], named: dict[str, Any], scores: pd.DataFrame) -> pd
         columns[f"{what}_p"] = [float(mannwhitneyu(column, best).pvalue) for column in by_fold.T]
     if "cells" in wanted:
         columns["auc"] = _by_fold(scores, "auc")[list(named)].mean().to_numpy()
-    fits = scores[scores["criterion"] != "auc"]  # which comes from the fits for "cells"
+    fits = scores[scores["criterion"] != "auc"]  # which comes from the same fits as "cells"
     columns["seconds"] = fits.groupby("model")["seconds"].median()[list(named)].to_numpy()
     return pd.DataFrame(columns).sort_values(wanted[0], ascending=False, kind="stable", ignore_index=True)
 

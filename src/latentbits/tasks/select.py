@@ -1,4 +1,4 @@
-"""How many components? Several criteria from the same fits, with standard errors and stability."""
+"""Selection of the number of components by several criteria, with standard errors and stability."""
 
 from __future__ import annotations
 
@@ -36,22 +36,23 @@ HELD_OUT = ("cv", "cells")
 
 @dataclass(frozen=True, eq=False)
 class OrderSelection:
-    """What `select_order` found.
+    """Result of `select_order`.
 
     Attributes
     ----------
     table : DataFrame
-        A line for each number of components: the value of each criterion; for held-out ones also the standard error
+        One line per number of components: the value of each criterion; for held-out ones also the standard error
         (`cv_se`), the mean difference from the best (`cv_behind`) and its own standard error (`cv_behind_se`), which is
-        smaller, as the folds are the same for all; `stability` (the least of the components, see
+        smaller because the folds are the same for all; `stability` (the smallest over the components, see
         `component_stability`), `seconds` of the fit on all data and `converged`.
     choices : DataFrame
-        A line for each criterion: `best`, and `rival`: the smallest number of components that isn't behind the best
-        by more than one standard error of the difference (for held-out criteria; else the best).
+        One line per criterion: `best`; `rival`, the smallest number of components that is not behind the best by more
+        than one standard error of the difference (for held-out criteria; else the best); and `at_the_end`, whether the
+        best is the largest number tried.
     folds : DataFrame
         The score of every fold: criterion, n_components, fold, score.
     stability : DataFrame
-        n_components, component, stability.
+        The stability of every component: n_components, component, stability.
     best_order : int
         The choice of the first criterion.
     best_model : estimator
@@ -77,12 +78,12 @@ class OrderSelection:
         return self.models[self.best_order]
 
     def plot(self) -> Figure:
-        """Draw every criterion, and the stability, against the number of components."""
+        """Plot every criterion, and the stability, against the number of components."""
         return plot_selection(self)
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{c.criterion} {c.best}" for c in self.choices.itertuples())
-        return f"OrderSelection({told})"
+        choices = ", ".join(f"{c.criterion} {c.best}" for c in self.choices.itertuples())
+        return f"OrderSelection({choices})"
 
 
 def select_order(
@@ -97,37 +98,41 @@ def select_order(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> OrderSelection:
-    """Compare numbers of components by one or several criteria; 1 is always among them, as the baseline.
+    """Select the number of components by one or several criteria; 1 is always compared too, as the baseline.
 
     Parameters
     ----------
     estimator : estimator
-        Its other parameters are used as they are.
-    X : data for the estimator
+        The model to fit. Its other parameters are used as they are.
+    X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+        Data that the estimator can be fitted to.
     orders : iterable of int, or int
-        For example ``range(2, 9)``; 1 for a model without a number of components.
+        The numbers of components to compare, for example ``range(2, 9)``; 1 for a model without such a number.
     criterion : str or sequence of str, default="aic"
-        Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once, with the
-        model's own meaning of `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is
-        held out once and foretold from the rest of its row, which works for every model of 0-1 data.
-        AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more.
-        They need not agree. AIC and "cv" ask how many components describe the rows, "cells" how many still help to
-        foretell a cell: there point estimates of short rows (`AspectBernoulli`, `LogisticPCA`) are overconfident and
-        fewer components win; `BetaICA` does better. BIC and the evidence bound charge for the weights of every row, and
-        prefer few components on most data.
+        Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once and scored by
+        the model's `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is held out
+        once and predicted from the rest of its row, which works for every model of 0-1 data.
+        AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more each.
+        They need not agree. AIC and "cv" measure how many components describe the rows, "cells" how many improve the
+        prediction of a cell: there point estimates of short rows (`AspectBernoulli`, `LogisticPCA`) are overconfident
+        and fewer components win; `BetaICA` does better. BIC and the evidence bound penalise the weights of every row,
+        and prefer few components on most data.
     n_folds : int, default=10
+        Number of folds of the held-out criteria.
     parameter : str, default="n_components"
         The estimator's parameter to vary.
-    random_state : None, int, Generator or RandomState
-        Of the folds, and of the fits if the estimator has no `random_state` of its own.
-    n_jobs : int, optional
-        Fits at once (threads); -1 for all cores.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the folds, and of the fits if the estimator has no `random_state` of its own.
+    n_jobs : int or None, default=None
+        Number of fits at the same time (threads): None means 1 unless a joblib context says otherwise, -1 means all
+        cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Returns
     -------
     OrderSelection
+        The table of criteria, the choices and the fitted models.
 
     Examples
     --------
@@ -145,6 +150,7 @@ def select_order(
     if not varies and numbers != [1]:
         raise DataError(f"{type(estimator).__name__} has no {parameter} to choose; give orders=1, or use compare")
     check_number("n_folds", n_folds, least=2, integer=True)
+    # A seed of its own for the folds: `compare` and `select_order` with the same random_state use the same ones.
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     data = trials.data_for(estimator, X)
     folds = trials.Folds(data, n_folds, fold_seed)
@@ -184,7 +190,7 @@ def held_out_jobs(
     return found
 
 
-# Estimators are made inside the jobs: a job that waits costs no memory.
+# Estimators are created inside the jobs, so that a waiting job costs no memory.
 
 
 def _fit_all(make: Callable[[], Any], data: Any) -> trials.Outcome:
@@ -203,7 +209,7 @@ def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str
     """The criteria as a list, each of them known and defined for each estimator."""
     for estimator in estimators:
         if not isinstance(estimator, BaseEstimator):
-            raise DataError(f"{estimator!r} is no estimator; give one such as AspectBernoulli(3)")
+            raise DataError(f"{estimator!r} is not an estimator; give one such as AspectBernoulli(3)")
     wanted = [criterion] if isinstance(criterion, str) else list(criterion or ())
     unknown = [name for name in wanted if name not in CRITERIA]
     if unknown or not wanted or len(set(wanted)) < len(wanted):
@@ -271,6 +277,7 @@ def paired_summary(by_fold: np.ndarray) -> dict[str, np.ndarray]:
     """Mean and standard error of each column of scores (folds x candidates), and of its distance from the best."""
     n = len(by_fold)
     mean = by_fold.mean(axis=0)
+    # Paired by fold: folds differ far more from each other than candidates do.
     behind = by_fold[:, [int(mean.argmax())]] - by_fold
     return {
         "": mean,
@@ -287,6 +294,7 @@ def _choices(wanted: list[str], table: pd.DataFrame) -> pd.DataFrame:
         best = int(values.argmin() if name in LOWER_IS_BETTER else values.argmax())
         rival = best
         if name in HELD_OUT:
+            # The first True: orders ascend.
             rival = int(np.argmax(table[f"{name}_behind"] <= table[f"{name}_behind_se"]))
         orders = table["n_components"]
         rows.append((name, int(orders[best]), int(orders[rival]), bool(orders[best] == orders.max() > 1)))

@@ -1,4 +1,4 @@
-"""How far the best restarts of a fit agree about the components: an accident doesn't come back."""
+"""How far the best restarts of a fit agree about the components."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ __all__ = ["component_stability"]
 
 
 def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
-    """How well each component of a fitted model is found again by the next best restarts.
+    """Stability of each component of a fitted model: how well the next best restarts reproduce it.
 
     Each of the `top` best restarts but the best is matched one to one with the best (Hungarian method). A component's
-    stability is the mean similarity with its partners, on a scale where 1 is the same component and 0 is as (un)like as
-    two *different* components of these fits are; below 0 it has no counterpart at all. (Unrelated components score
-    somewhat above 0, up to about 0.3, as the best of several partners is taken.)
+    stability is the mean similarity with its partners, on a scale where 1 is the same component and 0 is the mean
+    similarity of two *different* components of these fits; below 0 it has no counterpart at all. (Unrelated components
+    score somewhat above 0, up to about 0.3, because the matching takes the best of several partners.)
 
     Parameters
     ----------
-    model : fitted model with restarts
-        At least two restarts are needed to tell anything; a model with a single one, or with a single component, has
-        stability 1.
+    model : estimator
+        A fitted model with `components_`, `restarts_` and `restart_components_`. With a single restart, or a single
+        component, the stability is 1 by definition and says nothing.
     top : int, default=5
-        How many restarts to look at, the best included.
+        Number of restarts to compare, the best included.
 
     Returns
     -------
     ndarray of shape (n_components,)
+        The stability of each component.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
         if metric == "cosine":  # a direction and its opposite are the same component
             other = _turned(best, other)
         matched = match_components(best, other, metric=metric)
-        gone = ~best.any(axis=1) & ~other[matched.order].any(axis=1)  # found again as nothing
+        gone = ~best.any(axis=1) & ~other[matched.order].any(axis=1)  # zero in both: the same, but cosine gives 0
         alike.append(np.where(gone, 1.0, matched.similarity))
         for k in range(len(best)):
             rest = np.delete(matched.order, k)

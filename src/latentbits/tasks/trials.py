@@ -28,23 +28,23 @@ from latentbits.models.base import BinaryModel
 __all__ = ["CellScore", "Folds", "Outcome", "data_for", "fit_all", "fit_without_cells", "fit_without_rows", "run_all"]
 
 SURE = 1e-3
-"""Probabilities of held-out cells are kept this far from 0 and 1: one overconfident cell can't decide a comparison."""
+"""Predicted probabilities are clipped this far from 0 and 1: one overconfident cell must not decide a comparison."""
 
 Result = TypeVar("Result")
 Data = BinaryData | np.ndarray
 
 
 def data_for(estimator: Any, X: Any) -> Data:
-    """X as the estimator's family takes it: 0-1 data through their door, else an array of numbers."""
+    """X validated for the estimator: BinaryData for models of 0-1 data, else an array of numbers."""
     if isinstance(estimator, BinaryModel):
         return BinaryData.of(X, binarize=estimator.binarize)
     return np.asarray(check_array(X, dtype=np.float64))
 
 
 class Folds:
-    """The same held-out rows and cells for every model that is asked.
+    """Folds of held-out rows and cells, the same for all models.
 
-    Rows: every row is held out once. Cells: every cell is drawn into one of the folds, each with the same probability.
+    Rows: every row is held out once. Cells: every cell is assigned to one of the folds, with equal probabilities.
     """
 
     def __init__(self, data: Data, n_folds: int, seed: int) -> None:
@@ -63,6 +63,7 @@ class Folds:
 
     def cells(self, fold: int) -> np.ndarray:
         """Which cells a fold hides (N x D)."""
+        # Drawn on first use; threads that do so at the same time draw the same folds from the seed.
         if self._cell_fold is None:
             rng = np.random.default_rng(self._seed)
             self._cell_fold = rng.integers(self.n, size=self.data.shape, dtype=np.int16)
@@ -71,7 +72,7 @@ class Folds:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one fit; `scores` by the name of the criterion."""
+    """Result of one fit; `scores` by the name of the criterion."""
 
     model: Any
     seconds: float
@@ -79,7 +80,7 @@ class Outcome:
 
 
 def fit_all(estimator: Any, data: Data) -> Outcome:
-    """A fit on everything."""
+    """A fit on all data."""
     model, seconds = _timed_fit(estimator, data)
     return Outcome(model, seconds, {})
 
@@ -91,29 +92,30 @@ def fit_without_rows(estimator: Any, data: Data, train: np.ndarray, test: np.nda
 
 
 def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray) -> Outcome:
-    """A fit without some cells; the mean log likelihood of these, and how well they are ranked (area under ROC)."""
+    """A fit without some cells; their mean log likelihood, and the area under the ROC curve of their ranking."""
     seen = data.hide(hidden)
     model, seconds = _timed_fit(estimator, seen)
+    # Reconstructed from `seen`: the row's weights must not be estimated from the hidden cells.
     score = CellScore.of(data, hidden, model.reconstruct(seen))
     return Outcome(_told(model), seconds, {"cells": score.log_likelihood, "auc": score.auc})
 
 
 @dataclass(frozen=True)
 class CellScore:
-    """How well probabilities foretell hidden cells: mean log likelihood, and the area under the ROC curve."""
+    """How well probabilities predict hidden cells: mean log likelihood, and the area under the ROC curve."""
 
     log_likelihood: float
     auc: float
 
     @classmethod
     def of(cls, data: BinaryData, hidden: np.ndarray, probabilities: np.ndarray) -> CellScore:
-        """Scores on the cells that are both hidden and known."""
+        """Scores on the hidden cells whose values are known."""
         truth = data.dense()
         asked = hidden & (truth != MISSING)
         x = truth[asked]
         if len(x) == 0:
             raise DataError("no observed cell was held out; use fewer folds, or more data")
-        both = 0 < x.sum() < len(x)  # all alike can't be ranked: no better than a coin
+        both = 0 < x.sum() < len(x)  # the curve is undefined for cells of one value: 0.5, like a random order
         auc = float(roc_auc_score(x, probabilities[asked])) if both else 0.5
         p = np.clip(probabilities[asked], SURE, 1 - SURE)
         return cls(float(np.mean(np.where(x == 1, np.log(p), np.log1p(-p)))), auc)
@@ -124,7 +126,7 @@ def run_all(
 ) -> list[Result]:
     """Results of all jobs in their order, on `n_jobs` threads; Ctrl-C ends the fits that are under way.
 
-    The jobs may warn of anything but convergence, which the caller sums up (`sum_up_convergence`).
+    Convergence warnings of single fits are suppressed; the caller gives one for all (`sum_up_convergence`).
     """
     stop = threading.Event()
     results: list[Result] = []
@@ -142,13 +144,14 @@ def run_all(
             progress.finished_one()
             return result
 
-        with stopped_by(stop):
+        with stopped_by(stop):  # threads don't inherit context variables, so each job gets a copy of the context
             futures = [pool.submit(copy_context().run, run, job) for job in jobs]
         try:
+            # Short waits in a loop: with other libraries' handlers of Ctrl-C, one long wait may not be interrupted.
             while wait(futures, timeout=0.1, return_when="FIRST_EXCEPTION").not_done and not _failed(futures):
                 pass
             results = [future.result() for future in futures if future.done()]
-        finally:  # after an error or Ctrl-C the rest needn't be run
+        finally:  # after an error or Ctrl-C the remaining jobs are cancelled
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
     return results
@@ -170,7 +173,7 @@ def sum_up_convergence(models: Sequence[Any]) -> None:
 
 
 def prepared(estimator: Any, seed: int, **parameters: Any) -> Any:
-    """A fresh copy for one of many threads, silent; `seed` is for an estimator without a seed of its own."""
+    """An unfitted copy for one of many threads, single-threaded and silent; `seed` replaces a missing random_state."""
     known = estimator.get_params(deep=False)
     common = {"n_jobs": None, "verbose": 0}
     if known.get("random_state") is None:
@@ -186,7 +189,7 @@ def _timed_fit(estimator: Any, data: Data) -> tuple[Any, float]:
 
 @dataclass(frozen=True)
 class _Told:
-    """All that is needed of a model of a fold; the model itself would keep its data's weights alive."""
+    """The one attribute that is needed of a fold's model; keeping the model would keep the weights of all its rows."""
 
     converged_: bool
 

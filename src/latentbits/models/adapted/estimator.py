@@ -1,8 +1,8 @@
-"""NMF and FastICA of scikit-learn, adapted: their factors, our questions.
+"""NMF and FastICA of scikit-learn, adapted to the interface of the models of 0-1 data.
 
-Neither knows what a 0-1 cell or a missing one is. A missing cell is filled with its column's share of ones, sparse data
-are made dense, and reconstructions are clipped to [0, 1]; so both can be compared with models of cells, but what they
-give are no probabilities, and what can only be asked of a distribution (`sample`, `aic`, `bic`) isn't there.
+Neither models 0-1 cells or missing ones. A missing cell is filled with its column's share of ones, sparse data are made
+dense, and reconstructions are clipped to [0, 1]; so both can be compared with models of cells, but their
+reconstructions are not probabilities, and methods that need a distribution (`sample`, `aic`, `bic`) are not available.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from latentbits.numerics import RandomSource
 __all__ = ["NMF", "FastICA"]
 
 EDGE = 1e-3
-"""Reconstructions count as probabilities from here to 1 - EDGE when a likelihood is asked for."""
+"""Reconstructions are clipped to [EDGE, 1 - EDGE] where a likelihood is computed from them."""
 
 GAUSSIAN_LOG_COSH = 0.3745672075
 """E[log cosh z] of a standard normal z."""
 
 
 class _Fit(NamedTuple):
-    """One fit of scikit-learn's: components (K x D), the map to coordinates (K x D, FastICA only), its iterations."""
+    """One fit by scikit-learn: components (K x D), the map to coordinates (K x D, FastICA only), its iterations."""
 
     components: np.ndarray
     unmixing: np.ndarray
@@ -47,20 +47,20 @@ class _Fit(NamedTuple):
 
 
 class _NotGenerative:
-    """Stands where a subclass must not have what its base has: `hasattr` is False, and asking says why."""
+    """Removes an inherited method from a subclass: `hasattr` is False, and the AttributeError says why."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, instance: object, owner: type) -> NoReturn:
         raise AttributeError(
-            f"{owner.__name__} has no {self._name}: its reconstruction is no probability distribution; "
+            f"{owner.__name__} has no {self._name}: its reconstruction is not a probability distribution; "
             "compare models by score or by held-out cells"
         )
 
 
 class _Adapted(FactorModel, RestartedModel):
-    """A factorisation of scikit-learn's as a FactorModel."""
+    """A factorisation by scikit-learn as a FactorModel."""
 
     sample = _NotGenerative()
     aic = _NotGenerative()
@@ -76,13 +76,21 @@ class _Adapted(FactorModel, RestartedModel):
         """The reconstruction before it is clipped."""
 
     def fit(self, X: Any, y: None = None) -> Self:
-        """Find the components, and the weights of the rows. All rows count alike: weights are not taken.
+        """Estimate the components, and the weights of the rows.
+
+        All rows count equally; there is no `sample_weight`.
 
         Parameters
         ----------
-        X : array, SciPy sparse, pandas or polars frame, BinaryData
-            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
-        y : ignored
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0, 1 and missing (NaN, None, pd.NA); other values are refused unless `binarize` is set.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         self._check_parameters()
         data = self._data(X, reset=True)
@@ -91,6 +99,7 @@ class _Adapted(FactorModel, RestartedModel):
         prepared = self._prepare(V)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # of every start; that of the best one is given below
+            # n_cells scales `tol` for the monitor, which doesn't decide here: scikit-learn stops its own iterations.
             best, runs = self._best_run(self._make_runner(prepared), n_cells=1.0, keep=lambda fit: fit.components)
         self._adopt_run(_with_iterations(best), [_with_iterations(run) for run in runs])
         self._adopt(best, runs)
@@ -99,16 +108,29 @@ class _Adapted(FactorModel, RestartedModel):
         return self
 
     def fit_transform(self, X: Any, y: None = None) -> np.ndarray:
-        """Fit, and return the weights of the training rows."""
+        """Fit, and return the weights of the training rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0, 1 and missing (NaN, None, pd.NA); other values are refused unless `binarize` is set.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            `weights_`.
+        """
         return self.fit(X).weights_
 
     def _prepare(self, V: np.ndarray) -> Any:
-        """What all starts need of the data."""
+        """What all starts compute from the data alike, done once."""
         return V
 
     def _make_runner(self, prepared: Any) -> Callable[[Workers], Runner[Any]]:
         def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[Any]:
-            fit, objective = self._fit_once(prepared, int(rng.integers(2**31)))
+            fit, objective = self._fit_once(prepared, int(rng.integers(2**31)))  # scikit-learn takes no Generator
             monitor.record(objective)
             monitor.converged = fit.n_iter < self.max_iter
             return Climbed(fit, objective)
@@ -157,7 +179,7 @@ def project_rows(data: BinaryData, unmixing: np.ndarray, column_share: np.ndarra
 
 
 def _with_iterations(run: Restart[Any]) -> Restart[Any]:
-    """The run with scikit-learn's own count, of which only the end was recorded."""
+    """The run with scikit-learn's own number of iterations: only the last one was recorded."""
     return replace(run, n_iter=run.state.n_iter)
 
 
@@ -165,42 +187,56 @@ class NMF(_Adapted):
     """Non-negative matrix factorisation of the cells, by scikit-learn: ``X ~ weights_ @ components_``, least squares.
 
     The reconstruction is clipped at 1, a missing cell counts as its column's share of ones, and sparse data are made
-    dense. These are no probabilities: for `score` they are clipped to [0.001, 0.999], which makes held-out likelihoods
-    comparable but rough, and there is no `sample`, `aic` or `bic`.
+    dense. Reconstructions are not probabilities: for `score` they are clipped to [0.001, 0.999], which makes held-out
+    likelihoods comparable but rough, and there is no `sample`, `aic` or `bic`.
 
     Parameters
     ----------
     n_components : int, default=5
         K, the number of components.
     n_init : int, default=10
-        Random starts; the one with the smallest squared error is kept, all are in `restarts_`.
+        Number of random starts; the one with the smallest squared error is kept.
     max_iter : int, default=1000
-        Of scikit-learn's coordinate descent.
+        Largest number of iterations of scikit-learn's coordinate descent.
     tol : float, default=1e-4
-        Of scikit-learn's coordinate descent.
-    binarize : float, optional
-        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+        Tolerance of scikit-learn's coordinate descent.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Not negative, the largest entry of each being 1; in the order of their share of the reconstruction.
+        Nonnegative, the largest entry of each component being 1; by falling share of the reconstruction.
     weights_ : ndarray of shape (n_rows, n_components)
-        Not negative: the least squares solution of each training row, the components fixed.
+        Nonnegative least squares solution of each training row, the components fixed.
     column_share_ : ndarray of shape (n_features,)
-        What a missing cell counts as.
+        Share of ones among the observed cells of each column, which replaces missing cells.
     objective_ : float
         Minus the squared error of the best start.
+    objective_history_ : ndarray of shape (1,)
+        `objective_` alone: scikit-learn does not report its iterations.
     restarts_ : DataFrame
-        Seed, objective, n_iter and converged of every start.
-    n_iter_, converged_, objective_history_, n_features_in_, feature_names_in_ :
-        As in `AspectBernoulli`; the history has the end alone.
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The final objective of every start, in the order of `restarts_`.
+    restart_components_ : list of ndarray
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Iterations that scikit-learn made in the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     Examples
     --------
@@ -254,42 +290,56 @@ class FastICA(_Adapted):
     """Independent component analysis of the cells, by scikit-learn: ``X ~ mean + weights_ @ components_``.
 
     The reconstruction is clipped to [0, 1], a missing cell counts as its column's share of ones, and sparse data are
-    made dense. These are no probabilities: for `score` they are clipped to [0.001, 0.999], which makes held-out
-    likelihoods comparable but rough, and there is no `sample`, `aic` or `bic`.
+    made dense. Reconstructions are not probabilities: for `score` they are clipped to [0.001, 0.999], which makes
+    held-out likelihoods comparable but rough, and there is no `sample`, `aic` or `bic`.
 
     Parameters
     ----------
     n_components : int, default=5
-        K, the number of components. If the rows vary in fewer directions, the rest are 0, with a warning.
+        K, the number of components. If the centred data have a lower rank, the rest are 0, with a warning.
     n_init : int, default=1
-        Random starts; the one whose weights are farthest from a normal distribution is kept.
+        Number of random starts; the one with the largest contrast (`objective_`) is kept.
     max_iter : int, default=1000
-        Of scikit-learn's fixed-point iteration.
+        Largest number of iterations of scikit-learn's fixed-point algorithm.
     tol : float, default=1e-4
-        Of scikit-learn's fixed-point iteration.
-    binarize : float, optional
-        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+        Tolerance of scikit-learn's fixed-point algorithm.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The columns of the mixing matrix, in the order of their variance; the entry farthest from 0 is positive.
+        The columns of the mixing matrix, by falling variance; the entry of each that is largest in size is positive.
     weights_ : ndarray of shape (n_rows, n_components)
         The sources: uncorrelated, with mean 0 and variance 1 over the training rows.
     column_share_ : ndarray of shape (n_features,)
-        The mean, which is also what a missing cell counts as.
+        Share of ones among the observed cells of each column: the mean, which also replaces missing cells.
     objective_ : float
         The contrast, sum_k (mean log cosh of source k - that of a normal variable)^2.
+    objective_history_ : ndarray of shape (1,)
+        `objective_` alone: scikit-learn does not report its iterations.
     restarts_ : DataFrame
-        Seed, objective, n_iter and converged of every start.
-    n_iter_, converged_, objective_history_, n_features_in_, feature_names_in_ :
-        As in `AspectBernoulli`; the history has the end alone.
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The final objective of every start, in the order of `restarts_`.
+    restart_components_ : list of ndarray
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Iterations that scikit-learn made in the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     Examples
     --------
@@ -344,6 +394,7 @@ class FastICA(_Adapted):
         S = ica.fit_transform(Z)
         A = ica.components_ @ back
         order = np.argsort(-np.sum(A**2, axis=1), kind="stable")
+        # ICA leaves the sign of a source open; a convention makes fits comparable.
         sign = np.sign(A[np.arange(K), np.abs(A).argmax(axis=1)])[:, None]
         mixing[:K], unmixing[:K] = (sign * A)[order], (sign * (ica.components_ @ to))[order]
         return _Fit(mixing, unmixing, int(ica.n_iter_)), _contrast(S)
@@ -370,6 +421,7 @@ def _whiten(X: np.ndarray, K: int) -> _Whitened:
     is constant.
     """
     U, d, Vt = np.linalg.svd(X, full_matrices=False)
+    # The tolerance of np.linalg.matrix_rank.
     rank = int(np.sum(d > d.max(initial=0.0) * max(X.shape) * np.finfo(float).eps))
     K = min(K, rank)
     scale = d[:K, None] / np.sqrt(len(X))
@@ -379,5 +431,5 @@ def _whiten(X: np.ndarray, K: int) -> _Whitened:
 def _contrast(S: np.ndarray) -> float:
     """sum_k (mean log cosh s_k - its value for a normal variable)^2, the measure that FastICA's logcosh maximises."""
     size = np.abs(S)
-    log_cosh = size + np.log1p(np.exp(-2 * size)) - np.log(2.0)
+    log_cosh = size + np.log1p(np.exp(-2 * size)) - np.log(2.0)  # np.cosh would overflow
     return float(np.sum((log_cosh.mean(axis=0) - GAUSSIAN_LOG_COSH) ** 2))

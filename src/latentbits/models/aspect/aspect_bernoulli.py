@@ -18,7 +18,7 @@ from latentbits.models.starts import random_components
 __all__ = ["MaximumLikelihood", "State"]
 
 EDGE = 1e-10
-"""H stays this far from 0 and 1: small enough for phantoms, and no cell can become impossible."""
+"""H stays this far from 0 and 1: small enough for phantoms, and no cell gets probability 0."""
 
 
 class State(NamedTuple):
@@ -38,7 +38,7 @@ class MaximumLikelihood:
     workers: Workers
 
     def initialise(self, rng: np.random.Generator) -> State:
-        """Random components (see there); all rows alike, so equal rows stay equal and their order doesn't matter."""
+        """Random components; equal weights for all rows, so equal rows stay equal and their order doesn't matter."""
         W = np.full((self.data.shape[0], self.n_components), 1 / self.n_components)
         return State(W, random_components(self.data, self.row_weight, self.n_components, rng))
 
@@ -48,13 +48,13 @@ class MaximumLikelihood:
         M, N1, N0, row_log = collect(self.data, W, H, 1 - H, self.row_weight, self.workers)
         observed = M.sum(axis=1, keepdims=True)
         caused = N1 + N0
-        # Nothing observed in a row, or nothing caused by a component at an attribute: there the state stays.
+        # A row without observed cells, or a component that causes nothing in a column, keeps its value: 0 / 0.
         W = np.divide(M, observed, out=W.copy(), where=observed > 0)
         H = np.divide(N1, caused, out=H.copy(), where=caused > 0)
         return State(W, np.clip(H, EDGE, 1 - EDGE)), float(self.row_weight @ row_log)
 
     def project(self, state: State) -> State:
-        """Weights back on the simplex, none of them 0 (they could never rise again); H inside its bounds."""
+        """Weights back on the simplex, none of them 0 (where EM would leave them); H inside its bounds."""
         W = np.maximum(state.W, EDGE)
         return State(W / W.sum(axis=1, keepdims=True), np.clip(state.H, EDGE, 1 - EDGE))
 

@@ -30,9 +30,9 @@ __all__ = [
     "solve_mean_weights",
 ]
 
-SMALL = 1e-10
+SMALL = 1e-10  # least weight after an extrapolation: from 0 it could never rise again
 ROWS = 1024  # rows whose special functions are computed at a time
-MAX_STEPS = 2000
+MAX_STEPS = 2000  # of fold-in, per row
 
 
 class Prior(NamedTuple):
@@ -75,12 +75,12 @@ def pass_components(alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np
 
 @dataclass(frozen=True)
 class _BetaSources(Generic[State]):
-    """What both learners share: q(b), the inner loops, the bound's common part.
+    """Base class of both learners: q(b), the inner loops, the common part of the bound.
 
     With `inner_iter` = 1 a step updates q(b) and the weights from the same responsibilities: one pass, and still
-    coordinate ascent, because the two are independent given them. With more, a step is the paper's: q(b) is
-    alternated with the responsibilities up to `inner_iter` times, then the weights likewise, each loop stopping when
-    the bound rises by less than `inner_tol`.
+    coordinate ascent, because the two are independent given the responsibilities. With more, a step is the paper's:
+    q(b) is alternated with the responsibilities up to `inner_iter` times, then the weights likewise, each loop stopping
+    when the bound rises by less than `inner_tol`.
     """
 
     data: BinaryData
@@ -93,7 +93,7 @@ class _BetaSources(Generic[State]):
 
     def step(self, state: State) -> tuple[State, float]:
         """One update of everything, and the bound of the state given."""
-        first = None
+        first = None  # the bound of the state given: the first update evaluates it
         for after, bound in self.updates(state):
             first = bound if first is None else first
             state = after
@@ -133,12 +133,13 @@ class _BetaSources(Generic[State]):
         return state._replace(alpha=self.prior.alpha + statistics.N1, beta=self.prior.beta + statistics.N0)
 
     def _start(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """alpha and beta as if each component had caused its share of every column."""
+        """alpha and beta as if each component had caused an equal share of every column's cells."""
         H = random_components(self.data, self.row_weight, self.n_components, rng)
         cells = self.data.observed_per_column(self.row_weight) / self.n_components
         return self.prior.alpha + cells * H, self.prior.beta + cells * (1 - H)
 
     def _at_least_prior(self, state: State) -> State:
+        """Posterior parameters are the prior's plus counts, which an extrapolation may have made negative."""
         return state._replace(
             alpha=np.maximum(state.alpha, self.prior.alpha), beta=np.maximum(state.beta, self.prior.beta)
         )
@@ -148,17 +149,17 @@ class _BetaSources(Generic[State]):
         return self.row_weight[:, None], 1.0, 1.0
 
     def _pass_weights(self, state: State) -> tuple[np.ndarray, np.ndarray | float]:
-        raise TypeError("a learner says what its W~ is, and what each row's weights cost")
+        raise TypeError("a learner defines its W~, and the divergence of each row's weights from their prior")
 
     def _with_weights(self, state: State, statistics: Statistics) -> State:
-        raise TypeError("a learner says how weights are updated")
+        raise TypeError("a learner defines how weights are updated")
 
 
 class VariationalEM(_BetaSources[EMState]):
     """Point weights: the bound of eq. 6."""
 
     def initialise(self, rng: np.random.Generator) -> EMState:
-        """Random sources, all rows alike."""
+        """Random sources; equal weights for all rows."""
         W = np.full((self.data.shape[0], self.n_components), 1 / self.n_components)
         return EMState(W, *self._start(rng))
 
@@ -180,7 +181,7 @@ class VariationalBayes(_BetaSources[BayesState]):
     """Dirichlet weights: the evidence bound of Appendix B."""
 
     def initialise(self, rng: np.random.Generator) -> BayesState:
-        """Random sources, all rows alike."""
+        """Random sources; equal weights for all rows."""
         gamma = self.prior.gamma + self.data.observed_per_row()[:, None] / self.n_components
         return BayesState(np.repeat(gamma, self.n_components, axis=1), *self._start(rng))
 
@@ -211,7 +212,7 @@ def solve_gamma(
 ) -> np.ndarray:
     """q(a) of rows, the sources fixed: gamma = gamma0 + M, iterated for each row until it moves by less than `tol`.
 
-    A row stops by its own movement (relative to its sum), so the answer doesn't depend on the other rows.
+    A row stops by its own change (relative to its sum), so the result doesn't depend on the other rows.
     """
     N, K = data.shape[0], len(H1)
     gamma = np.repeat(gamma0 + data.observed_per_row()[:, None] / K, K, axis=1)
@@ -219,6 +220,7 @@ def solve_gamma(
     for _ in range(MAX_STEPS):
         rows = data.rows(active)
         W = np.exp(expected_log_dirichlet(gamma[active]))
+        # float64 whatever the size: `collect` would choose by the number of rows, on which no row's result may depend.
         new = gamma0 + collect(rows, W, H1, H0, np.ones(len(active)), workers, precise=True).M
         moved = np.abs(new - gamma[active]).sum(axis=1) / new.sum(axis=1)
         gamma[active] = new

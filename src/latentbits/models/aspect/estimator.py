@@ -37,50 +37,62 @@ class AspectBernoulli(AspectModel):
     """Aspect Bernoulli: each cell of a row is caused by one of K components, picked by the row's own weights.
 
     Cell ij is 1 with probability ``(weights_ @ components_)[i, j]``. Components that are 0 (or 1) nearly everywhere
-    are *phantoms*: they explain zeros (ones) that the content of a row does not, which are then suspected to be false.
-    Fitted by maximum likelihood (EM, accelerated) from several random starts.
+    are *phantoms*: they explain zeros (ones) that the other components of a row do not, which may therefore be false.
+    Fitted by maximum likelihood (accelerated EM) from several random starts.
 
     Parameters
     ----------
     n_components : int, default=5
         K, the number of components, phantoms included.
     n_init : int, default=10
-        Random starts. The best is kept, all are in `restarts_`, and `suspects` averages over them.
+        Number of random starts. The best is kept; `suspects` averages over all that end near it.
     max_iter : int, default=3000
-        Passes over the data a start may make (a round of three is finished).
+        Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
     tol : float, default=1e-6
         A start has converged when three passes raise the log likelihood by less than this per observed cell.
-    binarize : float, optional
-        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     phantom_threshold : float, default=0.2
-        A component that switches nothing on is a white phantom when it makes at most this share of the ones that the
-        fullest component makes; black ones mirror it.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+        A component with no column above 1/2 (1 % excepted) is a white phantom when its mean probability of a 1 is at
+        most this share of the highest mean of any component. Black phantoms: the same rule with 0 and 1 exchanged.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Probability of a 1, in the order of the components' share of the data.
+        Probability of a 1, by falling share of the data.
     weights_ : ndarray of shape (n_rows, n_components)
         Mixing weights of the training rows; each row sums to 1.
-    phantoms_ : ndarray of str
+    shares_ : ndarray of shape (n_components,)
+        Each component's share of the training data: the mean of its weights at the end of EM.
+    phantoms_ : ndarray of str, shape (n_components,)
         "content", "white" or "black" for each component.
     objective_ : float
-        Log likelihood at the end of the best start's climb. (`weights_` are then solved for to the end, so
-        `log_likelihood` of the training data is a little higher.)
-    objective_history_ : ndarray
-        The best start's log likelihood after each pass; it never falls, but for rounding.
+        Log likelihood of the best start at the end of EM. (`weights_` are then solved for exactly, so
+        `log_likelihood` of the training data is slightly higher.)
+    objective_history_ : ndarray of shape (n_iter_,)
+        The best start's log likelihood after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
-        Seed, objective, n_iter and converged of every start.
-    n_iter_, converged_ : int, bool
-        Of the best start.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The objective after each pass of every start, in the order of `restarts_`.
+    restart_components_ : list of ndarray
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Passes over the data made by the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: `sample_weight`, or all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     References
     ----------
@@ -134,50 +146,91 @@ class BetaICA(AspectModel):
     """Binary independent components with Beta sources, by variational Bayes or variational EM.
 
     The aspect model (see `AspectBernoulli`) with a Beta prior on every component's probability of a 1 and, for
-    variational Bayes, a Dirichlet prior on every row's weights. The answer is a posterior: `components_` and `weights_`
-    are its means, and intervals come with them.
+    variational Bayes, a Dirichlet prior on every row's weights. The result is a posterior: `components_` and `weights_`
+    are its means, and `components_interval` and `weights_interval` give credible intervals.
 
-    Two cautions about every factorised ("mean field") posterior. Its intervals are too narrow: they take the causes of
-    cells as better known than they are (a nominal 90 % covered 25 to 55 % on data from the prior itself). And its
-    evidence bound is exact for one component and loose for more, so it tends to prefer too few, above all when rows
-    mix many components evenly; compare it with AIC.
+    Two limitations of every factorised ("mean field") posterior apply. Its intervals are too narrow, because they
+    ignore part of the uncertainty about the causes of cells (a nominal 90 % covered 25 to 55 % on data drawn from the
+    prior). And its evidence bound is exact for one component and loose for more, so it tends to prefer too few, above
+    all when rows mix many components evenly; compare it with AIC.
 
     Parameters
     ----------
     n_components : int, default=5
         K, the number of components, phantoms included.
-    inference : "vb" or "em", default="vb"
-        Variational Bayes (posterior weights, evidence bound) or variational EM (point weights).
-    alpha, beta : float, default=0.5
-        Of the Beta prior: alpha weighs the ones, beta the zeros. 0.5 each is uninformative; at least 0.05.
+    inference : {"vb", "em"}, default="vb"
+        Variational Bayes (posterior weights, evidence bound) or variational EM (point estimates of the weights).
+    alpha : float, default=0.5
+        First parameter of the Beta prior of a component's probability of a 1, at least 0.05; it acts like that many
+        ones in every column. 0.5 for both is Jeffreys' prior.
+    beta : float, default=0.5
+        Second parameter of the Beta prior, at least 0.05; it acts like that many zeros in every column.
     gamma : float, default=1.0
-        Of the Dirichlet prior of a row's weights ("vb" only); below 1 rows prefer few components, and the evidence
-        peaks more sharply at the true number of them.
+        Parameter of the symmetric Dirichlet prior of a row's weights, at least 0.001 ("vb" only). Below 1, rows prefer
+        few components, and the evidence peaks more sharply at the true number of components.
     inner_max_iter : int, default=1
-        1 updates components and weights together in every pass. More alternates each of them with the
-        responsibilities up to this many times, as the paper does (10).
+        With 1, components and weights are updated together in every pass. With more, each of the two is alternated
+        with the responsibilities up to this many times, as in the paper (which uses 10).
     inner_tol : float, default=1e-3
-        An inner loop ends when the bound rises by less.
-    n_init, max_iter, tol, binarize, phantom_threshold, random_state, n_jobs, verbose :
-        As in `AspectBernoulli`; with inner loops, `max_iter` counts the outer steps.
+        An inner loop ends when the bound rises by less than this.
+    n_init : int, default=10
+        Number of random starts. The best is kept; `suspects` averages over all that end near it.
+    max_iter : int, default=3000
+        Largest number of passes over the data per start. They come in rounds of three, and a round is always
+        finished. With inner loops (`inner_max_iter` above 1) an outer step counts as one pass.
+    tol : float, default=1e-6
+        A start has converged when three passes raise the bound by less than this per observed cell.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    phantom_threshold : float, default=0.2
+        A component with no column above 1/2 (1 % excepted) is a white phantom when its mean probability of a 1 is at
+        most this share of the highest mean of any component. Black phantoms: the same rule with 0 and 1 exchanged.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
+    verbose : int, default=0
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Posterior mean probability of a 1, in the order of the components' share of the data.
+        Posterior mean probability of a 1, by falling share of the data.
     weights_ : ndarray of shape (n_rows, n_components)
-        Posterior mean ("vb") or estimated ("em") mixing weights of the training rows.
-    alpha_, beta_ : ndarray of shape (n_components, n_features)
-        Parameters of the components' Beta posteriors.
-    objective_ : float
-        The bound on the log evidence ("vb"), or on the log likelihood of the weights ("em").
+        Posterior mean ("vb") or estimated ("em") mixing weights of the training rows; each row sums to 1.
+    alpha_ : ndarray of shape (n_components, n_features)
+        First parameters of the components' Beta posteriors.
+    beta_ : ndarray of shape (n_components, n_features)
+        Second parameters of the components' Beta posteriors.
+    shares_ : ndarray of shape (n_components,)
+        Each component's share of the training data: the mean of its weights at the end of the fit.
+    phantoms_ : ndarray of str, shape (n_components,)
+        "content", "white" or "black" for each component.
     extinct_ : ndarray of int
-        Components that died, their posterior back at the prior: they cause less than half a cell per attribute and
-        less than a tenth of an equal share of the cells.
+        Indices of components whose posterior has returned to the prior: they cause less than half a cell per column
+        and less than a tenth of an equal share of the cells.
     n_effective_components_ : int
-        The others.
-    phantoms_, objective_history_, restarts_, n_iter_, converged_, n_features_in_, feature_names_in_ :
-        As in `AspectBernoulli`.
+        Number of components that are not extinct.
+    objective_ : float
+        The lower bound of the log evidence ("vb"), or of the log likelihood of the weights ("em").
+    objective_history_ : ndarray of shape (n_iter_,)
+        The best start's bound after each pass; it never falls, except by rounding.
+    restarts_ : DataFrame
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The objective after each pass of every start, in the order of `restarts_`.
+    restart_components_ : list of ndarray
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Passes over the data made by the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: `sample_weight`, or all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     References
     ----------
@@ -265,7 +318,7 @@ class BetaICA(AspectModel):
 
     @property
     def extinct_(self) -> np.ndarray:
-        """Components whose posterior is back at the prior: half a cell per attribute, a tenth of an equal share."""
+        """Components whose posterior is back at the prior: below half a cell per column, a tenth of an equal share."""
         caused = (self.alpha_ - self.alpha + self.beta_ - self.beta).sum(axis=1)
         return np.flatnonzero(caused < min(0.5 * self.n_features_in_, 0.1 * caused.sum() / len(caused)))
 
@@ -275,14 +328,41 @@ class BetaICA(AspectModel):
         return len(self.components_) - len(self.extinct_)
 
     def components_interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of the components' central credible intervals, each n_components x n_features."""
+        """Central credible intervals of the components' probabilities of a 1.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Posterior probability of each interval, between 0 and 1.
+
+        Returns
+        -------
+        lower : ndarray of shape (n_components, n_features)
+            Lower ends.
+        upper : ndarray of shape (n_components, n_features)
+            Upper ends.
+        """
         check_is_fitted(self)
         return _beta_interval(self.alpha_, self.beta_, level)
 
     def weights_interval(self, X: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of the credible intervals of the rows' weights, each n_rows x n_components ("vb").
+        """Central credible intervals of the weights of rows (`inference="vb"` only).
 
         The weights of a row have a Dirichlet posterior; these are the intervals of its margins, which are Beta.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit.
+        level : float, default=0.95
+            Posterior probability of each interval, between 0 and 1.
+
+        Returns
+        -------
+        lower : ndarray of shape (n_rows, n_components)
+            Lower ends.
+        upper : ndarray of shape (n_rows, n_components)
+            Upper ends.
         """
         if self.inference == "em":
             raise ValueError('variational EM estimates weights without a posterior; fit with inference="vb"')
@@ -291,15 +371,26 @@ class BetaICA(AspectModel):
 
     @available_if(lambda model: model.inference == "vb")
     def log_evidence(self) -> float:
-        """The bound on the log evidence of the training data (`objective_`), by which orders can be compared ("vb")."""
+        """Lower bound of the log evidence of the training data (`inference="vb"` only).
+
+        Returns
+        -------
+        float
+            The bound (`objective_`), by which numbers of components can be compared; higher is better.
+        """
         check_is_fitted(self)
         return float(self.objective_)
 
     def prune(self) -> Self:
-        """This model without its extinct components, as a new fitted model; the others stay as they are.
+        """Return a copy of the fitted model without its extinct components.
 
-        The training rows' weights are normalised again; `transform` solves anew with the prior of fewer components,
-        which may differ from them in the third digit.
+        The weights of the training rows are normalised again. `transform` solves for weights under the prior of fewer
+        components, so its result may differ from `weights_` in the third digit.
+
+        Returns
+        -------
+        BetaICA
+            The smaller model; `n_components` is the number of components left.
         """
         check_is_fitted(self)
         kept = np.setdiff1d(np.arange(len(self.components_)), self.extinct_)
@@ -318,7 +409,7 @@ LEARNERS: dict[str, type[VariationalEM] | type[VariationalBayes]] = {"vb": Varia
 def _beta_interval(alpha: np.ndarray, beta: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     check_number("level", level, least=0, below=1, above=True)
     tail = (1 - level) / 2
-    # A single component has all the weight, for sure.
+    # A single component has weight 1 with certainty; its Beta margin is degenerate and betaincinv would give NaN.
     sure = beta <= 0
     beta = np.where(sure, 1.0, beta)
     low, high = betaincinv(alpha, beta, tail), betaincinv(alpha, beta, 1 - tail)

@@ -1,4 +1,4 @@
-"""Which components carry content, and which only switch cells off (white) or on (black)."""
+"""Which components are content, and which are phantoms that only make zeros (white) or ones (black)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ __all__ = ["BLACK", "CONTENT", "WHITE", "find_phantoms", "phantom_levels"]
 
 CONTENT, WHITE, BLACK = "content", "white", "black"
 
-HAD = 0.2  # an attribute counts when some component makes a 1 there with at least this probability
-ON = 0.5  # an attribute that a component makes more likely than not
-EXCEPTIONS = 0.01  # share of the attributes that count which a phantom may switch on all the same
+HAD = 0.2  # a column is considered when some component makes a 1 there with at least this probability
+ON = 0.5  # a component switches a column on when it makes a 1 there with more than this probability
+EXCEPTIONS = 0.01  # share of the considered columns that a phantom may switch on all the same
 
 
 def phantom_levels(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How much content each component has, as a (white, black) candidate: 0 for a perfect phantom, at most 1.
+    """Content levels of each component as a white and as a black phantom: 0 for a perfect phantom, at most 1.
 
-    The white level is a component's mean relative to the fullest component's, so that the density of the data doesn't
-    matter; but it is 1 for a component that switches anything on (above 1/2, on more than 1 % of the attributes): few
-    attributes may be content too. Attributes that no component has don't count, they say nothing. The black level is
-    the same of the zeros: 1 - H in place of H.
+    The white level is a component's mean relative to the highest mean of any component, so that it doesn't depend on
+    the density of the data; but it is 1 for a component that switches anything on (above 1/2, in more than 1 % of the
+    columns), because a few columns may be content too. Columns that no component switches on with at least `HAD` are
+    left out, as they carry no information. The black level is the same for the zeros: 1 - H in place of H.
     """
     return _levels(H), _levels(1 - H)
 
@@ -38,9 +38,9 @@ def find_phantoms(H: np.ndarray, threshold: float = 0.2) -> np.ndarray:
     """Label each component "white", "black" or "content".
 
     A component is a white phantom when its level (see `phantom_levels`) is at most `threshold`: it switches nothing on,
-    and makes at most that share of the ones that the fullest component makes. A rule on the mean alone would call every
-    component of sparse data a phantom. Black phantoms mirror it. At least one component stays content: if all qualify,
-    none is a phantom.
+    and its mean is at most that share of the highest mean. A rule on the mean alone would call every component of
+    sparse data a phantom. Black phantoms: the same with 0 and 1 exchanged. At least one component stays content: if all
+    qualify, none is a phantom.
 
     Examples
     --------

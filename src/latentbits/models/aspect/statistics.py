@@ -1,4 +1,4 @@
-"""What all learners of the family share: the pass (expectations in, sufficient statistics out), fold-in."""
+"""The pass of all learners of the family (expectations in, sufficient statistics out), and fold-in of new rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from latentbits.models.solved_rows import Solution
 __all__ = ["Statistics", "collect", "solve_weights"]
 
 CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
-SMALL_WORK = 200_000  # cells x components of problems that can afford float64
+SMALL_WORK = 200_000  # cells x components up to which the pass runs in float64: speed doesn't matter there
 MAX_CHUNKS = 16  # each chunk has its own K x D sums
 
-GAP = 1e-12  # weights are solved for until at most this much log likelihood per cell is left to gain
+GAP = 1e-12  # weights are solved for until at most this much log likelihood per cell can be gained
 MAX_STEPS = 100
 
+# Placeholders for the storage that is not used: compiled kernels take arrays of fixed types, not None.
 _NO_CELLS = np.zeros((0, 0), np.int8)
 _NO_POINTERS = np.zeros(1, np.int64)
 _NO_INDICES = np.zeros(0, np.int32)
@@ -29,7 +30,7 @@ _NO_VALUES = np.zeros(0, np.int8)
 
 
 class Statistics(NamedTuple):
-    """What a pass leaves, with q_ijk the probability that component k caused cell ij.
+    """Sufficient statistics of a pass, with q_ijk the probability that component k caused cell ij.
 
     M : (N, K)  sum_j q_ijk, how much of row i each component caused
     N1 : (K, D)  sum_i q_ijk over the ones (rows weighted)
@@ -55,9 +56,9 @@ def collect(
 ) -> Statistics:
     """One pass over the data. W, H1, H0 are W~, H1~, H0~: expectations, not necessarily normalised.
 
-    `precise` does all of it in float64; by default small problems do, as it costs them nothing that anyone would
-    notice. The rows are cut into chunks by the shape of the problem alone and the chunks' sums are added in order,
-    so the answer doesn't depend on the number of threads.
+    `precise` computes in float64; by default small problems do, where the cost is negligible. The rows are cut into
+    chunks by the shape of the problem alone and the chunks' sums are added in order, so the result doesn't depend on
+    the number of threads.
     """
     N, K = W.shape
     D = H1.shape[1]
@@ -77,7 +78,7 @@ def collect(
     for part1, part0 in workers.map(one, _chunks(N, D, K)):
         A1 += part1
         A0 += part0
-    return Statistics(M, H1 * A1, H0 * A0, row_log)
+    return Statistics(M, H1 * A1, H0 * A0, row_log)  # H factors out of the sums over rows
 
 
 def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> Solution:
@@ -91,7 +92,7 @@ def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: 
     def one(rows: slice) -> None:
         fold_in(*_row_arrays(data, rows), H1, H0, start, GAP, MAX_STEPS, W[rows], gap[rows])
 
-    workers.map(one, _chunks(N, D, 10 * K * K))
+    workers.map(one, _chunks(N, D, 10 * K * K))  # some ten Newton steps of K^2 operations per cell
     return Solution(W, gap)
 
 

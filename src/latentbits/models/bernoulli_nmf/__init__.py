@@ -1,4 +1,4 @@
-"""Bernoulli NMF: nonnegative causes that add up before they saturate."""
+"""Bernoulli NMF: nonnegative components whose sum is mapped to a probability by a saturating function."""
 
 from latentbits.models.spec import RESTARTS, ModelSpec, components
 

@@ -4,7 +4,7 @@ As 1 - tanh(u/2) = 2 / (1 + e^u), the log likelihood of a cell is
 
     x log tanh(u/2) + (1 - x) log(1 - tanh(u/2)) = x log sinh(u/2) - (1 - x) u/2 - log cosh(u/2).
 
-Each part has a lower bound that touches it at the present u0 and lets go of the sum over components, u = sum_k w_k h_k:
+Each part has a lower bound that is tight at the current u0 and separates over the components, u = sum_k w_k h_k:
 
 - log sinh(u/2) = log u + log(sinh(u/2) / u). The second part is convex, so it lies above its tangent, of slope
   s1 = coth(u0/2) / 2 - 1 / u0. For log u, by Jensen's inequality with q_k = w0_k h0_k / u0,
@@ -12,17 +12,17 @@ Each part has a lower bound that touches it at the present u0 and lets go of the
 - -log cosh(u/2) >= -lambda u^2 + const, lambda = tanh(u0/2) / (4 u0) (Jaakkola and Jordan), and by Jensen
   u^2 <= sum_k q_k (w_k h_k / q_k)^2 = u0 sum_k (w_k h_k)^2 / (w0_k h0_k).
 
-The background is one more component, which stays as it is. Then every w_ik maximises a log w + b w - c w^2, so that
+The background is one more component, which is fixed. Then every w_ik maximises a log w + b w - c w^2, so that
 w = (b + sqrt(b^2 + 8 a c)) / (4 c), with H fixed at a = w0 sum_j x h/u0, b = sum_j h (x s1 - (1 - x)/2),
 c = (1/w0) sum_j lambda u0 h. The same for H.
 
-Where all rows that have a component have a 1, the likelihood rises for ever with the entry. So H stays within 1 and W
-within 1000 (30 would do for any cell alone, but entries also have their ratios to keep). The bound is concave in each
-entry, so its maximum within limits is the closed form cut off there.
+Where all rows that have a component have a 1, the likelihood increases without limit in the entry. So H is at most 1
+and W at most 1000 (30 would be enough for any single cell, but ratios between entries matter too). The bound is concave
+in each entry, so its maximum within the limits is the closed form, clipped.
 
-States hold logarithms, so that an extrapolation can't leave the domain. The likelihood has many optima, and an
-accelerated climb may let differences in rounding grow: a row of weight 2 and two rows make equal rounds, but may end in
-different optima.
+States hold logarithms, so that an extrapolation can't leave the domain. The likelihood has many optima, and
+acceleration may amplify differences in rounding: a row of weight 2 and two equal rows make the same steps but for
+rounding, and may yet end in different optima.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from latentbits.models.solved_rows import Solution
 __all__ = ["MaximumLikelihood", "Normalised", "State", "normalised", "rates", "solve_rows"]
 
 LEAST = 1e-12
-"""The smallest entry during a climb: one at 0 could never rise again. It counts for less than the background."""
+"""The smallest entry during a climb: updates are multiplicative, and 0 would stay 0. It is less than the background."""
 
 MOST = 1e3
 """The largest weight; H is at most 1."""
 
-GAP = 1e-10
+GAP = 1e-10  # rows are solved for until at most this much log likelihood per cell can be gained
 MAX_STEPS = 300
 
 
@@ -72,7 +72,7 @@ class Normalised(NamedTuple):
 
 @dataclass(frozen=True)
 class MaximumLikelihood:
-    """Maximising the bound in W, then in H."""
+    """Maximisation of the bound in W, then in H."""
 
     data: BinaryData
     row_weight: np.ndarray
@@ -80,11 +80,11 @@ class MaximumLikelihood:
     workers: Workers
 
     def initialise(self, rng: np.random.Generator) -> State:
-        """Random components around what the columns' shares ask for; rows alike, so their order doesn't matter."""
+        """Random components around the columns' shares of ones; equal weights, so the order of rows doesn't matter."""
         N, D = self.data.shape
         observed = self.data.observed_per_column(self.row_weight)
         share = (self.data.ones_per_column(self.row_weight) + 0.5) / (observed + 1.0)
-        level = np.where(observed > 0, 2 * np.arctanh(share), 0.0)
+        level = np.where(observed > 0, 2 * np.arctanh(share), 0.0)  # the u of this share: tanh(u/2) = share
         H = level * np.exp(rng.uniform(-1.0, 1.0, size=(self.n_components, D)))
         return State.of(np.full((N, self.n_components), 1 / self.n_components), H)
 
@@ -101,7 +101,7 @@ class MaximumLikelihood:
                 row_log, *bound = _bound(W[rows], H, cells)
                 log_likelihood += float(weight @ row_log)
                 new_W[rows] = np.clip(W[rows] * _factors(*(part @ H.T for part in bound)), LEAST, MOST)
-                _, *bound = _bound(new_W[rows], H, cells)
+                _, *bound = _bound(new_W[rows], H, cells)  # tight at the new W, for the update of H
                 weighted = (weight[:, None] * new_W[rows]).T
                 for total, part in zip(sums, bound, strict=True):
                     total += weighted @ part
@@ -114,7 +114,7 @@ class MaximumLikelihood:
     def project(self, state: State) -> State:
         """Components with a largest entry of 1, and everything within its limits."""
         scale = state.log_H.max(axis=1)
-        log_W = np.clip(state.log_W + scale, np.log(LEAST), np.log(MOST))
+        log_W = np.clip(state.log_W + scale, np.log(LEAST), np.log(MOST))  # the scale moves to W: W H is unchanged
         return State(log_W, np.clip(state.log_H - scale[:, None], np.log(LEAST), 0.0))
 
     def scales(self) -> tuple[np.ndarray | float, ...]:
@@ -138,7 +138,7 @@ def rates(W: np.ndarray, H: np.ndarray) -> np.ndarray:
 
 
 def solve_rows(data: BinaryData, components: np.ndarray, average: np.ndarray, workers: Workers) -> Solution:
-    """Each row's best weights, the components fixed, and what it could still gain per cell at most.
+    """Each row's optimal weights, the components fixed, and an upper bound of the remaining gain per cell.
 
     Rows without observed cells get the average weights.
     """

@@ -28,52 +28,61 @@ __all__ = ["BernoulliNMF"]
 class BernoulliNMF(RestartedFactorModel):
     """Bernoulli NMF: nonnegative causes add up, and the sum saturates to the probability of a 1.
 
-    ``P = tanh(u/2)`` with ``u = weights_ @ components_``, both nonnegative: a component can only switch on, and a row
-    may have several at full strength. Every cell also has a background of 1e-10 in u, so that no 1 is impossible
-    (its log probability is at least -23.8). Fitted by maximum likelihood, with closed-form updates on a bound,
-    accelerated.
+    ``P = tanh(u/2)`` with ``u = weights_ @ components_``, both nonnegative: a component can only raise the probability
+    of a 1, and a row may have several at full strength. Every cell also has a background of 1e-10 in u, so that no 1 is
+    impossible (its log probability is at least -23.8). Fitted by maximum likelihood: closed-form updates of a lower
+    bound, accelerated.
 
     Parameters
     ----------
     n_components : int, default=5
         K, the number of components.
     n_init : int, default=10
-        Random starts. The best is kept, all are in `restarts_`.
+        Number of random starts; the best is kept.
     max_iter : int, default=3000
-        Passes over the data a start may make (a round of three is finished).
+        Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
     tol : float, default=1e-6
         A start has converged when three passes raise the log likelihood by less than this per observed cell.
-    binarize : float, optional
-        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Nonnegative, the largest entry of each 1 (a component that died is 0 everywhere), in the order of their share
-        in u. Columns that are never observed have 0.
+        Nonnegative, the largest entry of each component being 1 (an unused one is 0 everywhere), by falling share in
+        u. Columns that are never observed have 0.
     weights_ : ndarray of shape (n_rows, n_components)
-        Of the training rows, from 0 to 1000: the best weight on a component all of whose cells are 1 would be infinite.
+        Weights of the training rows, from 0 to 1000: the optimal weight on a component all of whose cells are 1 would
+        be infinite.
     average_weights_ : ndarray of shape (n_components,)
-        Mean weights at the end of the climb; those of a row without observed cells.
+        Mean weights of the training rows at the end of the iterations; rows without observed cells get these.
     objective_ : float
-        Log likelihood at the end of the best start's climb. (`weights_` are then solved for to the end, so
-        `log_likelihood` of the training data is a little higher.)
-    objective_history_ : ndarray
-        The best start's log likelihood after each pass; it never falls, but for rounding.
+        Log likelihood of the best start at the end of the iterations. (`weights_` are then solved for exactly, so
+        `log_likelihood` of the training data is slightly higher.)
+    objective_history_ : ndarray of shape (n_iter_,)
+        The best start's log likelihood after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
-        Seed, objective, n_iter and converged of every start.
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The objective after each pass of every start, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every start.
-    n_iter_, converged_ : int, bool
-        Of the best start.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Passes over the data made by the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: `sample_weight`, or all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     Examples
     --------

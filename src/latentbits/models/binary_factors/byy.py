@@ -1,7 +1,7 @@
-"""Bayesian Ying-Yang harmony learning of binary factors (Tu and Xu, Algorithm 1), which finds their number as it goes.
+"""Bayesian Ying-Yang harmony learning of binary factors (Tu and Xu, Algorithm 1), with selection of their number.
 
-Encode every row with one binary code, move the parameters uphill on the harmony H of eq. 11, and discard factors that
-have become weak or constant.
+Alternate: encode every row with one binary code, increase the harmony H of eq. 11 over the parameters, and discard
+factors that have become weak or constant.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = ["Gradient", "HarmonyLearning", "State", "Update", "closed_step", "gra
 
 Update = Literal["closed", "gradient"]
 
-PATIENCE = 10  # passes without a new height after which a fit that goes up and down counts as settled
-HALVINGS = 40
+PATIENCE = 10  # passes without a new maximum of H after which a fit that oscillates counts as converged
+HALVINGS = 40  # of a gradient step, at most
 
 
 class State(NamedTuple):
@@ -67,7 +67,7 @@ def harmony(state: State, sums: Moments, prior: Prior) -> float:
 
 
 class Gradient(NamedTuple):
-    """Of H: in A, c, log phi, gamma = log odds of beta, and log alpha."""
+    """Gradient of H in A, c, log phi, gamma = log odds of beta, and log alpha."""
 
     A: np.ndarray
     c: np.ndarray
@@ -100,8 +100,9 @@ def gradient_step(state: State, sums: Moments, prior: Prior, *, free_beta: bool 
     g = gradient(state, sums, prior)
     n, N = len(c), sums.n_rows
     before = harmony(state, sums, prior)
-    length = 0.5
+    length = 0.5  # the curvature used is diagonal, so a full step may overshoot
     for _ in range(HALVINGS):
+        # phi and alpha move on the log scale and beta in log odds, so that they stay in their domains.
         trial = State(
             Parameters(
                 A + length * g.A / (N * phi + prior.tau * alpha),
@@ -134,7 +135,7 @@ def closed_step(state: State, sums: Moments, prior: Prior, *, free_beta: bool = 
 
 
 def without(theta: Parameters, factor: int) -> Parameters:
-    """The other factors; what this one gives on average goes to c."""
+    """The parameters without one factor, whose mean contribution is added to c."""
     A, c, phi, beta = theta
     c = c + A[:, factor] * (2 * beta[factor] - 1)
     return Parameters(np.delete(A, factor, axis=1), c, phi, np.delete(beta, factor))
@@ -145,11 +146,11 @@ def without(theta: Parameters, factor: int) -> Parameters:
 
 @dataclass(frozen=True)
 class HarmonyLearning:
-    """Algorithm 1, but with discards only where the fit has settled, in two stages. X is centred and of unit spread.
+    """Algorithm 1, but with discards only after convergence, in two stages. X is centred and of unit variance.
 
-    In the first stage beta is held at 1/2, so codes are judged by how they fit alone. With beta free from the start,
-    the uneven shares of poor codes carry an encoder that rounds away: superfluous factors turn into names for a few
-    rows, or all rows end up with the same code.
+    In the first stage beta is fixed at 1/2, so codes depend on the fit to the rows alone. With beta free from the
+    start, the uneven shares of poor codes mislead the rounding encoder: superfluous factors come to encode a few rows,
+    or all rows end up with the same code.
     """
 
     X: np.ndarray
@@ -161,11 +162,11 @@ class HarmonyLearning:
     workers: Workers
 
     def initialise(self, rng: np.random.Generator) -> State:
-        """A random start (see there), under a prior that hardly counts."""
+        """A random start (see `random_start`), with weak initial precisions of the columns."""
         return State(random_start(self.X, self.n_components, rng), np.ones(self.n_components))
 
     def run(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[Any]:
-        """From a random start until the fit has settled and no factor is given up; H is recorded after every pass."""
+        """From a random start until convergence without a factor to discard; H is recorded after every pass."""
         return settle_and_discard(
             self.initialise(rng),
             stages=[
@@ -180,7 +181,7 @@ class HarmonyLearning:
         )
 
     def _settle(self, state: State, monitor: Monitor, *, free_beta: bool) -> State:
-        """Passes until codes and H stay, or H has gone up and down without a new height for a while."""
+        """Passes until codes and H are unchanged, or H has oscillated without a new maximum for `PATIENCE` passes."""
         step = closed_step if self.update == "closed" else gradient_step
         rise = monitor.tol * self.X.size
         codes, height, last, stale = None, -np.inf, -np.inf, 0
@@ -193,6 +194,7 @@ class HarmonyLearning:
             H = harmony(state, sums, self.prior)
             monitor.record(H)
             same = codes is not None and np.array_equal(codes, new)
+            # Inexact encoders may lower H, so convergence can't rely on its rise alone.
             higher = H - height > rise
             stale = 0 if higher else stale + 1
             monitor.converged = (same and H - last <= rise) or stale >= PATIENCE

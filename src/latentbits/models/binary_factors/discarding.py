@@ -1,4 +1,4 @@
-"""How a fit gets rid of factors: when it has settled, one at a time, the weakest first."""
+"""Discarding of superfluous factors: after convergence, one at a time, the weakest first."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from latentbits.models.binary_factors.model import Parameters
 
 __all__ = ["Discard", "Learned", "settle_and_discard", "weakest"]
 
-FEWEST_ROWS = 5  # a factor that fewer rows have (or lack) can't be told from outliers
-LARGEST_EDGE = 0.2  # but this share of the rows is always enough
+FEWEST_ROWS = 5  # a factor that is on (or off) in fewer rows is indistinguishable from outliers
+LARGEST_EDGE = 0.2  # but in small data this share of the rows is always enough
 
 State = TypeVar("State")
 
@@ -30,7 +30,7 @@ class Discard(NamedTuple):
 
 
 class Learned(NamedTuple, Generic[State]):
-    """Where a run has come to, and what it discarded on the way."""
+    """The final state of a run, and the factors that it discarded."""
 
     state: State
     discards: list[Discard]
@@ -46,13 +46,13 @@ def settle_and_discard(
     delta: float,
     monitor: Monitor,
 ) -> Climbed[Any]:
-    """In every stage: settle, discard the weakest factor, settle again, until none is given up or the monitor stops.
+    """In every stage: iterate to convergence, discard the weakest factor, repeat until none is discarded or time is up.
 
-    A stage is how to settle; what has been climbed to is a `Learned`. (Algorithm 1 of Tu and Xu prints the discard
-    inside the loop, after every update. That loses good factors, because the noise is overestimated in the first
-    passes.)
+    A stage is a function that iterates to convergence; the final state is a `Learned`. (Algorithm 1 of Tu and Xu has
+    the discard inside the loop, after every update. That loses good factors, because the noise is overestimated in the
+    first passes.)
     """
-    numbers = list(range(parameters(state).A.shape[1]))
+    numbers = list(range(parameters(state).A.shape[1]))  # of the factors left, by their place at the start
     discards: list[Discard] = []
     for settle in stages:
         while True:
@@ -69,11 +69,11 @@ def settle_and_discard(
 
 
 def weakest(theta: Parameters, n_rows: int, delta: float) -> int | None:
-    """The factor to discard next, if any: of those that line 14 of Algorithm 1 gives up, the shortest.
+    """The factor to discard next, if any: the one with the shortest column of those that fail line 14 of Algorithm 1.
 
     Those are the factors with |a_i|^2 < delta sqrt(a_i^T Sigma a_i), which is |a_i| < delta / sqrt(phi); and those that
-    nearly all rows have, or lack: its epsilon is here a number of rows, because a factor of two or three rows is a name
-    for outliers, in a table of any length.
+    are on, or off, in nearly all rows: epsilon is here a number of rows, because a factor of two or three rows encodes
+    outliers, whatever the number of rows.
     """
     edge = min(LARGEST_EDGE, (FEWEST_ROWS - 0.5) / n_rows)
     norm = np.linalg.norm(theta.A, axis=0)

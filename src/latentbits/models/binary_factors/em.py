@@ -1,4 +1,4 @@
-"""Binary factor analysis by maximum likelihood: EM with the exact posterior of every row, all 2^m codes summed over."""
+"""Binary factor analysis by maximum likelihood: EM with the exact posterior of every row, a sum over all 2^m codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from latentbits.models.binary_factors.starts import rough_fit
 
 __all__ = ["MaximumLikelihood", "State"]
 
-SMALLEST_PRECISION = 1e-10
+SMALLEST_PRECISION = 1e-10  # of the noise, after an extrapolation
 LARGEST_LOG_ODDS = 13.8  # of shares kept 1e-6 off 0 and 1
 
 
@@ -47,14 +47,14 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class MaximumLikelihood:
-    """EM for sum_t log sum_y q(x_t|y) q(y) (eq. 2). X is centred and of unit spread."""
+    """EM for sum_t log sum_y q(x_t|y) q(y) (eq. 2). X is centred and of unit variance."""
 
     X: np.ndarray
     n_components: int
     workers: Workers
 
     def initialise(self, rng: np.random.Generator) -> State:
-        """A rough fit (see there)."""
+        """A rough fit by least squares (see `rough_fit`)."""
         return State.of(rough_fit(self.X, self.n_components, rng, self.workers)[0])
 
     def step(self, state: State) -> tuple[State, float]:
@@ -72,5 +72,5 @@ class MaximumLikelihood:
         return State(state.A, state.c, log_phi, np.clip(state.gamma, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
 
     def scales(self) -> tuple[np.ndarray | float, ...]:
-        """All alike: the data are of unit spread."""
+        """Equal weights: the data have unit variance."""
         return 1.0, 1.0, 1.0, 1.0

@@ -1,4 +1,4 @@
-"""Encoders: the binary quadratic program min 1/2 y^T Q y - f^T y over y in {-1, 1}^m, exactly or nearly.
+"""Encoders: the binary quadratic program min 1/2 y^T Q y - f^T y over y in {-1, 1}^m, exactly or approximately.
 
 The binary code of a row under binary factor analysis is the solution of such a program (Tu and Xu, "Learning binary
 factor analysis with automatic model selection", eq. 12); all rows share Q.
@@ -21,16 +21,16 @@ __all__ = ["ENUM_LIMIT", "BQPSolution", "Encoder", "encode", "solve_bqp"]
 Encoder = Literal["round", "cdual", "greedy", "enum"]
 
 ENUM_LIMIT = 20
-"""More bits than this aren't enumerated: 2^20 codes a row take about a millisecond, and every bit doubles that."""
+"""More bits are not enumerated: 2^20 codes take about a millisecond per row, and every bit doubles that."""
 
-BOX_TOL = 1e-9
+BOX_TOL = 1e-9  # only signs are used, but coordinates near 0 need the digits
 BOX_SWEEPS = 20_000
 PSD_TOL = 1e-9  # an eigenvalue this far below 0, relative to the largest entry, is rounding
-CHUNK_ROWS = 512
+CHUNK_ROWS = 512  # rows per thread task
 
 
 class BQPSolution(NamedTuple):
-    """Codes of rows, what they cost, and whether they are known to be optimal.
+    """Codes of rows, their values, and whether they are known to be optimal.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class BQPSolution(NamedTuple):
     values : ndarray of float, shape (n_rows,)
         1/2 y^T Q y - f^T y at the code.
     certified : ndarray of bool, shape (n_rows,)
-        Whether no code of the row has a smaller value, for certain.
+        Whether it is proven that no code of the row has a smaller value.
 
     Examples
     --------
@@ -60,7 +60,8 @@ def solve_bqp(Q: ArrayLike, F: ArrayLike, method: Encoder = "enum", n_jobs: int 
     Q : array-like of shape (m, m)
         Shared by all rows. Only its symmetric part counts.
     F : array-like of shape (n_rows, m), or (m,) for one row
-    method : "enum", "greedy", "cdual" or "round", default="enum"
+        The linear terms, one row per program.
+    method : {"enum", "greedy", "cdual", "round"}, default="enum"
         - "enum" tries all 2^m codes (m up to 20). Exact; of equal codes the first in binary order.
         - "greedy" decides one sign after the other, always the one that gains most (after the constructive heuristic
           of Merz and Freisleben, 2002). O(m^2) a row.
@@ -69,8 +70,9 @@ def solve_bqp(Q: ArrayLike, F: ArrayLike, method: Encoder = "enum", n_jobs: int 
           program over the box -1 <= y <= 1, so the box is what is solved. (Any other Q gets a multiple of the
           identity added first, which adds the same constant to every code.)
         - "round" takes the signs of Q^-1 f, the optimum without constraints (the shortest one if Q is singular).
-    n_jobs : int, optional
-        Threads; the answer doesn't depend on it.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores. The result does not
+        depend on it.
 
     Returns
     -------
@@ -158,7 +160,7 @@ def _values(Q: np.ndarray, F: np.ndarray, codes: np.ndarray) -> NDArray[np.float
 def _box(Q: np.ndarray, F: np.ndarray, workers: Workers) -> np.ndarray:
     """The minimum over the box; where Q isn't positive semidefinite its diagonal is raised until it is."""
     lowest = np.linalg.eigvalsh(Q)[0]
-    if lowest < -PSD_TOL * np.abs(Q).max():
+    if lowest < -PSD_TOL * np.abs(Q).max():  # a multiple of I adds the same to all codes, as y_i^2 = 1
         Q = Q - lowest * np.eye(len(Q))
     Y = np.empty(F.shape)
     workers.map(lambda rows: box_rows(Q, F[rows], BOX_TOL, BOX_SWEEPS, Y[rows]), _chunks(len(F)))
@@ -176,7 +178,7 @@ def _dual_certificate(Q: np.ndarray, F: np.ndarray, codes: np.ndarray) -> NDArra
         s = Y * (F[rows] - Y @ Q)
         G = np.repeat(Q[None], len(s), axis=0)
         G[:, diagonal, diagonal] += s
-        # On the scale of its own diagonal, so that a large entry can't hide a small one's sign.
+        # Scaled to a unit diagonal, so that rounding of a large entry can't hide the sign of a small eigenvalue.
         size = 1 / np.sqrt(np.maximum(np.abs(G[:, diagonal, diagonal]), 1e-300))
         certified[rows] = np.linalg.eigvalsh(G * size[:, :, None] * size[:, None, :])[:, 0] >= -PSD_TOL
     return certified

@@ -38,14 +38,14 @@ __all__ = ["BinaryFactorAnalysis"]
 Inference = Literal["byy", "vb", "em"]
 
 FEW_FACTORS = 12
-"""Up to this many, all codes of a row are tried for a start."""
+"""Up to this many factors, mean field starts from the best of all codes of a row."""
 
 DOMINANT = 0.95
-"""A column with more than this share of all variance drowns the others."""
+"""A column with more than this share of all variance dominates the fit, and `fit` warns."""
 
 
 class Found(NamedTuple):
-    """What a run has found, in the units of the learner.
+    """The result of one run, for centred and scaled data.
 
     Q, offset : of the binary quadratic program of a row (eq. 13), f being phi A^T (x - c) + offset
     """
@@ -60,83 +60,90 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     """Binary factor analysis: continuous rows as a sum of causes that are on or off, plus noise.
 
     ``x = mixing_ @ y + mean_ + noise`` with every y_i either -1 or 1, and noise of the same precision in all variables.
-    By default (`inference="byy"` or `"vb"`) the number of factors is found while learning: start with more than
-    expected, and those that turn out weak or constant are discarded. If nothing in the data is stronger than the noise
-    all are discarded: `n_components_` is then 0, the model is a Gaussian, and every method still works (codes have no
-    columns).
+    With `inference="byy"` (the default) or `"vb"` the number of factors is estimated: start with more than expected;
+    factors that turn out weak or constant are discarded. If no factor is stronger than the noise, all are discarded:
+    `n_components_` is then 0, the model is a Gaussian, and every method still works (codes have no columns).
 
     Parameters
     ----------
     n_components : int, default=5
-        Factors to start with; for "em" the number that is kept.
-    inference : "byy", "vb" or "em", default="byy"
-        - "byy": Bayesian Ying-Yang harmony learning. Every row gets one code, and parameters maximise the harmony H,
-          the log likelihood of rows and codes together (plus the log prior). Fast, and good at finding the number.
-        - "vb": variational Bayes, a posterior for codes and parameters that factorises; always with priors.
-        - "em": maximum likelihood with exact posteriors, without priors; no factor is discarded. For `bic`. Takes up to
-          16 factors, because it sums over all codes.
-    encoder : "round", "cdual", "greedy" or "enum", default="round"
-        How "byy" finds a row's code (see `solve_bqp`). The less exact ones are better at discarding, and faster.
+        Number of factors to start with; for "em" the number of the fitted model.
+    inference : {"byy", "vb", "em"}, default="byy"
+        - "byy": Bayesian Ying-Yang harmony learning. Every row gets one code, and the parameters maximise the harmony
+          H, the joint log likelihood of rows and codes (plus the log prior). Fast, and good at finding the number.
+        - "vb": variational Bayes with a factorised posterior of codes and parameters; always with priors.
+        - "em": maximum likelihood with exact posteriors, without priors; no factor is discarded. For `bic`. Up to 16
+          factors, because it sums over all codes.
+    encoder : {"round", "cdual", "greedy", "enum"}, default="round"
+        How "byy" finds a row's code (see `solve_bqp`). The less exact ones select the number of factors better, and
+        are faster.
     priors : bool, default=True
-        Whether "byy" uses priors on the parameters: shorter columns of the mixing matrix, even probabilities, all of
-        them weak. They help when there are few rows.
-    update : "closed" or "gradient", default="closed"
-        How "byy" moves the parameters: to the maximum given the codes, or a step along the gradient.
+        Whether "byy" uses weak priors, which favour short columns of the mixing matrix and probabilities near 1/2.
+        They help when there are few rows.
+    update : {"closed", "gradient"}, default="closed"
+        How "byy" updates the parameters: to the maximum given the codes, or by a gradient step.
     delta : float, default=2.0
         A factor is discarded when its column of the mixing matrix is shorter than `delta` standard deviations of the
-        noise. 0 discards none but those that fewer than 5 rows have, or lack (and less than a fifth of all rows).
+        noise. With 0, only factors that are on, or off, in fewer than 5 rows (and in less than a fifth of all rows)
+        are discarded.
     n_init : int, default=5
-        Random starts; the one with the highest objective is kept. ("vb" and "em" start from the codes of a quick fit by
-        least squares and rounding, which in its turn starts at random.)
+        Number of random starts; the one with the highest objective is kept. "vb" and "em" start from the codes of a
+        quick fit by least squares and rounding, whose own start is random.
     max_iter : int, default=2000
-        Passes over the data a start may make.
+        Largest number of passes over the data per start.
     tol : float, default=1e-6
         A start has converged when a pass (three of them for "em") raises the objective by less than this per cell. For
-        "byy" the codes must stay as well; or ten passes have brought no new height.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+        "byy" the codes must be unchanged too; it also ends after ten passes without a new maximum.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     mixing_ : ndarray of shape (n_features, n_components_)
-        What each factor adds when on and takes away when off; the longest column first. The sign of a factor is free;
-        it is chosen so that the entry of largest size in its column is positive.
+        What each factor adds when on and subtracts when off; the longest column first. The sign of a factor is not
+        identified; it is chosen so that the entry of its column that is largest in size is positive.
     mean_ : ndarray of shape (n_features,)
-        What is added to all rows. (The data's mean is this plus ``mixing_ @ (2 * factor_probabilities_ - 1)``.)
+        The constant c of all rows. (The data's mean is this plus ``mixing_ @ (2 * factor_probabilities_ - 1)``.)
     noise_precision_ : float
         One over the variance of the noise.
     factor_probabilities_ : ndarray of shape (n_components_,)
-        Of each factor being on.
+        Probability of each factor being on.
     n_components_ : int
-        Factors left.
+        Number of factors that were not discarded.
     discards_ : DataFrame
         One line for each factor that the best start discarded: iteration (pass), factor (its number at the start),
         reason ("weak" or "constant"), norm (length of its column), probability.
     objective_ : float
-        Of the best start: H for "byy", the evidence bound for "vb", the log likelihood for "em". Starts that end with
-        different numbers of factors are compared by it; that works because weak factors have been discarded (with
-        ``delta=0`` and priors, H rewards columns of zeros).
-    objective_history_ : ndarray
-        The best start's objective after each pass. It never falls for "em", for "vb" and "byy" with "enum" only where
+        Objective of the best start: H for "byy", the evidence bound for "vb", the log likelihood for "em". Starts that
+        end with different numbers of factors are compared by it, which is valid because weak factors have been
+        discarded (with ``delta=0`` and priors, H rewards columns of zeros).
+    objective_history_ : ndarray of shape (n_iter_,)
+        The best start's objective after each pass. It never falls for "em"; for "vb", and "byy" with "enum", only where
         factors are discarded; the other encoders may lower H.
     restarts_ : DataFrame
-        Seed, objective, n_iter, converged and n_components of every start.
-    n_iter_, converged_ : int, bool
-        Of the best start.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
+        One line per start: seed, objective, n_iter, converged and n_components.
+    restart_histories_ : list of ndarray
+        The objective after each pass of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Passes over the data made by the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     Notes
     -----
-    X is centred, and divided by one number (the root mean square deviation from the columns' means), before learning;
-    what is learned is given in the units of X. So the answer moves with the data's unit and location, and the weak
-    priors mean the same for all data. Columns aren't scaled one by one: the noise is taken to be the same in all.
+    Before the fit X is centred and divided by one number (the root mean square deviation from the columns' means);
+    results are given in the units of X. So the fit is equivariant to shifts and changes of unit, and the weak priors
+    mean the same for all data. Columns are not scaled one by one: the noise is assumed to be the same in all.
 
-    Missing values (NaN) are refused, by scikit-learn's message.
+    Missing values (NaN) are refused.
 
     References
     ----------
@@ -192,19 +199,25 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Find the factors, and (but for "em") their number.
+        """Estimate the factors and, except for "em", their number.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Numbers, none of them missing.
-        y : ignored
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         self._check_parameters()
         data = self._data(X, reset=True)
         centre = data.mean(axis=0)
         Z = np.ascontiguousarray(data - centre)
-        # Columns that are constant but for rounding have no spread to be measured by.
+        # If all columns are constant but for rounding, dividing by their deviation would amplify the rounding.
         scale = float(np.sqrt(np.mean(Z * Z)))
         if scale <= 1e-12 * float(np.abs(data).max()):
             scale = 1.0
@@ -285,9 +298,18 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     # ---- codes ---------------------------------------------------------------------------------------------------
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Codes of rows (int8, n_rows x n_components_), -1 for off and 1 for on; each row on its own.
+        """Binary codes of rows, each row on its own.
 
-        For "byy" the answer of its `encoder`, for "em" the likeliest code, for "vb" of each factor the likelier state.
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of int8, shape (n_rows, n_components_)
+            -1 for off and 1 for on. For "byy" the code found by `encoder`, for "em" the most probable code, for "vb"
+            the more probable state of each factor.
         """
         check_is_fitted(self)
         data = self._data(X)
@@ -298,11 +320,21 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             return encode(self._interaction, self._linear(data), encoder, workers)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """The probability of each factor being on in each row (n_rows x n_components_).
+        """Probability of each factor being on in each row.
 
         Exact for "byy" and "em" with up to 16 factors, by a sum over all codes. For "vb", and for "byy" with more
         factors, the factors of a row are taken as independent given the row (mean field, started from a good code),
-        which tends to overstate how certain they are.
+        which tends to give overconfident probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components_)
+            Probabilities.
         """
         check_is_fitted(self)
         data = self._data(X)
@@ -311,9 +343,17 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         return (1 + self._mean_field(data)) / 2
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
-        """Rows without noise (n_rows x n_features) for given codes: ``X @ mixing_.T + mean_``.
+        """Rows without noise for given codes: ``X @ mixing_.T + mean_``.
 
-        Codes needn't be -1 and 1: expectations (``2 * predict_proba - 1``) give expected rows.
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_components_)
+            Codes of -1 and 1, or expected codes (``2 * predict_proba - 1``), which give expected rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            The rows.
         """
         check_is_fitted(self)
         codes = np.asarray(X, dtype=float)
@@ -326,12 +366,12 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         return codes @ self.mixing_.T + self.mean_
 
     def _linear(self, data: np.ndarray) -> np.ndarray:
-        """f of eq. 13"""
+        """f of eq. 13, which is linear in the row."""
         return self.noise_precision_ * (data - self.mean_) @ self.mixing_ + self._offset
 
     def _mean_field(self, data: np.ndarray) -> np.ndarray:
         F = self._linear(data)
-        # From a good code: from even odds correlated factors end in poor optima.
+        # Started from a good code: from even odds, correlated factors end in poor optima.
         encoder: Encoder = "enum" if self.n_components_ <= FEW_FACTORS else "round"
         start = encode(self._interaction, F, encoder, Workers()).astype(float)
         return mean_field(self._interaction, F, start)
@@ -346,7 +386,18 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     # ---- likelihood ----------------------------------------------------------------------------------------------
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Log likelihood of each row: exact, codes summed over, parameters as fitted (up to 16 factors)."""
+        """Log likelihood of each row, by an exact sum over all codes (up to 16 factors).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Log densities at the fitted parameters.
+        """
         check_is_fitted(self)
         data = self._data(X)
         if self.n_components_ > EXACT_LIMIT:
@@ -358,16 +409,51 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             return exact_posterior(self._parameters(), data, workers).row_log
 
     def score(self, X: ArrayLike, y: None = None) -> float:
-        """Mean of `score_samples`."""
+        """Mean of `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        float
+            Mean log likelihood of a row; higher is better.
+        """
         return float(np.mean(self.score_samples(X)))
 
     def bic(self, X: ArrayLike) -> float:
-        """Schwarz' criterion, lower is better (twice that of Tu and Xu's eq. 14)."""
+        """Bayesian (Schwarz') information criterion; twice that of Tu and Xu's eq. 14.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+
+        Returns
+        -------
+        float
+            The criterion; lower is better.
+        """
         row_log = self.score_samples(X)
         return float(np.log(len(row_log)) * self._n_parameters() - 2 * row_log.sum())
 
     def aic(self, X: ArrayLike) -> float:
-        """Akaike's criterion, lower is better."""
+        """Akaike's information criterion.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+
+        Returns
+        -------
+        float
+            The criterion; lower is better.
+        """
         return float(2 * self._n_parameters() - 2 * self.score_samples(X).sum())
 
     def _n_parameters(self) -> int:
@@ -375,7 +461,20 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         return n * m + m + n + 1
 
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
-        """New rows (n_samples x n_features): codes by `factor_probabilities_`, mixed, with noise."""
+        """Draw new rows from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, Generator, RandomState or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Rows: codes drawn by `factor_probabilities_`, mixed, plus noise.
+        """
         check_is_fitted(self)
         check_number("n_samples", n_samples, least=1, integer=True)
         rng = as_generator(random_state)

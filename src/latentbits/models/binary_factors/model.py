@@ -1,4 +1,4 @@
-"""The model x = A y + c + noise, y in {-1, 1}^m: its parameters, its sums over all codes, what a fit to codes needs.
+"""The model x = A y + c + noise, y in {-1, 1}^m: parameters, sums over all codes, sufficient statistics of codes.
 
 The symbols are those of Tu and Xu, "Learning binary factor analysis with automatic model selection": n variables,
 m factors, P(y_i = 1) = beta_i, noise N(0, I / phi).
@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 EXACT_LIMIT = 16
-"""Sums over all codes are done for at most this many factors."""
+"""Largest number of factors for sums over all codes."""
 
 LARGEST_PRECISION = 1e10
-"""Of the noise, for data of unit spread: noise below 1e-5 of the data's spread is not told from none."""
+"""Largest precision of the noise, for data of unit variance: a standard deviation of 1e-5."""
 
-BETA_EDGE = 1e-6
+BETA_EDGE = 1e-6  # probabilities of factors stay this far from 0 and 1, where log odds are infinite
 CHUNK_CELLS = 1 << 18  # rows x codes handled at once
 MEAN_FIELD_TOL = 1e-10
 MEAN_FIELD_SWEEPS = 200
@@ -54,7 +54,7 @@ class Parameters(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """What a sum over all codes leaves.
+    """Results of a sum over all codes.
 
     row_log : (N,)  log p(x_t)
     mean : (N, m)  E[y_t | x_t]
@@ -67,7 +67,7 @@ class Posterior(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Sums over rows of x and z = (y, 1), in expectation where y isn't known: all that a fit to given codes needs.
+    """Sums over rows of x and z = (y, 1), in expectation where y is not known: the sufficient statistics of a fit.
 
     zz : (m + 1, m + 1)    xz : (n, m + 1)    xx : sum of x^2
     """
@@ -78,7 +78,7 @@ class Moments(NamedTuple):
 
     @property
     def n_rows(self) -> float:
-        """N"""
+        """The number of rows N."""
         return float(self.zz[-1, -1])
 
     @property
@@ -89,10 +89,12 @@ class Moments(NamedTuple):
     def squares(self, A: np.ndarray, c: np.ndarray) -> float:
         """sum_t |x_t - A y_t - c|^2"""
         B = np.column_stack([A, c])
+        # Below 0 only by rounding, when the fit is perfect.
         return max(0.0, float(self.xx - 2 * np.sum(B * self.xz) + np.sum((B @ self.zz) * B)))
 
     def regress(self, ridge: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """A and c that minimise `squares` + sum_i ridge_i |b_i|^2, b = (A, c); the shortest if there are several."""
+        # Least squares, not solve: equal or constant codes make the normal equations singular.
         B = np.linalg.lstsq(self.zz + np.diag(np.broadcast_to(ridge, len(self.zz))), self.xz.T, rcond=None)[0].T
         return B[:, :-1], B[:, -1]
 
@@ -108,7 +110,7 @@ def moments(X: np.ndarray, mean: np.ndarray, second: np.ndarray) -> Moments:
 
 
 class Prior(NamedTuple):
-    """Of the parameters (eq. 3-6), for data of unit spread; tau = 1 switches it on, tau = 0 off (Algorithm 1).
+    """Prior of the parameters (eq. 3-6), for data of unit variance; tau = 1 switches it on, tau = 0 off (Algorithm 1).
 
     a_i ~ N(0, I / alpha_i); alpha_i and phi ~ Gamma(1, rate), vague; beta_i ~ Beta(xi / 2, xi / 2); c ~ N(0, lambda I).
     """
@@ -145,7 +147,7 @@ def all_codes(m: int) -> np.ndarray:
 def exact_posterior(theta: Parameters, X: np.ndarray, workers: Workers) -> Posterior:
     """Likelihood and posterior moments of rows, by summing over all 2^m codes.
 
-    The rows are cut into chunks by the shape of the problem alone and sums are added in order, so the answer doesn't
+    The rows are cut into chunks by the shape of the problem alone and sums are added in order, so the result doesn't
     depend on the number of threads.
     """
     A, c, phi, beta = theta
@@ -162,7 +164,7 @@ def exact_posterior(theta: Parameters, X: np.ndarray, workers: Workers) -> Poste
         """Fills the chunk's rows; returns how often each code is expected in it."""
         R = F[rows] @ C.T
         R -= table
-        largest = R.max(axis=1, keepdims=True)
+        largest = R.max(axis=1, keepdims=True)  # subtracted before exp, which would overflow
         R -= largest
         np.exp(R, out=R)
         total = R.sum(axis=1, keepdims=True)
@@ -208,7 +210,7 @@ def noise_precision(squares: float, count: float) -> float:
 
 
 def shares(ones: np.ndarray, n_rows: float) -> np.ndarray:
-    """ones / n_rows, kept off 0 and 1."""
+    """ones / n_rows, kept away from 0 and 1."""
     return np.clip(ones / n_rows, BETA_EDGE, 1 - BETA_EDGE)
 
 

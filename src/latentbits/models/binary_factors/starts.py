@@ -1,4 +1,4 @@
-"""Where fits start."""
+"""Starts of the learners of binary factors."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from latentbits.models.binary_factors.model import Parameters, moments, noise_pr
 
 __all__ = ["random_start", "rough_fit"]
 
-ROUGH_PASSES = 100
+ROUGH_PASSES = 100  # at most: it ends when the codes repeat
 
 
 def random_start(X: np.ndarray, n_components: int, rng: np.random.Generator) -> Parameters:
-    """Even odds, noise as large as the spread of the (centred, scaled) data, and every column a random sum of rows.
+    """Even odds, noise with the variance of the (centred, scaled) data, and every column a random combination of rows.
 
-    So the columns lie where the data vary, and together have their total spread. (Found better than directions at
-    random, which start with more noise, and than rotations of the principal axes, which hold everything of a small
-    sample within as many axes as factors.)
+    So the columns lie in the directions in which the data vary, and together have their total variance. (This worked
+    better than random directions, which start with more noise, and than rotated principal axes, which confine the fit
+    to as many axes as factors.)
     """
     N, n = X.shape
     A = X.T @ rng.standard_normal((N, n_components)) / np.sqrt(N * n_components)
@@ -28,10 +28,10 @@ def random_start(X: np.ndarray, n_components: int, rng: np.random.Generator) -> 
 def rough_fit(
     X: np.ndarray, n_components: int, rng: np.random.Generator, workers: Workers
 ) -> tuple[Parameters, np.ndarray]:
-    """Parameters and codes (N x m) by least squares and rounding in turn, until the codes stay; odds are left even.
+    """Parameters and codes (N x m) by alternating least squares and rounding, until the codes repeat; odds stay even.
 
-    A start for likelihoods, as k-means is for mixtures: from a random mixing EM and variational Bayes often end in poor
-    optima, because soft codes of several factors blur into each other.
+    A start for EM and variational Bayes, as k-means is for mixtures: from a random mixing they often end in poor
+    optima, because the soft codes of several factors mix.
     """
     theta = random_start(X, n_components, rng)
     Y = encode(*program(theta, X), "round", workers).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Variational Bayes for binary factors (Tu and Xu, section 4): a factorised posterior, every block at its optimum.
+"""Variational Bayes for binary factors (Tu and Xu, section 4): coordinate ascent on a factorised posterior.
 
 q(Y) q(B) q(alpha) q(phi) q(beta) with B = (A, c): q(Y) is Bernoulli for every factor of every row, q(B) Gaussian with
 one covariance for all variables' rows of B, alpha and phi are Gamma and beta is Beta. The priors are those of
@@ -29,9 +29,9 @@ from latentbits.numerics import expected_log_beta, kl_beta
 
 __all__ = ["State", "VariationalBayes", "evidence_bound", "expected_program", "update_codes", "update_parameters"]
 
-SWEEPS = 5  # of the codes in a pass
+SWEEPS = 5  # of mean field over the codes in a pass; none lowers the bound, so they need not converge
 SWEEP_TOL = 1e-4
-CERTAINTY = 0.95  # of a rough fit's codes: |E[y]| at the start
+CERTAINTY = 0.95  # |E[y]| at the start, for the codes of a rough fit
 
 
 class State(NamedTuple):
@@ -79,7 +79,7 @@ def update_parameters(state: State, X: np.ndarray, prior: Prior) -> State:
     sums = code_moments(X, state.Y)
     ridge = np.append(state.alpha_shape / state.alpha_rate, 1 / prior.c_variance)
     cov = np.linalg.inv(state.phi * sums.zz + np.diag(ridge))
-    cov = (cov + cov.T) / 2
+    cov = (cov + cov.T) / 2  # symmetric but for rounding
     B = state.phi * sums.xz @ cov
     return state._replace(
         B=B,
@@ -101,7 +101,7 @@ def update_codes(state: State, X: np.ndarray, *, max_sweeps: int = SWEEPS, tol: 
 
 
 def expected_program(state: State) -> tuple[np.ndarray, np.ndarray]:
-    """Q, and what f has besides phi A^T (x - c), of eq. 13 in expectation over the parameters."""
+    """Q and the constant part of f (without phi A^T (x - c)) of eq. 13, in expectation over the parameters."""
     A, n = state.B[:, :-1], len(state.B)
     log_on, log_off = expected_log_beta(state.on, state.off)
     Q = state.phi * (A.T @ A + n * state.cov[:-1, :-1])
@@ -158,7 +158,7 @@ def _expected_squares(B: np.ndarray, cov: np.ndarray, sums: Moments) -> float:
 
 @dataclass(frozen=True)
 class VariationalBayes:
-    """Coordinate ascent on the bound, with the discards of harmony learning. X is centred and of unit spread."""
+    """Coordinate ascent on the bound, with the discards of harmony learning. X is centred and of unit variance."""
 
     X: np.ndarray
     n_components: int
@@ -167,7 +167,7 @@ class VariationalBayes:
     workers: Workers
 
     def initialise(self, rng: np.random.Generator) -> State:
-        """The codes of a rough fit (see there), not quite certain, and parameters to go with them."""
+        """The codes of a rough fit (see `rough_fit`), not quite certain, and the parameters given these codes."""
         theta, codes = rough_fit(self.X, self.n_components, rng, self.workers)
         n, m = theta.A.shape
         one = np.ones(m)
@@ -175,7 +175,7 @@ class VariationalBayes:
         return update_parameters(start, self.X, self.prior)
 
     def run(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[Any]:
-        """From a random start until the bound has settled and no factor is given up."""
+        """From a random start until the bound has converged and no factor is discarded."""
         return settle_and_discard(
             self.initialise(rng),
             stages=[lambda state: self._settle(state, monitor)],
@@ -199,7 +199,7 @@ class VariationalBayes:
         return state
 
     def _drop(self, state: State, factor: int) -> State:
-        """The posterior without this factor; the parameters follow the codes that are left."""
+        """The posterior without this factor; the parameters are updated given the remaining codes."""
         left = np.arange(state.Y.shape[1]) != factor
         keep = np.append(left, True)
         fewer = State(

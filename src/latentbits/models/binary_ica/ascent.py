@@ -1,4 +1,4 @@
-"""Maximising a smooth function of a named state by L-BFGS, watched by a monitor."""
+"""Maximisation of a smooth function of a named state by L-BFGS, with the common monitor."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["ascend", "flatten", "unflatten"]
 State = TypeVar("State", bound=tuple[np.ndarray, ...])
 
 CHECK_EVERY = 10
-"""Iterations between two looks at the rise: a single step of L-BFGS may be short without being the last."""
+"""Iterations between two checks of convergence: a single step of L-BFGS may be short without being the last."""
 
 MEMORY = 20
-"""Past steps by which L-BFGS knows the curvature."""
+"""Past steps from which L-BFGS estimates the curvature."""
 
 
 def flatten(state: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -40,11 +40,11 @@ def ascend(
     monitor: Monitor,
     limits: tuple[State, State] | None = None,
 ) -> Climbed[State]:
-    """Climb from `start` until the monitor says stop, or until no step rises any more (which is convergence).
+    """Maximise from `start` until the monitor stops, or until no step raises the objective (which is convergence).
 
     `function` returns the objective and its gradient, in the form of the state; `limits` are the lowest and the highest
-    state allowed. Every iteration is recorded; as the
-    line search takes no step down, the recorded objective never falls.
+    state allowed. Every iteration is recorded; as the line search accepts no decrease, the recorded objective never
+    falls.
     """
     scale = max(monitor.n_cells, 1.0)  # L-BFGS' first step and tolerances are absolute numbers
 
@@ -59,6 +59,7 @@ def ascend(
         if monitor.finished:
             raise StopIteration
 
+    # SciPy's own tolerances are switched off: the monitor decides, by the same rule as for EM.
     options = {"maxiter": monitor.max_iter, "maxfun": 20 * monitor.max_iter, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
     bounds = None if limits is None else Bounds(*map(flatten, limits))
     result = minimize(

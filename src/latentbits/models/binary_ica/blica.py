@@ -1,8 +1,8 @@
 """BLICA: the mixing from tetrachoric correlations (Hyttinen, Barin-Pacela and Hyvärinen, "Binary ICA", section 5.2).
 
-In each segment u the correlation matrix C_u of the paper's q is known; only its scales are lost in binarisation. With
-A the mixing (which takes the link's c in here), s_u the sources' scales and Q_u = diag(q_u) the lost scales,
-S_u = Q_u (I + A diag(s_u^2) A^T) Q_u should resemble C_u in all segments at once.
+In each segment u the correlation matrix C_u of the paper's q is estimated; binarisation loses its scales. With A the
+mixing (multiplied by the link's c here), s_u the sources' scales and Q_u = diag(q_u) the lost scales,
+S_u = Q_u (I + A diag(s_u^2) A^T) Q_u is fitted to C_u in all segments at once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["State", "fit_blica", "objective", "parameters_of", "runner", "source
 START_STRENGTH = 2.0
 START_SPREAD = 0.3
 START_NOISE = 0.01
-"""Of a random start: the sources' strength beside the noise, how much the logarithms of their scales differ, and the
-least eigenvalue that counts."""
+"""Of a random start: the sources' strength relative to the noise, the standard deviation of their log scales, and the
+smallest eigenvalue that is used."""
 
 
 class State(NamedTuple):
@@ -66,9 +66,9 @@ def objective(state: State, statistics: PairwiseStatistics) -> tuple[float, Stat
 
 
 def start(statistics: PairwiseStatistics, n_components: int, rng: np.random.Generator) -> State:
-    """The principal axes of the average correlations, turned at random: what the second order leaves open.
+    """The principal axes of the average correlations, rotated at random (they do not identify the rotation).
 
-    Sources start with scales that differ a little by chance, and Q with the values that give S its unit diagonal.
+    Sources start with slightly different random scales, and Q with the values that give S its unit diagonal.
     """
     C, _, N = statistics
     U, n, _ = C.shape
@@ -99,7 +99,7 @@ def parameters_of(state: State, statistics: PairwiseStatistics) -> Parameters:
 
 
 def source_means(mixing: np.ndarray, scales: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """The sources' means (U, m) that the thresholds t tell, by weighted least squares.
+    """The sources' means (U, m) from the thresholds t, by weighted least squares.
 
     By eq. 12, -t_i = c a_i . mu_u / sd_i, where sd_i^2 is the i-th diagonal entry of I + c^2 A diag(s_u^2) A^T. An
     estimated threshold has a variance in proportion to Phi(t) (1 - Phi(t)) / phi(t)^2, and -t_i sd_i has sd_i^2 times
@@ -107,11 +107,12 @@ def source_means(mixing: np.ndarray, scales: np.ndarray, thresholds: np.ndarray)
     """
     B = LINK * mixing
     sd = np.sqrt(1 + scales**2 @ (B**2).T)
+    # In logarithms: the weights of extreme thresholds underflow, and only ratios within a segment matter.
     log_weight = -(thresholds**2) - log_ndtr(thresholds) - log_ndtr(-thresholds) - 2 * np.log(sd)
     weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
     target = -thresholds * sd
     normal = np.einsum("ik,ui,il->ukl", B, weight, B)
-    ridge = 1e-12 * np.trace(normal, axis1=1, axis2=2) + 1e-300
+    ridge = 1e-12 * np.trace(normal, axis1=1, axis2=2) + 1e-300  # parallel columns would make the system singular
     normal += ridge[:, None, None] * np.eye(B.shape[1])
     right = np.einsum("ik,ui->uk", B, weight * target)
     return np.asarray(np.linalg.solve(normal, right[:, :, None])[:, :, 0])
@@ -127,15 +128,26 @@ def fit_blica(
     random_state: RandomSource = None,
     n_jobs: int | None = None,
 ) -> Parameters:
-    """The model nearest to given thresholds and correlations; `BinaryICA` does this with those of data.
+    """Fit the binary ICA model to given thresholds and correlations, as `BinaryICA` does with those of data.
 
     Parameters
     ----------
     statistics : PairwiseStatistics
-        Correlations (U x n x n), thresholds (U x n) and rows (U); of a model, `pairwise_from_model` gives them.
+        Correlations (U x n x n), thresholds (U x n) and numbers of rows (U); `pairwise_from_model` gives those of a
+        model.
     n_components : int
-    n_init, max_iter, tol, random_state, n_jobs :
-        As in `BinaryICA`, for statistics without noise; `tol` is per row and column.
+        Number of sources.
+    n_init : int, default=3
+        Number of random starts; the best is kept.
+    max_iter : int, default=5000
+        Largest number of L-BFGS iterations per start.
+    tol : float, default=1e-14
+        A start has converged when ten iterations raise the objective by less than this per row and column. The default
+        is meant for exact statistics, without sampling noise.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
 
     Returns
     -------

@@ -35,69 +35,77 @@ class BinaryICA(BinaryModel, RestartedModel):
 
     In segment u, the sources z of a row are independent and normal, with means and scales of that segment. They are
     mixed linearly, in the same way in all segments, and cell i is 1 with probability ``Phi(c * (mixing_ @ z)[i])``,
-    c = sqrt(pi / 8), which is nearly the logistic function. That the sources' scales change is what makes the mixing
-    identifiable; see `identifiability` for how many columns and segments that takes.
+    c = sqrt(pi / 8), which is nearly the logistic function. The mixing is identifiable because the sources' scales
+    change between segments; `identifiability` says how many columns and segments are needed.
 
     Parameters
     ----------
-    n_components : int, optional
-        K, the number of sources; by default as many as there are columns.
-    method : "blica", "mle" or "ivae", default="blica"
+    n_components : int or None, default=None
+        K, the number of sources; None means as many as there are columns.
+    method : {"blica", "mle", "ivae"}, default="blica"
         "blica" fits the tetrachoric correlations of all segments: fast, and the best choice in most cases. "mle"
-        climbs the full likelihood from BLICA's answer, with the entries of the mixing kept within 8 in size (where
-        the data separate, they would grow for ever); for few columns (cost and error of the integrals grow with them;
-        with three sources or more, up to about 20). "ivae" is a linear variational autoencoder, which
-        does well only with fewer sources than columns.
-    condition_number : float, optional
-        Of each segment's correlation matrix, at most: where it is larger, the correlations are shrunk towards 0. By
-        default from 10 for as many sources as columns, where noise in the smallest eigenvalues misleads most, to 20
-        for half as many or fewer. With fewer sources than columns and thousands of rows, 100 or more is nearer to the
-        truth; with few rows it may mislead badly.
+        maximises the full likelihood, starting from BLICA's solution, with the entries of the mixing kept within 8 in
+        size (in separable data they would diverge); it is meant for few columns, as cost and error of the integrals
+        grow with their number (about 20 with three sources or more). "ivae" is a linear variational autoencoder,
+        which does well only with fewer sources than columns.
+    condition_number : float or None, default=None
+        Largest condition number of each segment's correlation matrix: where it is exceeded, the correlations are
+        shrunk towards 0. None means from 10 for as many sources as columns, where noise in the smallest eigenvalues
+        does most harm, to 20 for half as many or fewer. With fewer sources than columns and thousands of rows, 100 or
+        more has less bias; with few rows it may give poor results.
     n_segments : int, default=10
-        Into how many runs of equal length the rows are cut, in their order, when `fit` is given no segments; at most
-        one a row.
+        Number of runs of equal length into which the rows are cut, in their order, when `fit` is given no segments; at
+        most one per row.
     n_init : int, default=5
-        Random starts, the best of which is kept. With "mle" they are BLICA's, and the likelihood is climbed once.
+        Number of random starts; the best is kept. With "mle" they are BLICA's, and the likelihood is maximised once.
     max_iter : int, default=2000
-        Iterations of L-BFGS a start may make.
+        Largest number of L-BFGS iterations per start.
     tol : float, default=1e-6
         A start has converged when ten iterations raise the objective by less than this per observed cell.
-    n_points : int, optional
-        Points of the integrals over the sources: for one or two sources in each dimension (default 256 and 80 in
-        "mle"'s fit, 400 and 40 in answers, which adapt to each row), beyond that in all (256 and 512; rounded up to a
-        power of 2).
-    binarize : float, optional
-        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+    n_points : int or None, default=None
+        Number of points of the integrals over the sources: per dimension for one or two sources, in total (rounded up
+        to a power of 2) for more. None means 256, 80 and 256 for one, two and more sources in the fit by "mle", and
+        400, 40 and 512 in posteriors and scores, whose points adapt to each row.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     mixing_ : ndarray of shape (n_features, n_components)
-        Scale, sign and order of sources can't be seen in data. By convention, the mean over rows of a source's variance
+        Scale, sign and order of sources are not identified. By convention, the mean over rows of a source's variance
         within segments is 1, the entry of a column that is largest in size is positive, and columns go from the longest
         to the shortest.
-    source_means_, source_scales_ : ndarray of shape (n_segments, n_components)
-        Mean and standard deviation of each source in each segment.
+    source_means_ : ndarray of shape (n_segments, n_components)
+        Mean of each source in each segment.
+    source_scales_ : ndarray of shape (n_segments, n_components)
+        Standard deviation of each source in each segment.
     segments_ : ndarray of shape (n_segments,)
-        The labels of the segments, in order (numbers by size, texts as people count); dates have become text.
+        The labels of the segments: numbers by size, texts in natural order ("week 9" before "week 10"), dates as text.
     segment_share_ : ndarray of shape (n_segments,)
-        Their shares of the training rows.
+        Share of the training rows in each segment.
     objective_ : float
-        Of the best start: the Gaussian likelihood of the correlations ("blica"), the log likelihood ("mle"), its lower
-        bound ("ivae").
-    objective_history_ : ndarray
+        Objective of the best start: the Gaussian likelihood of the correlations ("blica"), the log likelihood ("mle"),
+        or its lower bound ("ivae").
+    objective_history_ : ndarray of shape (n_iter_,)
         The best start's objective after each iteration; it never falls.
     restarts_ : DataFrame
-        Seed, objective, n_iter and converged of every start.
-    n_iter_, converged_ : int, bool
-        Of the best start.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The objective after each iteration of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Iterations made by the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     References
     ----------
@@ -146,17 +154,23 @@ class BinaryICA(BinaryModel, RestartedModel):
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: None = None, segments: ArrayLike | str | None = None) -> Self:
-        """Find the mixing, and the sources' means and scales in each segment.
+        """Estimate the mixing, and the sources' means and scales in each segment.
 
         Parameters
         ----------
-        X : array, SciPy sparse, pandas or polars frame, BinaryData
-            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
-        y : ignored
-        segments : array-like of shape (N,), or str, optional
-            A label for each row (numbers, texts or dates), or the name of a column of the frame X that holds the
-            labels (which is then no variable). Segments may differ in size. By default the rows are taken as a series
-            and cut into `n_segments` runs of equal length, as `segments_by_length` does.
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0, 1 and missing (NaN, None, pd.NA); other values are refused unless `binarize` is set.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        segments : array-like of shape (n_rows,), str or None, default=None
+            A label for each row (numbers, texts or dates), or the name of a column of the frame X that holds the labels
+            (and is then not a variable). Segments may differ in size. With None the rows are taken as a series and cut
+            into `n_segments` runs of equal length, as `segments_by_length` does.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         self._check_parameters()
         X, labels = take_out(X, segments)
@@ -167,8 +181,8 @@ class BinaryICA(BinaryModel, RestartedModel):
         names, codes = encode_labels(labels, N)
         if FEW_ROWS * len(names) > N:
             warnings.warn(
-                f"{len(names)} segments of {N} rows have {N / len(names):.1f} rows each on average, which says little "
-                "about their correlations; use fewer segments",
+                f"{len(names)} segments of {N} rows have {N / len(names):.1f} rows each on average, too few to "
+                "estimate their correlations; use fewer segments",
                 stacklevel=2,
             )
         K = D if self.n_components is None else int(self.n_components)
@@ -199,6 +213,7 @@ class BinaryICA(BinaryModel, RestartedModel):
         points = mle.integrator(data.shape[1], K, self.n_points)
         best, runs = best_of(
             lambda workers: mle.runner(parameters, rows, points, workers),
+            # One run: it starts from BLICA's solution, and nothing in it is random.
             Schedule(1, self.max_iter, self.tol, n_cells, verbose=bool(self.verbose)),
             as_generator(self.random_state),
             n_workers(self.n_jobs),
@@ -211,6 +226,7 @@ class BinaryICA(BinaryModel, RestartedModel):
             # Empty cells are usual in short segments, and the bound on the condition number is there for them.
             warnings.filterwarnings("ignore", message=".*empty cell")
             found = tetrachoric(data, segments=names[codes], n_jobs=self.n_jobs)
+        # 10 for K = D to 20 for K <= D / 2: a balance of noise and bias, chosen by simulations over n, m and rows.
         largest = self.condition_number or 10 * float(np.clip(3 - 2 * K / data.shape[1], 1, 2))
         correlations = regularise(found.correlations, largest)
         return PairwiseStatistics(correlations, found.thresholds, np.bincount(codes).astype(float))
@@ -218,9 +234,9 @@ class BinaryICA(BinaryModel, RestartedModel):
     @staticmethod
     def _warn_unidentifiable(n: int, m: int, U: int) -> None:
         if n == 2:
-            reason = "two columns don't tell which row of the mixing is whose; use more columns"
+            reason = "with two columns the order of its rows is not identifiable; use more columns"
         elif U == 1 and m > 1:
-            reason = "one segment leaves the sources free to rotate; give segments between which they change"
+            reason = "one segment does not identify the sources' rotation; give segments between which they change"
         elif identifiability(n, m, U) < 0:
             reason = f"{n} columns in {U} segments are few for {m} components; use more of either, or fewer components"
         else:
@@ -234,32 +250,97 @@ class BinaryICA(BinaryModel, RestartedModel):
         return int(self.mixing_.shape[1])
 
     def fit_transform(self, X: Any, y: None = None, segments: ArrayLike | str | None = None) -> np.ndarray:
-        """Fit, and return the sources of the training rows, as `transform` with the same arguments does."""
-        return self.fit(X, segments=segments).transform(X, segments=segments)
-
-    def transform(self, X: Any, segments: ArrayLike | str | None = None) -> np.ndarray:
-        """The posterior means of the rows' sources (n_rows x n_components).
+        """Fit, and return the sources of the training rows, as `transform` with the same arguments does.
 
         Parameters
         ----------
-        X : 0-1 data
-            Missing cells are left out.
-        segments : array-like of shape (N,), or str, optional
-            As in `fit`, of labels that were there at the fit. By default the rows' segments count as unknown, and the
-            answer averages over them: each with its share of the training rows and its likelihood for the row.
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0, 1 and missing (NaN, None, pd.NA); other values are refused unless `binarize` is set.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        segments : array-like of shape (n_rows,), str or None, default=None
+            A label for each row, or the name of a column of the frame X that holds them. With None the fit cuts the
+            rows into `n_segments` runs, and `transform` averages over the segments.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            Posterior means of the sources.
+        """
+        return self.fit(X, segments=segments).transform(X, segments=segments)
+
+    def transform(self, X: Any, segments: ArrayLike | str | None = None) -> np.ndarray:
+        """Posterior means of the sources of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit.
+        segments : array-like of shape (n_rows,), str or None, default=None
+            A label of the fit for each row, or the name of the column of the frame X that holds the labels. With None
+            segments are unknown and averaged over, by their share of the training rows and their likelihood.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            Posterior means; missing cells are left out.
         """
         return self._posterior(X, segments).mean
 
     def posterior_sd(self, X: Any, segments: ArrayLike | str | None = None) -> np.ndarray:
-        """The posterior standard deviations of the rows' sources; arguments as in `transform`."""
+        """Posterior standard deviations of the sources of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit.
+        segments : array-like of shape (n_rows,), str or None, default=None
+            A label of the fit for each row, or the name of the column of the frame X that holds the labels. With None
+            segments are unknown and averaged over, by their share of the training rows and their likelihood.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            Posterior standard deviations.
+        """
         return np.sqrt(self._posterior(X, segments).variance)
 
     def score_samples(self, X: Any, segments: ArrayLike | str | None = None) -> np.ndarray:
-        """The log likelihood of each row; arguments as in `transform`."""
+        """Log likelihood of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit.
+        segments : array-like of shape (n_rows,), str or None, default=None
+            A label of the fit for each row, or the name of the column of the frame X that holds the labels. With None
+            segments are unknown and averaged over, by their share of the training rows and their likelihood.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Log likelihood of the observed cells of each row.
+        """
         return self._posterior(X, segments).log_likelihood
 
     def score(self, X: Any, y: None = None, segments: ArrayLike | str | None = None) -> float:
-        """Mean of `score_samples`."""
+        """Mean of `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        segments : array-like of shape (n_rows,), str or None, default=None
+            A label of the fit for each row, or the name of the column of the frame X that holds the labels. With None
+            segments are unknown and averaged over, by their share of the training rows and their likelihood.
+
+        Returns
+        -------
+        float
+            Mean log likelihood of a row; higher is better.
+        """
         return float(np.mean(self.score_samples(X, segments)))
 
     def _posterior(self, X: Any, segments: ArrayLike | str | None) -> RowPosterior:
@@ -275,7 +356,18 @@ class BinaryICA(BinaryModel, RestartedModel):
             return posterior(data.dense(), codes, parameters, nodes, workers)
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
-        """Probabilities of a 1 (n_rows x n_columns) for given sources."""
+        """Probabilities of a 1 for given sources.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_components)
+            Sources, as `transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Probabilities of a 1.
+        """
         check_is_fitted(self)
         Z = np.asarray(X, dtype=float)
         if Z.ndim != 2 or Z.shape[1] != self._n_features_out or not np.isfinite(Z).all():
@@ -288,7 +380,22 @@ class BinaryICA(BinaryModel, RestartedModel):
     def sample(
         self, n_samples: int = 1, segments: ArrayLike | None = None, random_state: RandomSource = None
     ) -> np.ndarray:
-        """New rows (int8): of the segments given (one label for each row), or of segments drawn by their share."""
+        """Draw new rows from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        segments : array-like of shape (n_samples,), a single label or None, default=None
+            Segments of the rows; None draws them by their share of the training rows.
+        random_state : int, Generator, RandomState or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        ndarray of int8, shape (n_samples, n_features)
+            Rows of 0 and 1.
+        """
         check_is_fitted(self)
         check_number("n_samples", n_samples, least=1, integer=True)
         rng = as_generator(random_state)

@@ -1,4 +1,4 @@
-"""Whether a mixing can be found at all, and how near a found one is to the truth."""
+"""Identifiability of a mixing, and the similarity of two mixings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["identifiability", "mean_cosine_similarity"]
 
 
 def identifiability(n_variables: int, n_components: int, n_segments: int) -> int:
-    """The number of statistics minus that of unknowns: if it is negative, expect many mixings to fit equally well.
+    """Number of statistics minus number of unknowns: if it is negative, expect many mixings to fit equally well.
 
     The count of Hyttinen, Barin-Pacela and Hyvärinen (Table 1): each segment has a covariance for each pair of
     variables, a variance and a mean for each variable; unknown are the mixing and, in each segment, mean and variance
@@ -24,11 +24,17 @@ def identifiability(n_variables: int, n_components: int, n_segments: int) -> int
 
     Parameters
     ----------
-    n_variables, n_components, n_segments : int
+    n_variables : int
+        Number of columns of the data.
+    n_components : int
+        Number of sources.
+    n_segments : int
+        Number of segments.
 
     Returns
     -------
     int
+        The difference.
 
     Examples
     --------
@@ -44,14 +50,22 @@ def identifiability(n_variables: int, n_components: int, n_segments: int) -> int
 
 
 def mean_cosine_similarity(A: ArrayLike, B: ArrayLike) -> float:
-    """How alike two mixings are, from 0 to 1, whatever the scales, signs and order of their columns.
+    """Similarity of two mixing matrices, from 0 to 1, whatever the scales, signs and order of their columns.
 
     The mean of |cos| over the columns of A, each paired with one of B so that the sum is largest. Columns of A without
     a partner count as 0.
 
     Parameters
     ----------
-    A, B : array-like of shape (n_variables, n_components)
+    A : array-like of shape (n_variables, n_components)
+        The first mixing matrix, for example the true one.
+    B : array-like of shape (n_variables, n_other_components)
+        The second mixing matrix, for example an estimate.
+
+    Returns
+    -------
+    float
+        1 if all columns agree.
 
     Examples
     --------
@@ -67,6 +81,6 @@ def mean_cosine_similarity(A: ArrayLike, B: ArrayLike) -> float:
 
 
 def _unit_columns(A: np.ndarray) -> np.ndarray:
-    """Columns of length 1; a column of zeros stays one, and is like no other."""
+    """Columns of length 1; a column of zeros stays zero, and has similarity 0 with every other."""
     length = np.linalg.norm(A, axis=0)
     return np.divide(A, length, out=np.zeros_like(A), where=length > 0)

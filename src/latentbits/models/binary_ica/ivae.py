@@ -23,7 +23,7 @@ from latentbits.models.binary_ica.rows import CountedRows
 __all__ = ["State", "objective", "runner", "start"]
 
 N_NODES = 16
-TINY = 1e-12
+TINY = 1e-12  # under the root, whose derivative is infinite at 0
 
 
 class State(NamedTuple):
@@ -78,7 +78,7 @@ def _expectations(mean: np.ndarray, sd: np.ndarray) -> tuple[np.ndarray, np.ndar
     value, by_mean, by_sd = np.zeros((3, *mean.shape))
     for node, w in zip(nodes, weights / weights.sum(), strict=True):
         y = mean + node * sd
-        e = np.exp(-np.abs(y))
+        e = np.exp(-np.abs(y))  # of the negative size: no overflow in sigmoid and softplus
         sigmoid = np.where(y > 0, 1.0, e) / (1 + e)
         value += w * (np.maximum(y, 0.0) + np.log1p(e))
         by_mean += w * sigmoid

@@ -18,15 +18,15 @@ from latentbits.models.binary_ica.rows import CountedRows
 
 __all__ = ["Integrator", "State", "integrator", "objective", "runner", "start"]
 
-GRID_POINTS = {1: 256, 2: 80}
+GRID_POINTS = {1: 256, 2: 80}  # by the number of sources, per dimension
 ORTHANT_POINTS = 256
 
 STRONGEST = 8.0
-"""Entries of the mixing stay within this: a cell is then as good as decided by its source. Larger ones would change
-nothing, and be too sharp for the points of the integrals."""
+"""Entries of the mixing stay within this: a cell is then almost a deterministic function of its source. Larger ones
+would hardly change the likelihood, and make the integrand too steep for the points of the integrals."""
 
 WEAKEST, WIDEST = 1e-3, 2.5
-"""Limits of the scales: near 0 the likelihood has no slope."""
+"""Limits of the scales: near 0 the gradient in log s vanishes."""
 
 FARTHEST = 100.0
 """Means stay within this."""
@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 
 class Integrator(Protocol):
-    """What computes the log likelihood of one segment's counted rows, with its derivatives by A, mu and log s."""
+    """Computes the log likelihood of one segment's counted rows, with its derivatives by A, mu and log s."""
 
     def gradient(
         self, cells: np.ndarray, counts: np.ndarray, A: np.ndarray, mu: np.ndarray, s: np.ndarray
@@ -65,7 +65,7 @@ def objective(state: State, rows: CountedRows, integrator: Integrator, workers: 
 
 
 def start(parameters: Parameters) -> State:
-    """The state of a model that is known roughly."""
+    """The state of given parameters, clipped to the limits."""
     return State(
         np.clip(parameters.mixing, -STRONGEST, STRONGEST),
         np.clip(parameters.means, -FARTHEST, FARTHEST),

@@ -2,8 +2,9 @@
 
 With g ~ N(h, S), h = c A mu, S = I + c^2 A diag(s^2) A^T = L L^T (the paper's -q), a cell is 1 where g_i > 0. The
 separation of variables (Genz 1992; Geweke, Hajivassiliou and Keane) writes g = h + L e and draws the e_i one after the
-other, each from what the row's i-th cell leaves of a standard normal: then P(x) is the mean of the product of the parts
-left. The same quasi-random points in every call make it a smooth function of the parameters.
+other, each from a standard normal truncated by the row's i-th cell: then P(x) is the mean of the product of the
+probabilities left by the truncations. The same quasi-random points in every call make it a smooth function of the
+parameters.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from latentbits.models.binary_ica.parameters import LINK
 __all__ = ["Orthants"]
 
 BLOCK = 1 << 17
-"""Numbers that a temporary array may hold; rows are taken in blocks accordingly."""
+"""Numbers that a temporary array may hold; blocks of rows are sized by it."""
 
 
 SMALLEST = 2.0**-32
@@ -74,10 +75,10 @@ class Orthants:
         for i in range(n):
             shift = h[i] + np.tensordot(L[i, :i], e[:i], axes=1)
             kappa[i] = sign[:, i, None] * shift / L[i, i]
-            # A cell that is missing leaves all of the normal.
+            # A missing cell does not truncate.
             log_left = np.where(seen[:, i, None], log_ndtr(kappa[i]), 0.0)
             log_part += log_left
-            quantile = ndtri_exp(self.log_w[i] + log_left)
+            quantile = ndtri_exp(self.log_w[i] + log_left)  # in logarithms: the probability left may underflow
             e[i] = -sign[:, i, None] * quantile
             slope[i] = -sign[:, i, None] * np.exp(self.log_w[i] - 0.5 * kappa[i] ** 2 + 0.5 * quantile**2)
         return _Draws(e, kappa, slope, log_part, sign, seen)
@@ -100,7 +101,7 @@ def _pull_back(draws: _Draws, weight: np.ndarray, L: np.ndarray) -> tuple[np.nda
     n = len(L)
     dh, dL = np.zeros(n), np.zeros_like(L)
     de = np.zeros_like(draws.e)
-    for i in range(n - 1, -1, -1):
+    for i in range(n - 1, -1, -1):  # reverse mode: e_i influences the cells after it only
         kappa = draws.kappa[i]
         d_kappa = np.where(draws.seen[:, i, None], weight * mills(kappa) + de[i] * draws.slope[i], 0.0)
         d_shift = d_kappa * draws.sign[:, i, None] / L[i, i]

@@ -1,4 +1,4 @@
-"""The parameters of the model, their one canonical form, and what they say about pairs of columns."""
+"""The parameters of the model, their canonical form, and the statistics of pairs of columns that they imply."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from latentbits.errors import DataError
 __all__ = ["LINK", "PairwiseStatistics", "Parameters", "canonical", "covariances", "pairwise_from_model"]
 
 LINK = float(np.sqrt(np.pi / 8))
-"""The c of P(x = 1 | y) = Phi(c y), with which the normal distribution function follows the logistic one."""
+"""The c of P(x = 1 | y) = Phi(c y), with which the probit approximates the logistic function."""
 
-TINY = 1e-12
+TINY = 1e-12  # a source with scale 0 in all segments must not be divided by 0
 
 
 class Parameters(NamedTuple):
@@ -26,7 +26,7 @@ class Parameters(NamedTuple):
 
 
 class PairwiseStatistics(NamedTuple):
-    """What BLICA needs to know of each segment u of U.
+    """The statistics of the U segments that BLICA is fitted to.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class PairwiseStatistics(NamedTuple):
     thresholds : ndarray of shape (U, n)
         A cell is 1 where its normal variable is above the threshold t of its column: P(x_i = 1 | u) = Phi(-t).
     n_rows : ndarray of shape (U,)
-        Rows; only their proportion counts.
+        Numbers of rows, up to a common factor.
     """
 
     correlations: np.ndarray
@@ -44,7 +44,7 @@ class PairwiseStatistics(NamedTuple):
 
 
 def canonical(parameters: Parameters, share: np.ndarray) -> Parameters:
-    """The same model in the form that is reported: scale, sign and order of a source can't be seen in the data.
+    """The same model in its reported form, which fixes the scale, sign and order of sources (they are not identified).
 
     The mean over rows of a source's variance within segments is 1 (`share`: (U,) the segments' shares of the rows);
     the entry of each column of the mixing that is largest in size is positive; columns go from the longest to the
@@ -70,7 +70,11 @@ def pairwise_from_model(mixing: ArrayLike, means: ArrayLike, scales: ArrayLike) 
     Parameters
     ----------
     mixing : array-like of shape (n_variables, n_components)
-    means, scales : array-like of shape (n_segments, n_components)
+        The mixing matrix.
+    means : array-like of shape (n_segments, n_components)
+        Mean of each source in each segment.
+    scales : array-like of shape (n_segments, n_components)
+        Standard deviation of each source in each segment.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""What a row says about its sources: the exact posterior, and the likelihood, by nodes adapted to each row.
+"""The posterior of a row's sources, and its likelihood, by numerical integration with nodes adapted to each row.
 
-The posterior of the sources is a normal prior times one Phi(+-c a_i . z) for each seen cell. Expectation propagation
-finds the normal distribution nearest to it, and nodes placed by that distribution (a grid for one or two sources,
-quasi-random points beyond) integrate the exact product. So the answer is as good for a hundred columns, which leave a
-narrow posterior, as for two. (Where a mixing is so strong that cells are nearly steps, beyond c |a_i| s of about 10,
-digits are lost.)
+The posterior of the sources is a normal prior times one Phi(+-c a_i . z) for each observed cell. Expectation
+propagation approximates it by a normal distribution, and nodes placed by that distribution (a grid for one or two
+sources, quasi-random points beyond) integrate the exact product. So the result is as accurate for a hundred columns,
+which give a narrow posterior, as for two. (Where a mixing is so strong that the factors are nearly step functions,
+beyond c |a_i| s of about 10, digits are lost.)
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from latentbits.models.binary_ica.parameters import LINK, Parameters
 __all__ = ["Nodes", "RowPosterior", "adapted_nodes", "posterior", "posterior_of_mixture"]
 
 REACH = 8.0
-"""Standard deviations that a grid covers on either side; a posterior has lighter tails than a prior."""
+"""Standard deviations that a grid covers on either side; the posterior's tails are lighter than the prior's."""
 
 GRID_POINTS = {1: 400, 2: 40}
 SOBOL_POINTS = 512
 WIDENED = 1.15
-"""Quasi-random points spread a little wider than the normal distribution that places them has them."""
+"""Quasi-random points are spread wider than the approximating normal by this factor: importance sampling needs
+proposals with tails that are heavy enough."""
 
 MAX_SWEEPS = 30
 SWEEP_TOL = 1e-3
-"""Of expectation propagation, which needs no digits: it only says where the nodes go."""
+"""Of expectation propagation, which need not be accurate: it only places the nodes."""
 
 BLOCK = 1 << 18
-"""Numbers that a temporary array may hold; rows are taken in blocks accordingly."""
+"""Numbers that a temporary array may hold; blocks of rows are sized by it."""
 
 
 class RowPosterior(NamedTuple):
@@ -70,12 +71,13 @@ def adapted_nodes(n_components: int, n_points: int | None = None) -> Nodes:
 def posterior(
     cells: np.ndarray, codes: np.ndarray, parameters: Parameters, nodes: Nodes, workers: Workers
 ) -> RowPosterior:
-    """Of rows (N, n) with known segments (N,); each row on its own."""
+    """Posterior of rows (N, n) with known segments (N,); each row on its own."""
     m = parameters.mixing.shape[1]
     answer = RowPosterior(np.zeros(len(cells)), np.zeros((len(cells), m)), np.zeros((len(cells), m)))
 
     def solve(u: int) -> None:
         rows = np.flatnonzero(codes == u)
+        # Equal rows of a segment have the same posterior, which is computed once.
         distinct, place = np.unique(cells[rows], axis=0, return_inverse=True)
         found = _one_segment(distinct, parameters.mixing, parameters.means[u], parameters.scales[u], nodes)
         for target, part in zip(answer, found, strict=True):
@@ -88,7 +90,7 @@ def posterior(
 def posterior_of_mixture(
     cells: np.ndarray, share: np.ndarray, parameters: Parameters, nodes: Nodes, workers: Workers
 ) -> RowPosterior:
-    """Of rows whose segment isn't known: u has the prior probability share_u."""
+    """Posterior of rows with unknown segments: u has the prior probability share_u."""
     distinct, place = np.unique(cells, axis=0, return_inverse=True)
     each = [
         posterior(distinct, np.full(len(distinct), u), parameters, nodes, workers) for u in np.flatnonzero(share > 0)
@@ -104,7 +106,7 @@ def posterior_of_mixture(
 def _one_segment(
     cells: np.ndarray, A: np.ndarray, mu: np.ndarray, s: np.ndarray, nodes: Nodes
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """log P(x), posterior means and variances; in units of the prior, eps = (z - mu) / s, where nothing is extreme."""
+    """log P(x), posterior means and variances; computed in units of the prior, eps = (z - mu) / s."""
     B = np.ascontiguousarray(LINK * A * s)
     h = LINK * A @ mu
     step = max(1, BLOCK // (len(nodes.points) * len(A)))
@@ -125,7 +127,7 @@ def _block(cells: np.ndarray, B: np.ndarray, h: np.ndarray, nodes: Nodes) -> tup
     log_det = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
     joint = cell_log.sum(axis=2) + log_prior + nodes.log_weight + log_det[:, None]
     log_p, weight = normalised(joint)
-    # About the centre, so that a small variance isn't the difference of two large numbers.
+    # Moments about the centre, so that a small variance isn't the difference of two large numbers.
     away = eps - centre[:, None, :]
     mean = np.einsum("rp,rpk->rk", weight, away)
     square = np.einsum("rp,rpk->rk", weight, away**2)

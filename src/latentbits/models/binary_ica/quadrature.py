@@ -1,9 +1,9 @@
 """The likelihood of rows by a grid over the sources, for one or two of them.
 
 Given the sources z the cells of a row are independent, so P(x | u) = E_z[prod_i Phi(+-c a_i . z)] is a Gaussian
-expectation in as many dimensions as there are sources. Phi(c a_i . z) may be nearly a step, which the polynomials of
-Gauss-Hermite follow badly; the trapezoidal rule converges faster than any power here, with nodes evenly spread: many
-digits are right while c |a_i| s stays below about 10, which is where the fit keeps it.
+expectation in as many dimensions as there are sources. Phi(c a_i . z) may be nearly a step function, which the
+polynomials of Gauss-Hermite approximate badly; the trapezoidal rule on evenly spaced nodes converges faster than any
+power here, and is accurate to many digits while c |a_i| s is below about 10, as the limits of the fit ensure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from latentbits.models.binary_ica.parameters import LINK
 __all__ = ["Grid"]
 
 REACH = 6.0
-"""Standard deviations from the centre that the grid covers; of two dimensions' mass 2e-8 is outside."""
+"""Standard deviations from the centre that the grid covers; in two dimensions a mass of 2e-8 is outside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Grid:
         """`n_points` nodes in each dimension."""
         line = np.linspace(-REACH, REACH, n_points)
         nodes = np.array(list(product(line, repeat=n_components)))
-        nodes = nodes[(nodes**2).sum(axis=1) <= REACH**2]
+        nodes = nodes[(nodes**2).sum(axis=1) <= REACH**2]  # the corners of the square have no mass
         log_density = -0.5 * (nodes**2).sum(axis=1)
         return cls(nodes, log_density - logsumexp(log_density))
 

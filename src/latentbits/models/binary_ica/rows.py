@@ -1,4 +1,4 @@
-"""Rows as the likelihoods need them: in each segment the distinct ones, counted."""
+"""The distinct rows of each segment with their counts: the likelihoods cost as much as there are distinct rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows belong to which segment."""
+"""Labels of segments."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ def segments_by_length(n_rows: int, n_segments: int) -> NDArray[np.intp]:
 
     Parameters
     ----------
-    n_rows, n_segments : int
+    n_rows : int
+        Number of rows.
+    n_segments : int
+        Number of segments, at most `n_rows`.
 
     Returns
     -------
-    ndarray of int
+    ndarray of int, shape (n_rows,)
         For each row the number of its segment, from 0.
 
     Examples
@@ -37,7 +40,7 @@ def segments_by_length(n_rows: int, n_segments: int) -> NDArray[np.intp]:
     check_number("n_rows", n_rows, least=1, integer=True)
     check_number("n_segments", n_segments, least=1, integer=True)
     if n_segments > n_rows:
-        raise DataError(f"{n_rows} rows can't be cut into {n_segments} segments; ask for at most {n_rows}")
+        raise DataError(f"{n_rows} rows can't be cut into {n_segments} segments; use at most {n_rows}")
     lengths = np.full(n_segments, n_rows // n_segments)
     lengths[: n_rows % n_segments] += 1
     return np.repeat(np.arange(n_segments), lengths)
@@ -49,7 +52,9 @@ def take_out(X: Any, segments: Any) -> tuple[Any, Any]:
         return X, segments
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        raise DataError(f"segments={quoted(segments)} names a column, but X is no data frame; give an array of labels")
+        raise DataError(
+            f"segments={quoted(segments)} names a column, but X is not a data frame; give an array of labels"
+        )
     if segments not in frame.columns:
         raise DataError(f"X has no column {quoted(segments)}; give the name of a column of X, or an array of labels")
     return frame.drop(segments).to_native(), frame[segments].to_native()
@@ -58,8 +63,8 @@ def take_out(X: Any, segments: Any) -> tuple[Any, Any]:
 def encode_labels(labels: Any, n_rows: int) -> tuple[np.ndarray, NDArray[np.intp]]:
     """The distinct labels in order, and for each row the position of its own among them.
 
-    Numbers go by size, texts as people count ("week 9" before "week 10"), an ordered categorical by its own order.
-    Dates become text.
+    Numbers by size, texts in natural order ("week 9" before "week 10"), an ordered categorical by its own order. Dates
+    become text.
     """
     given = _checked(labels, n_rows)
     categories = getattr(getattr(labels, "dtype", None), "categories", None)
@@ -78,7 +83,7 @@ def known_codes(labels: Any, n_rows: int, known: np.ndarray) -> NDArray[np.intp]
     unknown = next((label for label in given if label not in position), None)
     if unknown is not None:
         raise DataError(
-            f"segment {unknown!r} was not there at the fit; give one of segments_, or leave segments out to "
+            f"segment {unknown!r} was not in the training data; give one of segments_, or leave segments out to "
             "average over all of them"
         )
     return np.array([position[label] for label in given], dtype=np.intp)
@@ -105,6 +110,6 @@ def _plain(values: list[Any]) -> list[Any]:
 
 
 def _counting(text: str) -> list[tuple[bool, Any]]:
-    """The key by which people sort texts: runs of digits count as numbers."""
+    """The key of natural sorting: runs of digits compare as numbers."""
     parts = re.split(r"(\d+)", text)
     return [(part.isdecimal(), int(part) if part.isdecimal() else part) for part in parts if part]

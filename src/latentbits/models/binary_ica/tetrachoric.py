@@ -1,4 +1,4 @@
-"""Tetrachoric correlations: how strongly the normal variables behind 0-1 columns are correlated."""
+"""Tetrachoric correlations: the correlations of the latent normal variables of 0-1 columns."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 __all__ = ["Tetrachoric", "pair_counts", "regularise", "repair_correlation", "tetrachoric"]
 
 CHUNK = 4096
-"""Pairs of columns that a thread takes at a time: some milliseconds."""
+"""Pairs of columns per thread task: some milliseconds."""
 
 ROWS = 1 << 16
-"""Rows of a segment that a thread counts at a time; a constant, so that sums don't depend on the number of threads."""
+"""Rows of a segment per thread task; a constant, so that sums don't depend on the number of threads."""
 
 SMOOTHING = 0.5
-"""What the absent value of a constant column counts as if `correct` is 0: thresholds are finite in any case."""
+"""Count of the absent value of a constant column if `correct` is 0, so that thresholds are finite in any case."""
 
 UNKNOWN_ERROR = 1.0
-"""The standard error of a correlation of which the data say nothing: the largest that a value in [-1, 1] can have."""
+"""The standard error of a correlation without data: the largest that a value in [-1, 1] can have."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tetrachoric:
-    """What `tetrachoric` returns; D columns, and U segments if there are any.
+    """Result of `tetrachoric` for D columns, and U segments if there are any.
 
     Attributes
     ----------
@@ -48,14 +48,15 @@ class Tetrachoric:
     thresholds : array, D or U x D
         A cell is 1 where its normal variable is above the threshold of its column.
     standard_errors : array, as `correlations`
-        At most 1, which also stands for pairs of which the data say nothing; the diagonal is 0.
+        At most 1, which is also given to pairs without data; the diagonal is 0.
     n_pairs : array, as `correlations`
-        The rows (their weights added up) in which both columns are seen.
+        The number of rows (the sum of their weights) in which both columns are observed.
     zero_cells : bool array, as `correlations`
         The pairs whose correlation was estimated from a 2 x 2 table with an empty cell, counted as `correct`.
     segments : array or None
         The labels of the U segments, in order.
     column_names : list of str or None
+        The names of the D columns.
     """
 
     correlations: np.ndarray
@@ -98,35 +99,38 @@ def tetrachoric(
 ) -> Tetrachoric:
     """Tetrachoric correlations of all pairs of columns: maximum likelihood in two steps, compiled and threaded.
 
-    Every column is taken to be a standard normal variable of which we only see whether it is above a threshold.
+    Every column is modelled as a standard normal variable of which only the sign relative to a threshold is observed.
     The thresholds come from the columns' shares of ones (step 1); then the correlation of each pair maximises the
     likelihood of its 2 x 2 table (step 2).
 
     Parameters
     ----------
-    X : BinaryData, array, sparse matrix or data frame of 0 and 1
-        Missing cells are allowed: a column's threshold comes from all rows in which it is seen, a pair's table from
-        the rows in which both are seen.
-    segments : array of N labels, or str, optional
-        Groups of rows (or the name of a column of the frame X that holds them), each with correlations and thresholds
-        of its own. By default all rows are one group.
-    weights : array of N numbers, optional
-        How many rows each row counts for; so four rows and their counts are a 2 x 2 table, as in the example.
-    correct : float
-        What an empty cell of a 2 x 2 table counts as, in step 2; the other cells and the thresholds stay as they are.
-        With 0, correlations of such pairs can end at 0.9999 or -0.9999, the limits of any answer.
-    repair : bool
-        Whether to give back the correlation matrices after `repair_correlation`: pairs are estimated one by one, and
-        with few rows the matrix may have negative eigenvalues, which factor analysis doesn't accept.
-    n_jobs : int, optional
-        Threads; -1 uses all cores. The answer doesn't depend on it.
-    binarize : float, optional
-        Every value of X of at least this counts as 1.
+    X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_columns)
+        0, 1 and missing. A column's threshold comes from all rows in which it is observed, a pair's table from the rows
+        in which both are observed.
+    segments : array-like of shape (n_rows,), str or None, default=None
+        Labels of groups of rows (or the name of a column of the frame X that holds them), each with correlations and
+        thresholds of its own. None treats all rows as one group.
+    weights : array-like of shape (n_rows,) or None, default=None
+        How many rows each row counts for; so four rows and their counts are a 2 x 2 table, as in the example. None
+        counts each row once.
+    correct : float, default=0.5
+        What an empty cell of a 2 x 2 table counts as, in step 2; the other cells and the thresholds are unchanged. With
+        0, correlations of such pairs can end at 0.9999 or -0.9999, the limits of any estimate.
+    repair : bool, default=False
+        Whether to apply `repair_correlation` to the correlation matrices: pairs are estimated one by one, and with few
+        rows the matrix may have negative eigenvalues, which factor analysis does not accept.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores. The result does not
+        depend on it.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
 
     Returns
     -------
     Tetrachoric
-        correlations, thresholds, standard_errors, n_pairs, zero_cells, segments; no value is NaN or infinite.
+        Dataclass of `correlations`, `thresholds`, `standard_errors`, `n_pairs`, `zero_cells`, `segments` and
+        `column_names`; no value is NaN or infinite.
 
     Warns
     -----
@@ -145,7 +149,7 @@ def tetrachoric(
 
     The standard errors are asymptotic, by the delta method (Pearson's formula), and count the thresholds as estimated:
     those of polychor(ML = TRUE). ML = FALSE takes the thresholds as known, and its standard errors are smaller.
-    Weights count as numbers of rows. In missing data they leave out that thresholds know more rows than the pair has.
+    Weights count as numbers of rows. With missing data they ignore that thresholds come from more rows than the pair.
 
     Examples
     --------
@@ -185,7 +189,7 @@ def tetrachoric(
 
 
 def _count(data: BinaryData, weight: np.ndarray, groups: list[np.ndarray], workers: Workers) -> np.ndarray:
-    """`pair_counts` of each group, U x 4 x D x D; the rows of a large one are shared out."""
+    """`pair_counts` of each group, U x 4 x D x D; the rows of a large group are distributed over threads."""
     D = data.shape[1]
     parts = [(u, rows[start : start + ROWS]) for u, rows in enumerate(groups) for start in range(0, len(rows), ROWS)]
     counts = np.zeros((len(groups), 4, D, D))
@@ -209,11 +213,11 @@ def pair_counts(data: BinaryData, weight: np.ndarray, rows: np.ndarray) -> np.nd
 
 def _shares(counts: np.ndarray, smoothing: float) -> tuple[np.ndarray, np.ndarray]:
     """Shares of ones, strictly between 0 and 1, and whether a column is constant (both U x D)."""
-    # A column's table with itself holds its ones and its zeros, whatever the other columns miss.
+    # A column's table with itself has all its ones and zeros, whatever is missing in other columns.
     ones, zeros = (np.diagonal(counts[:, cell], axis1=1, axis2=2) for cell in (0, 3))
     constant = (ones == 0) | (zeros == 0)
     ones, zeros = (np.where(count == 0, smoothing, count) for count in (ones, zeros))
-    rounding = np.finfo(float).eps  # of weights that differ by sixteen digits the smaller would be lost
+    rounding = np.finfo(float).eps  # weights that differ by sixteen digits would give a share of exactly 0 or 1
     return np.clip(ones / (ones + zeros), rounding, 1 - rounding), constant
 
 

@@ -1,4 +1,4 @@
-"""What fitted clusters say about points, in the units of the fit: pure functions of posterior means."""
+"""Densities and sources of points under fitted clusters, in standardised units: pure functions of posterior means."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from latentbits.models.ica_mixture.statistics import infer_hidden, settle
 __all__ = ["arranged", "bounded_log_density", "exact_log_density", "source_means"]
 
 ROUNDS, STEADY = 200, 1e-8
-"""How often the hidden variables of new points are updated at most, and the change of their bound that ends it."""
+"""Largest number of updates of the hidden variables of new points, and the rise of their bound that ends them."""
 
 CHUNK = 4096
-"""Points whose sources are inferred at once: a covariance each takes room."""
+"""Points whose sources are inferred at once: every point and cluster needs a covariance matrix."""
 
 
 def arranged(clusters: Clusters, order: np.ndarray) -> Clusters:
@@ -50,7 +50,7 @@ def arranged(clusters: Clusters, order: np.ndarray) -> Clusters:
 def exact_log_density(X: Floats, clusters: Clusters) -> Floats:
     """log p(x | c) at the posterior means of the parameters, C x T: a sum over all combinations of Gaussians.
 
-    Sources that are switched off enter with their mean and variance.
+    Sources that are switched off are approximated by one Gaussian with their mean and variance.
     """
     live = live_sources(clusters)
     mean, variance = clusters.source_moments()
@@ -73,7 +73,7 @@ def exact_log_density(X: Floats, clusters: Clusters) -> Floats:
 def _log_density(X: Floats, A: Floats, noise: Floats, pi: Floats, phi: Floats, beta: Floats) -> Floats:
     """Log density of A s + noise, s with independent mixtures of Gaussians, T: K^M Gaussians, one after the other."""
     M, K = pi.shape
-    total = np.full(len(X), -np.inf)
+    total = np.full(len(X), -np.inf)  # of log sum exp, accumulated
     m = np.arange(M)
     for labels in product(range(K), repeat=M):
         k = list(labels)
@@ -101,7 +101,7 @@ def _chunks(X: Floats) -> list[Floats]:
 def _hidden_of(X: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
     """Means of the sources, and the points' parts of the bound, both at the optimum of Q(s) and Q(k).
 
-    Each point stops at its own time, so that its answer doesn't depend on the others.
+    Each point stops by its own convergence, so that its result doesn't depend on the others.
     """
     C, M, _ = clusters.pi.shape
     labels = np.repeat(clusters.pi_mean[:, None], len(X), axis=1)

@@ -1,4 +1,4 @@
-"""The estimator: parameters, the units of the user's data, and answers."""
+"""The estimator of ICA mixtures: parameters, conversion from and to the units of the data, and results."""
 
 from __future__ import annotations
 
@@ -25,84 +25,100 @@ from latentbits.numerics import RandomSource, as_generator, check_number
 __all__ = ["ICAMixture"]
 
 EXACT = 1000
-"""Combinations of Gaussians up to which densities are summed up exactly."""
+"""Largest number of combinations of Gaussians for which densities are summed exactly."""
 
 
 class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RestartedModel):
     """Variational mixture of independent component analysers with non-symmetric sources, and of factor analysers.
 
-    Every point belongs to one of the clusters and is there ``means_[c] + mixing_[c] @ sources`` plus noise of its own
-    variance in each dimension. Every source is a mixture of Gaussians, so that skewed, peaked, flat and two-humped ones
-    fit. Sources and clusters that the data don't need switch themselves off: `n_clusters` and `n_sources` are upper
-    limits. With ``n_gaussians=1`` it is the variational mixture of factor analysers.
+    A point of cluster c is ``means_[c] + mixing_[c] @ sources`` plus noise with its own variance in each dimension.
+    Every source is a mixture of Gaussians, which fits skewed, peaked, flat and bimodal densities. Sources that the data
+    do not need are switched off by automatic relevance determination, and superfluous clusters vanish: `n_clusters` and
+    `n_sources` are upper limits. With ``n_gaussians=1`` it is the variational mixture of factor analysers.
 
-    Data are standardised inside, and everything is given back in their own units. Missing values are refused: every
-    pattern of them would need the sources' precision anew, which costs a pass the number of dimensions times as much.
+    Data are standardised internally, and results are given in their own units. Missing values are refused: each pattern
+    of them would need its own precision matrix of the sources, which multiplies the cost of a pass by the number of
+    dimensions.
 
     Parameters
     ----------
     n_clusters : int, default=5
-        Clusters to begin with. `split` may add some.
+        Number of clusters to start with; `split` may add some.
     n_sources : int, default=2
-        Sources of each cluster, at most.
+        Largest number of sources of each cluster.
     n_gaussians : int, default=3
-        Gaussians in the density of a source.
+        Number of Gaussians in the density of a source.
     rescale : bool, default=True
-        Bring sources to mean 0 and variance 1 in every pass, where this doesn't lower the bound.
+        Whether every pass brings sources to mean 0 and variance 1, where this does not lower the bound.
     rotate : bool, default=True
-        Solve for the sources' directions in every pass. This is not in the paper; without it, and with little noise,
-        the mixing matrices creep.
+        Whether every pass solves for the sources' directions. This is not in the paper; without it, and with little
+        noise, the mixing matrices converge very slowly.
     split : bool, default=True
-        Try to split clusters along a source with two separate humps.
+        Whether to try splitting clusters along a source with two separate modes.
     reinitialise : bool, default=True
-        Try to respread the Gaussians of sources of which one Gaussian is left.
+        Whether to try respreading the Gaussians of sources of which one Gaussian is left, and reviving sources that
+        are switched off.
     delete : bool, default=True
-        Remove clusters that have lost their points, and try to do without those that the others could replace. (The
-        paper waits for clusters to vanish by themselves.)
+        Whether to remove clusters that have lost their points, and to try removing those that others could replace.
+        The paper waits for clusters to vanish by themselves.
     n_init : int, default=5
-        Random starts; the one with the highest bound is kept.
+        Number of random starts; the one with the highest bound is kept.
     max_iter : int, default=2000
-        Passes over the data a start may make, those of undone moves included.
+        Largest number of passes over the data per start, those of undone moves included.
     tol : float, default=1e-5
         A start has converged when a pass raises the bound by less than this per cell of the data. Structural moves are
-        tried at ten times this, and kept if the bound ends higher than the passes alone would have brought it.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads, for the restarts; -1 for all cores.
+        tried when a pass gains less than ten times this, and kept if the bound ends higher than the same number of
+        ordinary passes would have brought it.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads, over which the starts are distributed: None means 1 unless a joblib context says otherwise,
+        -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     n_clusters_ : int
-        Clusters found; they are ordered by size.
-    n_sources_ : ndarray of shape (n_clusters_,)
-        Sources of each cluster that are not switched off: those that move the data by at least 2 % of what the
-        cluster's strongest does.
+        Number of clusters found; they are ordered by size.
+    n_sources_ : ndarray of int, shape (n_clusters_,)
+        Number of sources of each cluster that are not switched off: those whose strength is at least 2 % of that of the
+        cluster's strongest source.
     source_strengths_ : ndarray of shape (n_clusters_, n_sources)
-        How far a source moves the standardised data, in falling order: length of its column of the mixing matrix times
-        its standard deviation.
+        Strength of each source, in falling order: length of its column of the mixing matrix (of the standardised data)
+        times its standard deviation.
     mixing_ : ndarray of shape (n_clusters_, n_features, n_sources)
-        Mixing matrices, a column a source.
+        Mixing matrices, one column per source.
     means_ : ndarray of shape (n_clusters_, n_features)
-        Where the sources are 0.
+        Offset of each cluster: its points where all sources are 0.
     noise_precision_ : ndarray of shape (n_clusters_, n_features)
         One over the variance of the noise.
     weights_ : ndarray of shape (n_clusters_,)
-        Shares of the clusters.
-    labels_ : ndarray of shape (n_rows,)
-        The training rows' clusters.
+        Mixing proportions of the clusters.
+    labels_ : ndarray of int, shape (n_rows,)
+        The most probable cluster of each training row.
+    exact_ : bool
+        Whether densities are exact sums over all combinations of Gaussians (see `score_samples`).
     history_ : DataFrame
         Every move of the best start: iteration, move, cluster, source (-1 for all), bound before, bound after, kept.
         For "rescale" and "rotate" the bounds are the cluster's own part, without and with the map.
     objective_ : float
-        The bound on the log evidence of the standardised data.
-    objective_history_, restarts_, n_iter_, converged_ :
-        Of the best start (all, for `restarts_`). Between structural moves the bound never falls; an undone move leaves
-        its dip.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
+        The lower bound of the log evidence of the standardised data.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The best start's bound after each pass. It never falls between structural moves; a move that is undone leaves
+        the lower values of its trial.
+    restarts_ : DataFrame
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The objective after each pass of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Passes over the data made by the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     References
     ----------
@@ -156,19 +172,25 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: None = None) -> Self:
-        """Find clusters and sources.
+        """Estimate clusters and sources.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Finite numbers.
-        y : ignored
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         self._check_parameters()
         rows = self._numbers(X, reset=True)
         self._centre = rows.mean(axis=0)
         deviation = rows.std(axis=0)
-        # What is left of a constant column is rounding, which must not be blown up.
+        # The deviation of a constant column is rounding, which dividing by it would amplify to unit variance.
         constant = deviation <= 1e-12 * np.abs(rows).max(axis=0)
         self._scale = np.where(constant, 1.0, deviation)
         standard = self._standardised(rows)
@@ -233,29 +255,67 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         return density(rows, self._clusters).T + np.log(self.weights_) - np.log(self._scale).sum()
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest cluster of each row."""
+        """Predict the most probable cluster of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+            Index of the cluster.
+        """
         return self._log_joint(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the clusters, n_rows x n_clusters_."""
+        """Probabilities of the clusters for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_clusters_)
+            Posterior probabilities.
+        """
         joint = self._log_joint(X)
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
     def transform(self, X: Any) -> Floats:
-        """Posterior means of the sources in each row's likeliest cluster, n_rows x n_sources."""
+        """Posterior means of the sources in each row's most probable cluster.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_sources)
+            Posterior means.
+        """
         labels = self.predict(X)
         means = answers.source_means(self._standardised(self._numbers(X)), self._clusters)
         return means[labels, np.arange(len(labels))]
 
     def inverse_transform(self, X: ArrayLike, labels: ArrayLike | None = None) -> Floats:
-        """Rows without noise, n_rows x n_features, from sources and the clusters that they belong to.
+        """Rows without noise, from sources and the clusters that they belong to.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_sources)
-            As `transform` gives them.
-        labels : array-like of int, shape (n_rows,)
-            As `predict` gives them; may be left out if there is one cluster.
+            Sources, as `transform` returns them.
+        labels : array-like of int, shape (n_rows,), or None, default=None
+            Clusters, as `predict` returns them; None is allowed if there is one cluster.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            The rows.
         """
         check_is_fitted(self)
         sources = np.asarray(X, dtype=float)
@@ -264,7 +324,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
                 f"sources have the shape {sources.shape}; give n_rows x {self._n_features_out}, as transform does"
             )
         if labels is None and self.n_clusters_ > 1:
-            raise DataError(f"sources mean something else in each of {self.n_clusters_} clusters; give labels too")
+            raise DataError(f"sources have a different meaning in each of {self.n_clusters_} clusters; give labels too")
         c = np.zeros(len(sources), dtype=int) if labels is None else np.asarray(labels)
         if c.shape != (len(sources),) or c.dtype.kind not in "iu" or np.any((c < 0) | (c >= self.n_clusters_)):
             raise DataError(f"labels must be a whole number from 0 to {self.n_clusters_ - 1} for each row of sources")
@@ -276,17 +336,55 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def score_samples(self, X: Any) -> Floats:
         """Log density of each row, in the units of the data.
 
-        Up to 1000 combinations of Gaussians (3 Gaussians, 6 sources) it is exact for the parameters' posterior means;
-        beyond that it is a lower bound, by the variational posterior of the row's sources.
+        For up to 1000 combinations of Gaussians (3 Gaussians, 6 sources) it is exact at the parameters' posterior
+        means; beyond that it is a lower bound, by the variational posterior of the row's sources.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Log densities.
         """
         return logsumexp(self._log_joint(X), axis=1)
 
     def score(self, X: Any, y: None = None) -> float:
-        """Mean of `score_samples`."""
+        """Mean of `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+
+        Returns
+        -------
+        float
+            Mean log density of a row; higher is better.
+        """
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> tuple[Floats, np.ndarray]:
-        """New rows, and the clusters that they were drawn from."""
+        """Draw new rows from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, Generator, RandomState or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Rows.
+        labels : ndarray of int, shape (n_samples,)
+            The clusters that they were drawn from.
+        """
         check_is_fitted(self)
         check_number("n_samples", n_samples, least=1, integer=True)
         rng = as_generator(random_state)
@@ -301,9 +399,21 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         return self.inverse_transform(sources, labels) + noise, labels
 
     def source_density(self, cluster: int, source: int, grid: ArrayLike) -> Floats:
-        """The density of a source on a grid, as the weighted densities of its Gaussians, len(grid) x n_gaussians.
+        """Density of a source on a grid, as the weighted densities of its Gaussians.
 
-        Their sum over the second axis is the density of the source.
+        Parameters
+        ----------
+        cluster : int
+            Index of the cluster.
+        source : int
+            Index of the source within the cluster.
+        grid : array-like of shape (n_points,)
+            Values of the source.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_gaussians)
+            Weighted density of each Gaussian; their sum over the second axis is the density of the source.
         """
         check_is_fitted(self)
         check_number("cluster", cluster, least=0, below=self.n_clusters_, integer=True)

@@ -25,11 +25,11 @@ from latentbits.models.ica_mixture.updates import cluster_bounds, update_cluster
 __all__ = ["Learned", "MapRecord", "State", "Switches", "bound", "learn", "responsibilities", "sweep"]
 
 QUICKEN, LONGEST = 1.5, 200.0
-"""How the over-relaxation grows with every success, and its end."""
+"""Growth factor of the over-relaxation after every success, and its upper limit."""
 
 
 class State(NamedTuple):
-    """Everything that a pass starts from."""
+    """The state between two passes."""
 
     clusters: Clusters
     earlier: Clusters  # a pass before; the direction of over-relaxation
@@ -38,7 +38,7 @@ class State(NamedTuple):
     log_joint: Floats  # C x T: each point's part of the bound inside each cluster
     share: Floats  # C x T: Q(c_t)
     rho: Floats  # C: the Dirichlet posterior of the clusters' shares
-    tag: NDArray[np.intp]  # C: a number that tells a cluster from those before and after it
+    tag: NDArray[np.intp]  # C: an identifier of the cluster, new when its points have changed
 
 
 class Switches(NamedTuple):
@@ -50,7 +50,7 @@ class Switches(NamedTuple):
 
 
 class MapRecord(NamedTuple):
-    """A map that a pass has tried: which, and the clusters' parts of the bound without and with it."""
+    """A map that a pass has tried: its name, and the clusters' parts of the bound without and with it."""
 
     move: str
     before: Floats
@@ -58,7 +58,7 @@ class MapRecord(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """The clusters after their part of a pass, each with its part of the bound."""
+    """The clusters after a pass with Q(c_t) fixed, with the points' parts of the bound."""
 
     clusters: Clusters
     labels: Floats
@@ -68,9 +68,9 @@ class Learned(NamedTuple):
 def sweep(
     X: Floats, state: State, prior: Prior, switches: Switches, *, free: bool = True
 ) -> tuple[State, float, list[MapRecord]]:
-    """One pass: every factor once. Returns the new state, its bound, and the maps that were tried.
+    """One pass: every factor of the posterior once. Returns the new state, its bound, and the maps that were tried.
 
-    With `free` false the points stay in the clusters where they are (the first passes after a structural change).
+    With `free` false Q(c_t) is fixed (in the first passes after a structural change).
     """
     start = _over_relaxed(state) if switches.relax else state.clusters
     learned, maps = learn(X, state.share, start, state.labels, prior, switches)
@@ -78,6 +78,7 @@ def sweep(
     if switches.relax:
         before = (state.share * state.log_joint).sum(axis=1) - divergences(state.clusters, prior)
         after = (state.share * learned.log_joint).sum(axis=1) - divergences(learned.clusters, prior)
+        # Over-relaxation gives no guarantee: clusters whose bound has fallen are done again without it.
         if (fell := (after < before) & (state.pace > 1)).any():
             redone, _ = learn(X, state.share[fell], take(state.clusters, fell), state.labels[fell], prior, switches)
             for new, old in zip((*learned.clusters, *learned[1:]), (*redone.clusters, *redone[1:]), strict=True):
@@ -101,7 +102,7 @@ def sweep(
 def learn(
     X: Floats, weight: Floats, clusters: Clusters, labels: Floats, prior: Prior, switches: Switches
 ) -> tuple[Learned, list[MapRecord]]:
-    """The hidden variables inside the clusters, then the parameters, while Q(c_t) = `weight` (C x T) stays."""
+    """The hidden variables inside the clusters, then the parameters, with Q(c_t) = `weight` (C x T) fixed."""
     hidden = infer_hidden(X, clusters, labels)
     stats = collect(X, weight, hidden)
     clusters = update_clusters(clusters, stats, prior)
@@ -112,7 +113,7 @@ def learn(
         if wanted:
             bounds = cluster_bounds(clusters, stats, prior)
             mapped = move(clusters, stats, prior)
-            better = mapped.bounds >= bounds
+            better = mapped.bounds >= bounds  # per cluster: the priors are not invariant under the map
             maps.append(MapRecord(move.__name__, bounds, mapped.bounds))
             shift = np.where(better[:, None], shift + np.linalg.solve(R, mapped.shift[..., None])[..., 0], shift)
             R = np.where(better[:, None, None], mapped.R @ R, R)
@@ -122,7 +123,10 @@ def learn(
 
 
 def _over_relaxed(state: State) -> Clusters:
-    """Noise and Gaussians moved on in the direction of the last pass (Salakhutdinov and Roweis 2003)."""
+    """Noise and Gaussians extrapolated in the direction of the last pass (Salakhutdinov and Roweis 2003).
+
+    Rates on the log scale, so that they stay positive.
+    """
     new, old = state.clusters, state.earlier
     beyond = state.pace - 1
     by_source = beyond[:, None, None]
@@ -140,7 +144,7 @@ def responsibilities(state: State) -> Floats:
 
 
 def bound(state: State, prior: Prior) -> float:
-    """The bound on the log evidence, whatever Q(c_t) is; at its optimum, sum_t log Z_t minus all divergences."""
+    """The bound on the log evidence for any Q(c_t); at its optimum, sum_t log Z_t minus all divergences."""
     joint = state.log_joint + log_mean_dirichlet(state.rho)[:, None]
     share = state.share
     points = (share * (joint - np.log(share, out=np.zeros_like(share), where=share > 0))).sum()

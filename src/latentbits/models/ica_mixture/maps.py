@@ -1,9 +1,9 @@
-"""Affine maps of the sources, s -> R (s - shift): A and nu make up for them, so that no likelihood changes.
+"""Affine maps of the sources, s -> R (s - shift): A and nu compensate them, so that no likelihood changes.
 
-Rescaling is the paper's (section 2.3). Rotation is ours: with little noise the rules of Appendix C move A by steps of
-the size of the noise, while R can be solved for row by row, the labels Q(k) fixed: maximum likelihood ICA with mixtures
-of Gaussians for sources. The priors are not invariant under such maps. Therefore a cluster is mapped only if its part
-of the bound, after all rules have followed the map, is no lower than without the map.
+Rescaling is the paper's (section 2.3). Rotation is our addition: with little noise the rules of Appendix C move A by
+steps of the size of the noise, while R can be solved for row by row, the labels Q(k) fixed: maximum likelihood ICA with
+mixtures of Gaussians for sources. The priors are not invariant under such maps. Therefore a cluster is mapped only if
+its part of the bound, after all rules have been applied, is no lower than without the map.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Mapped", "map_clusters", "rescale", "rotate"]
 
 
 RIDGE = 1e-10
-"""Keeps systems solvable whose sources are all but one and the same, relative to their trace."""
+"""Ridge relative to the trace: keeps the systems solvable when sources are almost collinear."""
 
 
 class Mapped(NamedTuple):
@@ -34,7 +34,7 @@ class Mapped(NamedTuple):
 
 
 def rescale(clusters: Clusters, stats: Statistics, prior: Prior) -> Mapped:
-    """Sources of mean 0 and variance 1; the clusters are up to date with `stats`."""
+    """Map to sources of mean 0 and variance 1; the clusters must be updated with `stats` before."""
     shift, variance = clusters.source_moments()
     scale = 1 / np.sqrt(variance)
     stretched = clusters._replace(
@@ -46,12 +46,12 @@ def rescale(clusters: Clusters, stats: Statistics, prior: Prior) -> Mapped:
 
 
 def rotate(clusters: Clusters, stats: Statistics, prior: Prior) -> Mapped:
-    """Sources in the directions that are best for the labels and the Gaussians as they are."""
+    """Map to the sources' optimal directions, given the labels and the Gaussians."""
     return map_clusters(clusters, stats, prior, best_directions(clusters, stats), np.zeros(clusters.alpha.shape))
 
 
 def map_clusters(clusters: Clusters, stats: Statistics, prior: Prior, R: Floats, shift: Floats) -> Mapped:
-    """The map, followed by all rules; Gaussians stay where they are until their rules come."""
+    """Apply the map, then all update rules; the Gaussians change only by their own rules."""
     back = np.linalg.inv(R)
     stats = map_statistics(stats, R, shift)
     clusters = clusters._replace(
@@ -73,7 +73,7 @@ def best_directions(clusters: Clusters, stats: Statistics) -> Floats:
     W = np.einsum("cmk,cmkij->cmij", beta, stats.kss)
     v = np.einsum("cmk,cmki->cmi", beta * clusters.phi, stats.ks)
     M = v.shape[1]
-    few = stats.n < M + 1  # points, too few to tell directions
+    few = stats.n < M + 1  # too few points to determine directions: these clusters are not rotated
     W[few], v[few] = np.eye(M), 0.0
     W += RIDGE * (1 + np.einsum("cmii->cm", W))[..., None, None] * np.eye(M)
     n = np.maximum(stats.n, 1.0)
@@ -82,7 +82,7 @@ def best_directions(clusters: Clusters, stats: Statistics) -> Floats:
         c = np.linalg.inv(R)[:, :, m]
         to_v, to_c = np.moveaxis(np.linalg.solve(W[:, m], np.stack([v[:, m], c], axis=-1)), -1, 0)
         linear, square = (c * to_v).sum(axis=1), (c * to_c).sum(axis=1)
-        tau = (np.sqrt(linear**2 + 4 * n * square) - linear) / (2 * square)
+        tau = (np.sqrt(linear**2 + 4 * n * square) - linear) / (2 * square)  # the positive root keeps det R positive
         R[:, m] = to_v + tau[:, None] * to_c
     R[few] = np.eye(M)
     return R

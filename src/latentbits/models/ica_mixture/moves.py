@@ -1,6 +1,6 @@
 """Structural moves (section 2.3): splitting clusters, respreading collapsed sources, deleting clusters.
 
-Each makes a new state from an old one and looks at no bound; whether a move is kept is judged where it is made.
+Each makes a new state from an old one without regard to the bound; `Run` decides whether a move is kept.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ __all__ = [
 ]
 
 DISTANCE = 5.0
-"""J above which two neighbouring Gaussians of a source are apart."""
+"""Two neighbouring Gaussians of a source are separate if their distance J is above this (section 2.3)."""
 
 VALLEY = 0.2
-"""Two peaks are apart when the valley between them is this part of the lower one, or less."""
+"""Two peaks are separate if the density between them falls to this part of the lower one, or less (section 2.3)."""
 
 ALIVE = 0.01
-"""The share of a source's points below which a Gaussian counts as dead."""
+"""A Gaussian with a smaller share of a source's points counts as dead."""
 
 TAKEN = 0.9
-"""The part of a dimension's noise that a revived source takes over."""
+"""The part of a dimension's noise variance that a revived source explains."""
 
 GRID = 200
 
@@ -52,7 +52,7 @@ OF_GAUSSIANS = ("pi", "phi", "phi_precision", "beta_shape", "beta_rate")
 
 
 class Cut(NamedTuple):
-    """A source that looks like two: the cluster, the source, and which of its Gaussians lie above the gap."""
+    """A bimodal source: the cluster, the source, and which of its Gaussians lie above the gap."""
 
     cluster: int
     source: int
@@ -65,6 +65,7 @@ def find_cuts(clusters: Clusters) -> list[Cut]:
     for c, m in np.ndindex(clusters.alpha.shape):
         gaussians = clusters.pi_mean[c, m], clusters.phi[c, m], clusters.beta[c, m]
         place = _widest_distance(*gaussians)
+        # Overlapping Gaussians may still leave a valley, which J doesn't see.
         place = _deepest_valley(*gaussians) if place is None else place
         if place is not None:
             cuts.append(Cut(c, m, clusters.phi[c, m] > place))
@@ -77,7 +78,7 @@ def _widest_distance(pi: Floats, phi: Floats, beta: Floats) -> float | None:
     The weights are normalised in the pair.
     """
     order = np.argsort(phi)
-    order = order[pi[order] > ALIVE]
+    order = order[pi[order] > ALIVE]  # a Gaussian without points may be anywhere
     low, high = order[:-1], order[1:]
     if len(low) == 0:
         return None
@@ -110,7 +111,7 @@ def source_densities(pi: Floats, phi: Floats, beta: Floats, grid: Floats) -> Flo
 
 
 def split(state: State, cut: Cut, prior: Prior) -> State:
-    """The cluster as two of the same A, each with the points on its side of the gap; the second one comes last."""
+    """The cluster as two with the same A, each with the points on its side of the gap; the second one comes last."""
     c, m = cut.cluster, cut.source
     above = state.labels[c, :, m][:, cut.upper].sum(axis=1)
     twice = np.append(np.arange(len(state.rho)), c)
@@ -136,7 +137,7 @@ def collapsed_sources(clusters: Clusters) -> list[tuple[int, int]]:
 
 
 def reinitialise(state: State, c: int, m: int) -> State:
-    """A source with all its Gaussians alive again, of the same mean and variance; A stays as it is."""
+    """A source with all its Gaussians spread out again, with the same mean and variance; A is unchanged."""
     mean, variance = state.clusters.source_moments()
     return respread(state, c, m, float(mean[c, m]), float(variance[c, m]))
 
@@ -148,7 +149,7 @@ def dead_sources(clusters: Clusters) -> list[tuple[int, int]]:
 
 
 def revive(state: State, c: int, m: int) -> State:
-    """A source that is switched off takes over most of the noise of the noisiest dimension."""
+    """A source that is switched off is made to explain most of the noise of the noisiest dimension."""
     fields = ("A", "A_cov", "alpha_rate", "psi_rate")
     new = state.clusters._replace(**{name: getattr(state.clusters, name).copy() for name in fields})
     n = int(np.argmin(new.psi[c]))
@@ -176,11 +177,12 @@ def respread(state: State, c: int, m: int, mean: float, variance: float) -> Stat
     new.beta_shape[c, m] = 1 + n / 2
     new.beta_rate[c, m] = (1 + n / 2) / precision
     labels[c, :, m] = 1 / K
+    # earlier=new: a direction of over-relaxation across the change would be meaningless.
     return state._replace(clusters=new, earlier=new, labels=labels)
 
 
 def deletion_order(state: State, prior: Prior) -> list[int]:
-    """Clusters by what the bound would gain without them, most first, if the other clusters stayed as they are."""
+    """Clusters by the gain of the bound without them, largest first, if the other clusters were unchanged."""
     joint = state.log_joint + log_mean_dirichlet(state.rho)[:, None]
     saved = divergences(state.clusters, prior)
     whole = logsumexp(joint, axis=0)
@@ -189,7 +191,7 @@ def deletion_order(state: State, prior: Prior) -> list[int]:
 
 
 def delete(state: State, dropped: list[int], prior: Prior) -> State:
-    """The state without some clusters; the others take their points."""
+    """The state without some clusters; their points are reassigned to the others."""
     left = np.setdiff1d(np.arange(len(state.rho)), dropped)
     rest = _restructured(state, left, state.share[left], prior)
     return rest._replace(share=responsibilities(rest))

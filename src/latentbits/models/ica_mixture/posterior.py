@@ -39,10 +39,10 @@ LOG_2PI = float(np.log(2 * np.pi))
 
 
 NOTHING = 1e-3
-"""Sources that move the standardised data by less do nothing."""
+"""Sources of smaller strength, in units of the standardised data, count as switched off."""
 
 LIVE = 0.02
-"""A source counts if it moves the data by this part of what the strongest source of its cluster does, or more."""
+"""Sources below this part of the strength of their cluster's strongest source count as switched off."""
 
 
 class Prior(NamedTuple):
@@ -102,7 +102,7 @@ class Clusters(NamedTuple):
 
     @property
     def pull(self) -> Floats:
-        """<A' Psi>, C x M x N: how strongly the dimensions pull at the sources."""
+        """<A' Psi>, C x M x N: the data's contribution to precision times mean of the sources is this times x - nu."""
         return np.swapaxes(self.psi[..., None] * self.A, -1, -2)
 
     @property
@@ -123,7 +123,7 @@ class Clusters(NamedTuple):
 
 
 def strengths(clusters: Clusters) -> Floats:
-    """How much each source moves the data, C x M: the length of its column of A times its standard deviation."""
+    """The strength of each source, C x M: the length of its column of A times its standard deviation."""
     return np.sqrt((clusters.A**2).sum(axis=1) * clusters.source_moments()[1])
 
 

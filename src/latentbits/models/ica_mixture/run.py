@@ -1,4 +1,4 @@
-"""One run from a random start: climb, try structural moves, keep what raises the bound."""
+"""One run from a random start: climb, try structural moves, keep those that raise the bound."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from latentbits.models.ica_mixture.start import nearest_centres, start_state
 __all__ = ["Event", "Outcome", "Plan", "Run"]
 
 SETTLE = 5
-"""Passes after a structural change during which the points stay where they are."""
+"""Passes after a structural change during which the assignment of points to clusters is fixed."""
 
 COARSE = 10.0
-"""Structural moves are tried and judged at this many times the tolerance."""
+"""Structural moves are tried, and their trials ended, at this many times the tolerance."""
 
 HOPELESS = 40.0
-"""A trial is given up when it is further below the old bound than this many passes at its present rate."""
+"""A trial is ended early when it would need more than this many passes at its current rate to reach the old bound."""
 
 EMPTY = 0.5
-"""A cluster with fewer points than this has lost them."""
+"""A cluster with fewer (expected) points than this is deleted."""
 
 CHANGED = 0.05
-"""A cluster whose number of points changes by more than this part is another cluster."""
+"""A cluster whose number of points changes by more than this part gets a new tag: moves may be tried on it again."""
 
 DELETIONS = 3
-"""Clusters that are tried without, between two moves that were kept."""
+"""Number of clusters whose deletion is tried between two moves that were kept."""
 
 
 class Plan(NamedTuple):
-    """What a run starts with, and what it may do."""
+    """The parameters of a run: the size of its start, and the moves that are allowed."""
 
     n_clusters: int
     n_sources: int
@@ -62,14 +62,14 @@ class Event(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a run ended."""
+    """The result of a run."""
 
     state: State
     history: list[Event]
 
 
 class Proposal(NamedTuple):
-    """A structural move to try, and a name by which it isn't tried twice."""
+    """A structural move to try; `key` identifies it, so that it isn't tried twice."""
 
     move: str
     cluster: int
@@ -79,7 +79,7 @@ class Proposal(NamedTuple):
 
 
 class Run:
-    """A run over standardised data (T x N). `monitor` counts passes; its tolerance is per cell and pass."""
+    """A run on standardised data (T x N). `monitor` counts passes; its tolerance is per cell and pass."""
 
     def __init__(self, X: Floats, plan: Plan, prior: Prior, rng: np.random.Generator, monitor: Monitor) -> None:
         self.X = X
@@ -109,7 +109,7 @@ class Run:
     ) -> tuple[State, float, float]:
         """Pass after pass until the bound rises by less than `rise` a pass; state, bound, and the last rise.
 
-        It ends earlier where `goal` is out of reach.
+        It ends earlier if `goal` is out of reach.
         """
         switches = Switches(self.plan.rescale, self.plan.rotate)
         trace: list[float] = []
@@ -140,7 +140,7 @@ class Run:
         return moves.delete(state, list(empty), self.prior)
 
     def _improved(self, state: State, bound: float, rate: float) -> tuple[State, float, float] | None:
-        """The state after the first structural move that is worth it; None if none is."""
+        """The state after the first structural move that is kept; None if none is."""
         for proposal in self._proposals(state):
             if self.monitor.finished:
                 return None
@@ -149,7 +149,7 @@ class Run:
             self.tried.add(proposal.key)
             began, mark = self.monitor.n_iter, len(self.history)
             new, reached, new_rate = self._climb(proposal.make(), COARSE * self.rise, goal=bound)
-            # What plain climbing would have brought in the meantime is no merit of the move.
+            # The gain that ordinary passes would have made in the meantime doesn't count for the move.
             kept = reached > bound + rate * (self.monitor.n_iter - began)
             event = Event(began, proposal.move, proposal.cluster, proposal.source, bound, reached, kept)
             self.history.insert(mark, event)
@@ -159,7 +159,7 @@ class Run:
         return None
 
     def _proposals(self, state: State) -> Iterator[Proposal]:
-        """What may be tried, the most useful first: every cluster taken away makes passes quicker."""
+        """The moves to try, deletions first: every cluster less makes all further passes cheaper."""
         if self.plan.delete and len(state.rho) > 1:
             for c in moves.deletion_order(state, self.prior)[:DELETIONS]:
                 make = partial(moves.delete, state, [c], self.prior)

@@ -1,4 +1,4 @@
-"""Where a run begins: points shared out among clusters, and clusters made from their points."""
+"""Starts: points assigned to clusters, and clusters estimated from their points."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from latentbits.models.ica_mixture.posterior import Clusters, Floats, Prior
 __all__ = ["nearest_centres", "spread_gaussians", "start_clusters", "start_state"]
 
 LLOYD = 5
-"""Rounds of k-means at the start; few, for what is wanted are different starts and not the best partition."""
+"""Rounds of k-means at the start; few, because starts should differ rather than be the best partition."""
 
 BETWEEN = 2 / 3
-"""The part of a source's variance that lies between its Gaussians at the start."""
+"""The part of a source's variance between its Gaussians at the start."""
 
 NOISE = 1e-3
-"""Noise at the start, as a part of a cluster's variance: it rises at once where it must, and falls slowly."""
+"""Noise variance at the start, as a part of a cluster's: small, because its estimate rises at once but falls slowly."""
 
 
 def start_state(
@@ -43,7 +43,7 @@ def nearest_centres(X: Floats, n_clusters: int, rng: np.random.Generator) -> Flo
     for _ in range(LLOYD):
         distance = (centres**2).sum(axis=1) - 2 * X @ centres.T
         share = np.eye(len(centres))[distance.argmin(axis=1)].T
-        share = share[share.any(axis=1)]
+        share = share[share.any(axis=1)]  # clusters that lost all points are dropped
         centres = (share @ X) / share.sum(axis=1)[:, None]
     return share
 
@@ -56,6 +56,7 @@ def start_clusters(
     n = share.sum(axis=1)[:, None]
     nu = share @ X / n
     square = np.stack([(X * weight[:, None]).T @ X for weight in share]) / n[..., None]
+    # The last term keeps the noise variance below positive where a cluster has no extent.
     covariance = square - nu[:, :, None] * nu[:, None, :] + NOISE**2 * np.eye(N)
     values, vectors = np.linalg.eigh(covariance)
     directions = vectors * np.sqrt(np.maximum(values, 0))[:, None]
@@ -65,6 +66,7 @@ def start_clusters(
     noise = NOISE * np.einsum("cnn->cn", covariance)
     phi, beta = spread_gaussians(K)
     by_gaussian = np.broadcast_to(n[..., None] / K, (C, M, K))
+    # Shapes as after an update by these points; rates such that the mean precisions are 1 / noise and beta.
     return Clusters(
         A=A,
         A_cov=np.broadcast_to((noise / n)[..., None, None] * np.eye(M), (C, N, M, M)),

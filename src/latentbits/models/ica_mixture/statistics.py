@@ -1,6 +1,6 @@
-"""The hidden variables of the points, and the sums over points that every rule for the parameters needs.
+"""The posterior of the points' hidden variables, and the sufficient statistics of the parameters' update rules.
 
-The sums don't change their form when the sources of a cluster go through an affine map, so that such maps (rescaling,
+The statistics transform in closed form under an affine map of a cluster's sources, so that such maps (rescaling,
 rotation) can be tried without another pass over the points.
 """
 
@@ -94,7 +94,7 @@ def settle(X: Floats, clusters: Clusters, hidden: Hidden, R: Floats, shift: Floa
 
 
 def _gaussians(clusters: Clusters) -> tuple[Floats, Floats, Floats]:
-    """<beta>, <beta phi>, and what the expected log density of a Gaussian has besides, each C x M x K."""
+    """<beta>, <beta phi>, and the constant of the expected log density of a Gaussian, each C x M x K."""
     beta = clusters.beta
     constant = (
         log_mean_dirichlet(clusters.pi)
@@ -110,7 +110,7 @@ def collect(X: Floats, weight: Floats, hidden: Hidden) -> Statistics:
     C, T, M, K = labels.shape
     weighted = np.swapaxes((labels * weight[..., None, None]).reshape(C, T, M * K), 1, 2)
     second = (cov + mean[..., :, None] * mean[..., None, :]).reshape(C, T, M * M)
-    surprise = np.log(labels, out=np.zeros_like(labels), where=labels > 0)
+    surprise = np.log(labels, out=np.zeros_like(labels), where=labels > 0)  # 0 log 0 = 0
     of_labels = (np.swapaxes(weighted, 1, 2) * surprise.reshape(C, T, M * K)).sum(axis=(1, 2))
     return Statistics(
         n=weight.sum(axis=1),

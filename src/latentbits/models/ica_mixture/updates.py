@@ -1,4 +1,4 @@
-"""The rules for the clusters' parameters (Appendix C), from sums over the points."""
+"""Update rules of the clusters' parameters (Appendix C), from the statistics of the points."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def update_A(clusters: Clusters, stats: Statistics, prior: Prior) -> Clusters:
     psi = clusters.psi
     precision = psi[..., None, None] * stats.ss[:, None]
     C, N, M = clusters.A.shape
-    precision.reshape(C, N, M * M)[..., :: M + 1] += clusters.alpha[:, None]
+    precision.reshape(C, N, M * M)[..., :: M + 1] += clusters.alpha[:, None]  # a view of the diagonals
     A_cov = np.linalg.inv(precision).astype(np.float64, copy=False)
     pull = psi[..., None] * (stats.xs - clusters.nu[..., None] * stats.s[:, None])
     return clusters._replace(A=(A_cov @ pull[..., None])[..., 0], A_cov=A_cov)
@@ -76,7 +76,7 @@ RULES = (update_pi, update_phi, update_beta, update_A, update_nu, update_psi, up
 
 
 def update_clusters(clusters: Clusters, stats: Statistics, prior: Prior) -> Clusters:
-    """All rules in turn; none of them lowers `cluster_bounds`."""
+    """Apply all rules in turn; none of them lowers `cluster_bounds`."""
     for rule in RULES:
         clusters = rule(clusters, stats, prior)
     return clusters

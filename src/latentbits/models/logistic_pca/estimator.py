@@ -29,54 +29,63 @@ class LogisticPCA(RestartedFactorModel):
     """Logistic PCA: the log odds of the cells are a table of rank K plus a bias for each column.
 
     ``logit P = weights_ @ components_ + bias_``. The counterpart of PCA for 0-1 data: components add and cancel on the
-    scale of log odds, so they predict well and are hard to read as causes. Fitted by alternating least squares on a
-    bound of the likelihood, accelerated. A small ridge keeps the log odds of separable data finite.
+    scale of log odds, so they predict well but are hard to interpret as causes. Fitted by accelerated alternating least
+    squares on a bound of the likelihood. A small ridge penalty keeps the log odds of separable data finite.
 
     Parameters
     ----------
     n_components : int, default=5
-        K, the rank.
+        K, the rank of the table of log odds, the bias left out.
     ridge : float, default=0.1
-        The objective is the log likelihood minus ``ridge`` times the sum of the singular values of the centred table of
-        log odds (the same as ridge/2 times the squares of both factors). At least 1e-6.
+        Strength of the penalty, at least 1e-6. The objective is the log likelihood minus ``ridge`` times the sum of the
+        singular values of the centred table of log odds (the same as ridge/2 times the squares of both factors).
     n_init : int, default=3
-        Random starts. The best is kept, all are in `restarts_`; they seldom end far apart.
+        Number of random starts; the best is kept. They seldom end far apart.
     max_iter : int, default=1000
-        Passes over the data a start may make (a round of three is finished).
+        Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
     tol : float, default=1e-6
         A start has converged when three passes raise the objective by less than this per observed cell.
-    binarize : float, optional
-        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows in the order of `singular_values_`, the largest entry of each positive. A row is zero where the
-        rank is lower than K.
+        Orthonormal rows in the order of `singular_values_`; the entry of each that is largest in size is positive. If
+        the rank is lower than K, the last rows are zero.
     weights_ : ndarray of shape (n_rows, n_components)
         Coordinates of the training rows, of either sign.
     bias_ : ndarray of shape (n_features,)
-        Log odds of the columns at the centre of the rows.
+        Log odds of the columns at the mean of the rows' coordinates.
     singular_values_ : ndarray of shape (n_components,)
-        Of the centred table of log odds (rows times the root of their weight), as the climb left it.
+        Singular values of the centred table of log odds (rows times the root of their weight) at the end of the
+        iterations.
     objective_ : float
-        Penalised log likelihood at the end of the best start's climb.
-    objective_history_ : ndarray
-        The best start's objective after each pass; it never falls, but for rounding.
+        Penalised log likelihood of the best start at the end of the iterations.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The best start's penalised log likelihood after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
-        Seed, objective, n_iter and converged of every start.
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The objective after each pass of every start, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every start.
-    n_iter_, converged_ : int, bool
-        Of the best start.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Passes over the data made by the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: `sample_weight`, or all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     References
     ----------

@@ -31,12 +31,12 @@ from latentbits.models.solved_rows import Solution
 __all__ = ["PenalisedLikelihood", "PrincipalForm", "State", "principal_form", "solve_rows"]
 
 FARTHEST = 500.0
-"""An extrapolated bias stays within this: a constant column's best bias is infinite."""
+"""An extrapolated bias stays within this: the optimal bias of a constant column is infinite."""
 
 DEAD = 1e-9
-"""A singular value below this part of the largest is none."""
+"""A singular value below this part of the largest counts as 0."""
 
-GAP = 1e-16
+GAP = 1e-16  # half of Newton's decrement at which a row's solution is exact to rounding
 MAX_STEPS = 200
 
 
@@ -49,7 +49,7 @@ class State(NamedTuple):
 
 
 class PrincipalForm(NamedTuple):
-    """The centred U V as scores @ components, and what goes with it.
+    """The centred U V as scores @ components, with singular values and bias.
 
     components: (K, D) orthonormal rows by falling singular value, the largest entry of each positive; zero where the
     rank is lower than K. singular_values: (K,) of R^(1/2) U V. scores: (N, K). bias: (D,).
@@ -72,10 +72,11 @@ class PenalisedLikelihood:
     workers: Workers
 
     def initialise(self, rng: np.random.Generator) -> State:
-        """Random V and the columns' own log odds; U is 0, so equal rows stay equal and their order doesn't matter."""
+        """Random V and the columns' own log odds; U = 0, so equal rows stay equal and their order doesn't matter."""
         N, D = self.data.shape
         ones = self.data.ones_per_column(self.row_weight)
         share = (ones + 0.5) / (self.data.observed_per_column(self.row_weight) + 1.0)
+        # V must not be 0 as well: U = V = 0 is a stationary point.
         return State(np.zeros((N, self.n_components)), rng.normal(size=(self.n_components, D)), logit(share))
 
     def step(self, state: State) -> tuple[State, float]:
@@ -87,7 +88,7 @@ class PenalisedLikelihood:
         N, D = self.data.shape
         K = self.n_components
         new_U = np.empty_like(U)
-        pairs = _pairs(V.T)
+        pairs = _pairs(V.T)  # makes the K x K systems of all rows one matrix product
 
         def one(blocks: list[slice]) -> tuple[float, np.ndarray, np.ndarray]:
             log_likelihood, A, y = 0.0, np.zeros((D, (K + 1) * (K + 2) // 2)), np.zeros((D, K + 1))
@@ -103,6 +104,7 @@ class PenalisedLikelihood:
             return log_likelihood, A, y
 
         log_likelihoods, As, ys = zip(*self.workers.map(one, block_groups(N, D)), strict=True)
+        # Of the state that went in, as the log likelihood is.
         penalty = self.ridge / 2 * (self.row_weight @ (U**2).sum(axis=1) + (V**2).sum())
         new_V, new_b = _solve_v(np.sum(As, axis=0), np.sum(ys, axis=0), b, self.ridge)
         return self._balanced(State(new_U, new_V, new_b)), float(sum(log_likelihoods) - penalty)
@@ -119,6 +121,7 @@ class PenalisedLikelihood:
         form = principal_form(state, self.row_weight)
         root = np.sqrt(form.singular_values)
         V = root[:, None] * form.components
+        # Orthogonal Procrustes: extrapolation needs successive states in the same rotation.
         left, _, right = np.linalg.svd(state.V @ V.T)
         turn = left @ right
         U = np.divide(form.scores, root, out=np.zeros_like(form.scores), where=root > 0)
@@ -141,6 +144,7 @@ def principal_form(state: State, row_weight: np.ndarray) -> PrincipalForm:
     alive = s > DEAD * s[0]
     n = int(alive.sum())
     found = right[:n] @ basis.T
+    # The sign of a component is free; fixed here, so that fits can be compared.
     signs = np.sign(found[np.arange(n), np.abs(found).argmax(axis=1)])
     components, values, scores = np.zeros((K, D)), np.zeros(K), np.zeros((len(U), K))
     components[:n] = signs[:, None] * found
@@ -157,7 +161,7 @@ def solve_rows(
     ridge: float,
     workers: Workers,
 ) -> Solution:
-    """Scores of rows, components and bias fixed, and what each row's last step gained per cell, at most.
+    """Scores of rows, components and bias fixed, and an estimate of the gain per cell of each row's last step.
 
     In the balanced form u = score / sqrt(s), so the ridge on a score w is ridge/2 sum_k w_k^2 / s_k.
     """
@@ -191,7 +195,7 @@ def _solve_v(A: np.ndarray, y: np.ndarray, b: np.ndarray, ridge: float) -> tuple
     full = A[:, _places(K + 1)]
     right = y + b[:, None] * full[:, :, K]
     full[:, range(K), range(K)] += ridge
-    unseen = full[:, K, K] <= 0
+    unseen = full[:, K, K] <= 0  # columns without observed cells would make the system singular
     full[unseen, K, K] = 1.0
     right[unseen, K] = b[unseen]
     answer = np.linalg.solve(full, right[:, :, None])[:, :, 0]

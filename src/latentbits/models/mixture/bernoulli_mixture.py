@@ -20,11 +20,11 @@ from latentbits.models.starts import random_components
 __all__ = ["MixtureEM", "State", "joint_log_likelihood", "responsibilities"]
 
 EDGE = 1e-10
-"""H and pi stay this far from 0 (and H from 1): no row can become impossible."""
+"""H and pi stay this far from 0 (and H from 1): no row gets probability 0."""
 
 
 REACHABLE = 1e-4
-"""An extrapolation goes no nearer to 0 and 1."""
+"""An extrapolation stays this far from 0 and 1; from the edge an entry needs hundreds of passes to come back."""
 
 
 class State(NamedTuple):
@@ -67,17 +67,17 @@ class MixtureEM:
         r = np.exp(joint - row_log[:, None]) * self.row_weight[:, None]
         ones, observed = column_products(self.data, r, self.workers)
         eps = self.smoothing
-        # Nothing observed of a column, or a component without rows: there the state stays.
+        # A column without observed cells, or a component without rows, keeps its value: 0 / 0.
         new_H = np.divide(ones + eps, observed + 2 * eps, out=H.copy(), where=observed + 2 * eps > EDGE)
         objective = float(self.row_weight @ row_log + eps * np.sum(np.log(H) + np.log1p(-H)))
         return _bounded(State(r.sum(axis=0) / self.row_weight.sum(), new_H), EDGE), objective
 
     def project(self, state: State) -> State:
-        """Inside the bounds, but not at them: from the edge an entry needs hundreds of passes to come back."""
+        """Back inside the bounds, at some distance from them (see `REACHABLE`)."""
         return _bounded(state, REACHABLE)
 
     def scales(self) -> tuple[np.ndarray | float, ...]:
-        """The two count alike."""
+        """Equal weights for both arrays."""
         return 1.0, 1.0
 
 

@@ -23,43 +23,60 @@ __all__ = ["BernoulliMixture"]
 class BernoulliMixture(RestartedFactorModel):
     """Mixture of Bernoulli products: every *row* has one cause (latent class analysis of yes-no items).
 
-    The clustering counterpart of `AspectBernoulli`, in which every *cell* has a cause of its own. Fitted by EM
-    (accelerated) from several random starts.
+    The clustering counterpart of `AspectBernoulli`, in which every *cell* has a cause of its own. Fitted by accelerated
+    EM from several random starts.
 
     Parameters
     ----------
     n_components : int, default=5
         K, the number of components (classes, clusters).
     smoothing : float, default=0.3
-        Of the prior Beta(1 + smoothing, 1 + smoothing) on every probability: that many ones and as many zeros are added
-        to each count, so that no new row is infinitely surprising. 0 is plain maximum likelihood. (0.1 to 0.5 predicted
-        held-out rows best on fossils, birds and digits.)
+        Pseudocounts: that many ones and as many zeros are added to each count, which is the prior
+        Beta(1 + smoothing, 1 + smoothing) on every probability, so that no new row has probability 0. 0 is plain
+        maximum likelihood. 0.1 to 0.5 predicted held-out rows best on fossils, birds and digits.
     n_init : int, default=10
-        Random starts. The best is kept, all are in `restarts_`.
+        Number of random starts; the best is kept.
     max_iter : int, default=3000
-        Passes over the data a start may make (a round of three is finished).
+        Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
     tol : float, default=1e-7
         A start has converged when three passes raise the objective by less than this per observed cell.
-    binarize : float, optional
-        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
-    random_state : None, int, Generator or RandomState
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Probability of a 1, the commonest component first.
+        Probability of a 1, the most frequent component first.
     proportions_ : ndarray of shape (n_components,)
-        How common each component is.
+        Mixing proportions: the prior probability of each component.
     weights_ : ndarray of shape (n_rows, n_components)
-        The probabilities that each training row belongs to each component.
+        Responsibilities: the probabilities that each training row belongs to each component.
     objective_ : float
-        Log likelihood of the training rows, plus that of the prior up to a constant.
-    objective_history_, restarts_, restart_components_, n_iter_, converged_, n_features_in_, feature_names_in_ :
-        As in `AspectBernoulli`.
+        Log likelihood of the training rows plus the log prior, up to a constant.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The best start's objective after each pass; it never falls, except by rounding.
+    restarts_ : DataFrame
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The objective after each pass of every start, in the order of `restarts_`.
+    restart_components_ : list of ndarray
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Passes over the data made by the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: `sample_weight`, or all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     Examples
     --------
@@ -119,18 +136,53 @@ class BernoulliMixture(RestartedFactorModel):
         return data.shape[0]  # the parameters don't grow with the rows
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest component of each row; `transform` has the probabilities of all."""
+        """Predict the most probable component of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+            Index of the component; `transform` gives the probabilities of all components.
+        """
         return self._solved(X).weights.argmax(axis=1)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log likelihood of each row: log sum_k p(k) p(x | k)."""
+        """Log likelihood of each row: log sum_k p(k) p(x | k).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Log likelihood of the observed cells of each row.
+        """
         check_is_fitted(self)
         data = self._data(X)
         with Workers(n_workers(self.n_jobs)) as workers:
             return logsumexp(joint_log_likelihood(data, self.proportions_, self.components_, workers), axis=1)
 
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
-        """New rows (int8): a component each, then every cell from that component."""
+        """Draw new rows from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, Generator, RandomState or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        ndarray of int8, shape (n_samples, n_features)
+            Rows of 0 and 1: a component is drawn for each row, then every cell from that component.
+        """
         check_is_fitted(self)
         check_number("n_samples", n_samples, least=1, integer=True)
         rng = as_generator(random_state)

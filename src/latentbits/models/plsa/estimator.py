@@ -30,51 +30,60 @@ class _Kept(NamedTuple):
 class PLSA(RestartedFactorModel):
     """Probabilistic latent semantic analysis: the aspect model of the ones, in which zeros are not explained.
 
-    A row with L ones throws each of them on a column, by ``weights_ @ components_``. The probability of a 1 in cell ij
-    is that at least one of L falls there, ``1 - (1 - (weights_ @ components_)[i, j]) ** L``. Zeros have no cause of
-    their own, so there are no phantoms: a model to compare with `AspectBernoulli`, whose passes visit only the ones.
-    Fitted by maximum likelihood (EM, accelerated) from several random starts.
+    Each of the L ones of a row is drawn on a column with probabilities ``weights_ @ components_``. The probability of
+    a 1 in cell ij is that at least one of the L falls there, ``1 - (1 - (weights_ @ components_)[i, j]) ** L``. Zeros
+    have no cause of their own, so there are no phantoms: a baseline for `AspectBernoulli`. Passes visit only the ones.
+    Fitted by maximum likelihood (accelerated EM) from several random starts.
 
     Parameters
     ----------
     n_components : int, default=5
         K, the number of components.
     n_init : int, default=10
-        Random starts. The best is kept, all are in `restarts_`.
+        Number of random starts; the best is kept.
     max_iter : int, default=3000
-        Passes over the ones a start may make (a round of three is finished).
+        Largest number of passes over the ones per start. They come in rounds of three, and a round is always finished.
     tol : float, default=1e-6
         A start has converged when three passes raise the objective by less than this per observed cell.
-    binarize : float, optional
-        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
-    random_state : None, int, Generator or RandomState
-        The same seed gives the same answer on any number of jobs.
-    n_jobs : int, optional
-        Threads; -1 for all cores.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar on the terminal.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        How a component's ones are shared out among the columns; each row sums to 1. In the order of the components'
-        share of the ones.
+        Distribution of each component's ones over the columns; each row sums to 1. By falling share of the ones.
     weights_ : ndarray of shape (n_rows, n_components)
         Proportions of the components in the training rows; each row sums to 1. Rows without ones get the average.
     row_intensity_ : ndarray of shape (n_rows,)
-        L: the number of ones of each training row or, if it misses cells, the number expected in the whole row. A row
-        of which nothing is observed gets the average of those that have ones.
+        L: the number of ones of each training row or, if it has missing cells, the number expected in the whole row. A
+        row without observed cells gets the average of those that have ones.
     objective_ : float
-        The Poisson log likelihood of the best start: for complete data the multinomial one, and a constant.
-        (`log_likelihood`, `aic` and `bic` are those of the cells, to be compared with other models.)
-    objective_history_ : ndarray
-        The best start's objective after each pass; it never falls, but for rounding.
+        The Poisson log likelihood of the best start: for complete data the multinomial one plus a constant.
+        (`log_likelihood`, `aic` and `bic` are those of the cells, for comparison with other models.)
+    objective_history_ : ndarray of shape (n_iter_,)
+        The best start's Poisson log likelihood after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
-        Seed, objective, n_iter and converged of every start.
-    n_iter_, converged_ : int, bool
-        Of the best start.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The objective after each pass of every start, in the order of `restarts_`.
+    restart_components_ : list of ndarray
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Passes over the ones made by the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: `sample_weight`, or all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
 
     References
     ----------
@@ -114,7 +123,7 @@ class PLSA(RestartedFactorModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # ---- fitting: inside, the coordinates of a row are proportions times intensity --------------------------------
+    # ---- fitting: internally, the coordinates of a row are proportions times intensity -------------------------------
 
     def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> PoissonEM:
         return PoissonEM(data, row_weight, self.n_components, workers)
@@ -140,7 +149,7 @@ class PLSA(RestartedFactorModel):
         return log_chances(W, self.components_)
 
     def _n_parameters(self, n_rows: int) -> int:
-        """A row's intensity is one of them: it is fitted, and the cells' probabilities depend on it."""
+        """K for each row, not K - 1: its intensity is fitted too, and the cells' probabilities depend on it."""
         K, D = self.components_.shape
         return K * (D - 1) + K * n_rows
 
@@ -160,11 +169,39 @@ class PLSA(RestartedFactorModel):
 
     # ---- rows and cells ------------------------------------------------------------------------------------------
 
-    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
-        """Probabilities of a 1 (n_rows x n_columns) for given proportions.
+    def transform(self, X: Any) -> np.ndarray:
+        """Proportions of the components in rows, the components fixed.
 
-        Proportions don't tell how many ones a row has: each is taken to have as many as the average training row that
-        has any. `reconstruct` knows the number of each row.
+        Each row is solved for separately, so the result does not depend on the other rows, and for the training rows it
+        is `weights_`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            Proportions; each row sums to 1. Rows without ones get the average of the training rows.
+        """
+        return super().transform(X)
+
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
+        """Probabilities of a 1 for given proportions of the components.
+
+        Proportions do not determine the number of ones of a row: every row is taken to have as many as the average
+        training row that has any. `reconstruct` uses the number of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_components)
+            Proportions, as `transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Probabilities of a 1.
         """
         check_is_fitted(self)
         return super().inverse_transform(np.asarray(X, dtype=float) * self._average.sum())

@@ -27,17 +27,18 @@ from latentbits.models.solved_rows import Solution
 __all__ = ["Ones", "PoissonEM", "State", "chance_of_one", "log_chances", "solve_rows"]
 
 EDGE = 1e-10
-"""H stays this far above 0: no new row's one is impossible."""
+"""H stays at least this large: no one of a new row gets probability 0."""
 
-NOTHING = 1e-12  # the share of a component below which it has no say about a row or a column
+NOTHING = 1e-12  # a row or column that shows less than this share of a component doesn't update it: rounding of 0 / 0
 
 CHUNK_WORK = 500_000  # ones x components of a chunk of rows
 MAX_CHUNKS = 16  # each chunk has its own D x K sums
 
-GAP = 1e-12  # rows are solved for until at most this much log likelihood per one is left to gain
+GAP = 1e-12  # rows are solved for until at most this much log likelihood per one can be gained
 MAX_STEPS = 100
-BLOCK_ROWS = 256
+BLOCK_ROWS = 256  # rows solved for at a time
 
+# Placeholders for the storage that is not used: compiled kernels take arrays of fixed types, not None.
 _NO_POINTERS = np.zeros(1, np.int64)
 _NO_INDICES = np.zeros(0, np.int32)
 _NO_VALUES = np.zeros(0, np.int8)
@@ -85,7 +86,7 @@ class Ones:
         return self.missing.indices[self.missing.indptr[i] : self.missing.indptr[i + 1]]
 
     def chunks(self, K: int) -> list[slice]:
-        """Rows cut into pieces of about as many ones each, whatever the number of threads."""
+        """Rows cut into chunks with about as many ones each, independent of the number of threads."""
         n = int(np.clip(len(self.indices) * K // CHUNK_WORK, 1, min(MAX_CHUNKS, self.shape[0])))
         inner = np.searchsorted(self.indptr, [len(self.indices) * c // n for c in range(1, n)])
         return [slice(int(a), int(b)) for a, b in pairwise([0, *inner, self.shape[0]])]
@@ -119,6 +120,7 @@ class PoissonEM:
         """The columns' shares of ones times random factors; all components alike in a row, so equal rows stay equal."""
         observed = self.data.observed_per_column(self.row_weight)
         found = self.data.ones_per_column(self.row_weight)
+        # Smoothed by the average column: columns without ones or observed cells get a positive share.
         average = (found.sum() + 0.5) / (observed.sum() + 1.0)
         share = (found + average) / (observed + 1.0)
         K = self.n_components
@@ -131,12 +133,13 @@ class PoissonEM:
         M, N1, row_log = self._pass(W, H)
         seen = self._seen_by_rows(H)
         objective = float(self.row_weight @ (row_log - np.einsum("ik,ik->i", W, seen)))
-        # Where a row shows nothing of a component, or a column nothing of the rows that use it, the state stays.
+        # Where the observed cells of a row show nothing of a component, or a column has no row that uses it, the value
+        # is kept.
         W = np.divide(M, seen, out=W.copy(), where=seen > NOTHING)
         weighted = self.row_weight[:, None] * W
         used = self._seen_by_columns(weighted)
         H = np.divide(N1, used, out=H.copy(), where=used > NOTHING * weighted.sum(axis=0)[:, None])
-        scale = H.sum(axis=1)
+        scale = H.sum(axis=1)  # moved to W, so that W H is unchanged
         return State(W * scale, _on_simplex(H)), objective
 
     def project(self, state: State) -> State:
@@ -149,7 +152,7 @@ class PoissonEM:
         return State(W * scale[:, None], H)
 
     def scales(self) -> tuple[np.ndarray | float, ...]:
-        """Rows count by their proportions and their weight, columns by their share: both are about 1 then."""
+        """Rows are measured as proportions, times their weight, and columns by their share: both are then about 1."""
         return (self.row_weight / np.maximum(self.ones.per_row, 1.0) ** 2)[:, None], float(self.ones.shape[1])
 
     def _pass(self, W: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -186,12 +189,12 @@ class PoissonEM:
 
 
 def _on_simplex(H: np.ndarray) -> np.ndarray:
-    H = np.maximum(H / H.sum(axis=1, keepdims=True), EDGE)
+    H = np.maximum(H / H.sum(axis=1, keepdims=True), EDGE)  # normalised before, so that EDGE is relative
     return H / H.sum(axis=1, keepdims=True)
 
 
 def solve_rows(data: BinaryData, H: np.ndarray, blank: np.ndarray, *, workers: Workers) -> Solution:
-    """Each row's best W, H fixed: N x K. Rows without observed cells get `blank`, others without ones get 0.
+    """Each row's optimal W, H fixed: N x K. Rows without observed cells get `blank`, others without ones get 0.
 
     Let b_k = sum_j m_ij H_kj and v_k = b_k W_ik / L_i, L_i counting the ones seen. The best v is on the simplex and
     maximises the mean of log sum_k v_k H_kj / b_k over the row's ones: the problem that `fold_in` solves, with a
@@ -247,4 +250,5 @@ def log_chances(W: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _log_chance_of_zero(W: np.ndarray, H: np.ndarray) -> np.ndarray:
     L = np.maximum(W.sum(axis=1, keepdims=True), 0.0)
     p = np.divide(W @ H, L, out=np.zeros((len(W), H.shape[1])), where=L > 0)
+    # p is kept below 1, where a zero is impossible: logarithms stay finite.
     return np.maximum(L * np.log1p(-np.clip(p, 0.0, 1 - 1e-16)), np.log(1e-300))

@@ -1,0 +1,336 @@
+"""Docstrings of the public names: complete by numpydoc's rules, and in agreement with signatures and fitted models."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from numpydoc.docscrape import ClassDoc, FunctionDoc, Parameter
+from numpydoc.validate import validate
+
+import latentbits
+from latentbits import AspectBernoulli, BinaryFactorAnalysis, BinaryICA, ICAMixture, LogisticPCA, simulate
+from tests.contracts.registry import CONTRACTS
+
+CHECKS = {
+    "GL08": "there is a docstring",
+    "SS03": "its summary ends with a full stop",
+    "PR01": "all parameters are documented",
+    "PR02": "no others are",
+    "PR03": "in the order of the signature",
+    "PR04": "with a type",
+    "PR05": "which doesn't end with a full stop",
+    "PR07": "and a description",
+    "PR08": "that starts with a capital",
+    "PR09": "and ends with a full stop",
+    "PR10": "with spaces around the colon",
+    "RT01": "what is returned is documented",
+    "RT03": "with a description",
+    "RT04": "that starts with a capital",
+    "RT05": "and ends with a full stop",
+    "YD01": "what is yielded is documented",
+    "EX01": "there is an example; for classes and functions, not for each of their methods",
+}
+
+EXCEPTIONS = {
+    (
+        f"latentbits.datasets.{record}",
+        "EX01",
+    ): "made from a file that the user must have; the loader's docstring shows it"
+    for record in (
+        "BirdSurvey",
+        "Chat",
+        "DNABands",
+        "Fossils",
+        "HouseholdSensors",
+        "Monks",
+        "Newsgroups",
+        "RollCalls",
+        "VisualFields",
+    )
+}
+"""(public name, check) -> why it can't hold. An exception that isn't needed is an error."""
+
+BEING_REWRITTEN: set[str] = {
+    "latentbits.data.binary_data.BinaryData",
+    "latentbits.data.binary_data.BinaryData.dense",
+    "latentbits.data.binary_data.BinaryData.fingerprint",
+    "latentbits.data.binary_data.BinaryData.hide",
+    "latentbits.data.binary_data.BinaryData.observed_per_column",
+    "latentbits.data.binary_data.BinaryData.observed_per_row",
+    "latentbits.data.binary_data.BinaryData.ones_per_column",
+    "latentbits.data.binary_data.BinaryData.ones_per_row",
+    "latentbits.data.binary_data.BinaryData.rows",
+    "latentbits.data.binary_data.BinaryData.to_frame",
+    "latentbits.data.datasets.folder.data_folder",
+    "latentbits.data.datasets.images.load_digits",
+    "latentbits.data.datasets.images.load_numerals",
+    "latentbits.data.datasets.nature.BirdSurvey",
+    "latentbits.data.datasets.nature.BirdSurvey.visit",
+    "latentbits.data.datasets.nature.load_aflp",
+    "latentbits.data.datasets.nature.load_birds",
+    "latentbits.data.datasets.nature.load_fossils",
+    "latentbits.data.datasets.nature.load_visual_fields",
+    "latentbits.data.datasets.people.Monks",
+    "latentbits.data.datasets.people.RollCalls",
+    "latentbits.data.datasets.people.load_monks",
+    "latentbits.data.datasets.people.load_sensors",
+    "latentbits.data.datasets.people.load_votes",
+    "latentbits.data.datasets.text.Newsgroups",
+    "latentbits.data.datasets.text.load_chat",
+    "latentbits.data.datasets.text.load_newsgroups",
+    "latentbits.data.readers.read_table",
+    "latentbits.data.simulate.aspect.add_ones",
+    "latentbits.data.simulate.aspect.add_zeros",
+    "latentbits.data.simulate.aspect.aspect_bernoulli",
+    "latentbits.data.simulate.aspect.corrode",
+    "latentbits.data.simulate.binary_factors.BinaryFactorsTruth",
+    "latentbits.data.simulate.binary_factors.binary_factors",
+    "latentbits.data.simulate.binary_ica.BinaryICATruth",
+    "latentbits.data.simulate.binary_ica.binary_ica",
+    "latentbits.data.simulate.ica_mixture.ICAMixtureTruth",
+    "latentbits.data.simulate.ica_mixture.ica_mixture",
+    "latentbits.models.aspect.base.AspectModel.cause_parts",
+    "latentbits.models.aspect.base.AspectModel.denoise",
+    "latentbits.models.aspect.base.AspectModel.explain",
+    "latentbits.models.aspect.base.AspectModel.reconstruct",
+    "latentbits.models.aspect.base.AspectModel.suspects",
+    "latentbits.models.aspect.base.AspectModel.suspicion",
+    "latentbits.models.base.FactorModel.aic",
+    "latentbits.models.base.FactorModel.bic",
+    "latentbits.models.base.FactorModel.fit",
+    "latentbits.models.base.FactorModel.fit_transform",
+    "latentbits.models.base.FactorModel.inverse_transform",
+    "latentbits.models.base.FactorModel.log_likelihood",
+    "latentbits.models.base.FactorModel.reconstruct",
+    "latentbits.models.base.FactorModel.sample",
+    "latentbits.models.base.FactorModel.score",
+    "latentbits.models.base.FactorModel.score_samples",
+    "latentbits.models.base.FactorModel.transform",
+    "latentbits.models.base.RestartedModel.report",
+}
+"""Qualified names whose docstrings are not complete yet. One that is complete is an error."""
+
+
+class Public(NamedTuple):
+    """A public object: the name by which users reach it, where it is defined, the object, and whether a method."""
+
+    name: str
+    home: str
+    target: Any
+    is_method: bool
+
+
+def _named() -> Iterator[tuple[str, Any]]:
+    """The names of the library, and of its public modules."""
+    for name in latentbits.__all__:
+        target = getattr(latentbits, name)
+        if inspect.ismodule(target):
+            yield from ((f"latentbits.{name}.{inner}", getattr(target, inner)) for inner in target.__all__)
+        elif callable(target):
+            yield f"latentbits.{name}", target
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Any]]:
+    """Public methods and properties that the library defines, also in base classes."""
+    for name in dir(kind):
+        if name.startswith("_") or not hasattr(kind, name):
+            continue
+        target = inspect.getattr_static(kind, name)
+        if isinstance(target, property | classmethod | staticmethod | types.FunctionType) or hasattr(target, "fn"):
+            yield name, target
+
+
+def _function(target: Any) -> Any:
+    """The plain function inside a property, a method, or scikit-learn's available_if."""
+    for inside in ("fget", "__func__", "fn"):
+        target = getattr(target, inside, target)
+    return inspect.unwrap(target) if callable(target) else target
+
+
+@cache
+def public() -> dict[str, Public]:
+    """Every public object once, by where it is defined: inherited methods belong to their base class."""
+    found: dict[str, Public] = {}
+    for name, target in _named():
+        members = [(name, target, False)]
+        if inspect.isclass(target):
+            members += [(f"{name}.{method}", inner, True) for method, inner in _methods(target)]
+        for reached, inner, is_method in members:
+            function = _function(inner)
+            home = f"{function.__module__}.{function.__qualname__}"
+            if function.__module__.startswith("latentbits"):
+                found.setdefault(home, Public(reached, home, inner, is_method))
+    return found
+
+
+def is_record(target: Any) -> bool:
+    """Named tuples and data classes: users read their fields, and don't make them."""
+    return inspect.isclass(target) and (dataclasses.is_dataclass(target) or hasattr(target, "_fields"))
+
+
+def failures(entry: Public) -> list[str]:
+    """The checks that an object fails, each with its message."""
+    failed = [f"{code}: {text}" for code, text in numpydoc_failures(entry) if (entry.name, code) not in EXCEPTIONS]
+    return [*failed, *_disagreements(entry), *_missing_fields(entry)]
+
+
+def numpydoc_failures(entry: Public) -> list[tuple[str, str]]:
+    """Codes and messages; a record has its fields in Attributes, which `_missing_fields` looks at."""
+    skipped = {"EX01": entry.is_method, "PR01": is_record(entry.target)}
+    found = validate(entry.name)["errors"]
+    return [(code, message) for code, message in found if code in CHECKS and not skipped.get(code)]
+
+
+# ---- docstrings and signatures ---------------------------------------------------------------------------------------
+
+
+def _documented(target: Any) -> dict[str, Parameter]:
+    doc = ClassDoc(target) if inspect.isclass(target) else FunctionDoc(_function(target))
+    entries = {}
+    for entry in doc["Parameters"]:
+        for name in entry.name.split(", "):
+            entries[name.lstrip("*")] = entry
+    return entries
+
+
+def _disagreements(entry: Public) -> Iterator[str]:
+    """Defaults and choices of which the docstring says something else than the signature."""
+    callee = entry.target.__init__ if inspect.isclass(entry.target) else _function(entry.target)
+    if is_record(entry.target) or not inspect.isfunction(callee):  # an exception's constructor is Python's own
+        return
+    hints = _hints(callee)
+    documented = _documented(entry.target)
+    for name, parameter in inspect.signature(callee).parameters.items():
+        if name not in documented:
+            continue
+        text = documented[name].type
+        if not _says_default(text, parameter.default):
+            yield f'the default of {name} is {parameter.default!r}, but its type is documented as "{text}"'
+        choices = _choices(hints.get(name))
+        if choices and set(re.findall(r'"([^"]*)"', text)) != choices:
+            yield f'{name} is one of {sorted(choices)}, but its type is documented as "{text}"'
+
+
+def _hints(callee: Callable[..., Any]) -> dict[str, Any]:
+    """Annotations as objects; some modules import pandas and Figure for type checkers only."""
+    return typing.get_type_hints(callee, {"pd": pd, "Figure": Figure, **callee.__globals__})
+
+
+def _says_default(text: str, default: object) -> bool:
+    written = re.search(r"default=(.*)$", text)
+    if default is inspect.Parameter.empty:
+        return written is None and "optional" not in text
+    if default is None and text.endswith("optional"):
+        return True
+    return written is not None and ast.literal_eval(written.group(1)) == default
+
+
+def _choices(hint: Any) -> set[str]:
+    """The values of a Literal, also inside of a union."""
+    if get_origin(hint) is Literal:
+        return {value for value in get_args(hint) if isinstance(value, str)}
+    return set().union(*(_choices(part) for part in get_args(hint)))
+
+
+def _attributes(kind: type) -> dict[str, Parameter]:
+    """The entries of a class docstring's section Attributes."""
+    return {entry.name: entry for entry in ClassDoc(kind, config={"show_class_members": False})["Attributes"]}
+
+
+def _missing_fields(entry: Public) -> Iterator[str]:
+    """Fields of a record without an entry in Attributes, or an entry without type or description."""
+    if not is_record(entry.target):
+        return
+    kind = entry.target
+    fields = kind._fields if hasattr(kind, "_fields") else [field.name for field in dataclasses.fields(kind)]
+    documented = _attributes(kind)
+    yield from (f"the field {name} is not in Attributes" for name in fields if name not in documented)
+    yield from (f"{name} has no type or no description" for name, part in documented.items() if not _complete(part))
+
+
+def _complete(entry: Parameter) -> bool:
+    return bool(entry.type) and bool("".join(entry.desc).strip())
+
+
+# ---- the tests -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("home", [home for home in public() if home not in BEING_REWRITTEN])
+def test_the_docstring_is_complete_and_true(home):
+    found = failures(public()[home])
+    assert not found, "\n".join(found)
+
+
+def test_lists_of_exceptions_hold_what_is_needed_only():
+    reached = {entry.name: entry for entry in public().values()}
+    for name, code in EXCEPTIONS:
+        assert code in [found for found, _ in numpydoc_failures(reached[name])], name
+    for home in BEING_REWRITTEN:
+        assert home in public(), home
+        assert failures(public()[home]), home
+
+
+def test_every_public_name_is_checked_and_inherited_methods_once():
+    homes = [f"{target.__module__}.{target.__qualname__}" for _, target in _named()]
+    assert set(homes) <= set(public())
+    inherited = {f"{kind.__module__}.{kind.__qualname__}.transform" for kind in (AspectBernoulli, LogisticPCA)}
+    assert not inherited & set(public())
+    assert f"{AspectBernoulli.transform.__module__}.{AspectBernoulli.transform.__qualname__}" in public()
+
+
+def test_the_test_notices_wrong_docstrings():
+    def wrong(size: int = 3, shape: Literal["round", "square"] = "round") -> None:
+        """Summary.
+
+        Parameters
+        ----------
+        size : int, default=4
+            Something.
+        shape : {"round", "oval"}, default="round"
+            Something.
+        """
+
+    messages = list(_disagreements(Public("", "", wrong, False)))
+    assert [message.partition(" is ")[0] for message in messages] == ["the default of size", "shape"]
+
+
+def _fitted() -> Iterator[tuple[str, Any]]:
+    """How to fit every public estimator, by each kind of inference."""
+    for contract in CONTRACTS:
+        yield repr(contract), lambda contract=contract: contract.make(tol=1e-3).fit(contract.simulate(60, 0).X)
+    numbers = simulate.binary_factors(60, 6, 2, noise=0.2, random_state=0).X
+    for inference in ("byy", "vb", "em"):
+        factors = BinaryFactorAnalysis(2, inference=inference, n_init=1, random_state=0)
+        yield f"BinaryFactorAnalysis-{inference}", lambda factors=factors: factors.fit(numbers)
+    yield "ICAMixture", lambda: ICAMixture(2, n_init=1, tol=1e-3, random_state=0).fit(numbers)
+    truth = simulate.binary_ica(50, 6, 2, 6, random_state=0)
+    yield "BinaryICA", lambda: BinaryICA(2, n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
+
+
+@pytest.mark.parametrize("fit", [pytest.param(fit, id=name) for name, fit in _fitted()])
+def test_fitted_attributes_are_documented(fit):
+    """Attributes lists what a fitted model has, each with type and description, and nothing else."""
+    model = fit()
+    kind = type(model)
+    properties = {name for name, value in inspect.getmembers(kind) if isinstance(value, property)}
+    found = {name for name in {*vars(model), *properties} if re.fullmatch(r"[A-Za-z].*_", name)}
+    documented = _attributes(kind)
+    assert set(documented) == found | {"feature_names_in_"}  # which needs data with names
+    assert [name for name, entry in documented.items() if not _complete(entry)] == []
+
+
+def test_all_estimators_are_fitted():
+    named = {name.partition("-")[0] for name, _ in _fitted()}
+    estimators = {name for name in latentbits.__all__ if hasattr(getattr(latentbits, name), "fit")}
+    assert named == estimators
