@@ -32,7 +32,7 @@ class BinaryData:
 
     Make one with `BinaryData.of`, which checks the values; the constructor trusts its arguments.
 
-    Parameters
+    Attributes
     ----------
     cells : int8 array, C-contiguous, or None
         The values 0, 1 and `MISSING`; None when the data are sparse.
@@ -40,8 +40,10 @@ class BinaryData:
         Stored values (int8) are 1 or `MISSING`, absent cells are 0. Indices are sorted int32 without
         duplicates, indptr is int64; select rows with `rows`, as SciPy's slicing wants equal types.
         None when the data are dense.
-    row_names, column_names : list of str or None
-        One name for each row or column.
+    row_names : list of str or None
+        One name for each row.
+    column_names : list of str or None
+        One name for each column.
     row_label : str or None
         What the row names are called: the name of the column that they came from.
 

@@ -15,7 +15,7 @@ __all__ = ["ColumnChoice"]
 class ColumnChoice:
     """The columns that the caller asked for, as `read_table` takes them.
 
-    Parameters
+    Attributes
     ----------
     row_labels : str, int, bool or None
         The column that names the rows; False if there is none, None to find out.

@@ -29,7 +29,7 @@ _NUMBERS = (int, float, np.bool_, Real, Decimal)
 class Encoded(NamedTuple):
     """Codes and names, in the order of the fields of `BinaryData`, which says what they are.
 
-    Parameters
+    Attributes
     ----------
     cells : int8 array or None
         Dense codes.

@@ -20,7 +20,7 @@ SHOWN = 3
 class Origin:
     """Where data come from, as error messages name it.
 
-    Parameters
+    Attributes
     ----------
     file : str
         Opens every message; empty for data that come from no file.

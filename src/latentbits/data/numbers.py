@@ -30,7 +30,7 @@ _Row = tuple[int, list[str]]
 class NumberTable:
     """An N x D table of finite numbers with its names.
 
-    Parameters
+    Attributes
     ----------
     values : float64 array of shape (N, D)
         Finite numbers.

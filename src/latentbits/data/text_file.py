@@ -29,7 +29,7 @@ _SAMPLE_LINES = 20
 class TextFile:
     """A file of delimited text.
 
-    Parameters
+    Attributes
     ----------
     file : pathlib.Path
         The file, compressed by gzip or not.

@@ -67,7 +67,7 @@ class _Body:
 class TextReader:
     """One pass over one delimited text file.
 
-    Parameters
+    Attributes
     ----------
     file : TextFile
         The file.

@@ -143,7 +143,7 @@ class FactorModel(BinaryModel):
         ----------
         n_samples : int, default=1
             How many rows.
-        random_state : None, int, Generator or RandomState
+        random_state : int, Generator, RandomState or None, default=None
             The same seed gives the same rows.
 
         Returns
@@ -189,8 +189,8 @@ class FactorModel(BinaryModel):
         ----------
         X : array, SciPy sparse, data frame or BinaryData
             0-1 data with the columns of the fit.
-        y : None
-            Ignored.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
 
         Returns
         -------
@@ -273,9 +273,9 @@ class RestartedFactorModel(FactorModel, RestartedModel):
         ----------
         X : array, SciPy sparse, pandas or polars frame, BinaryData
             N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (N,), optional
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
             A row of weight 2 counts like two equal rows.
 
         Returns
@@ -310,9 +310,9 @@ class RestartedFactorModel(FactorModel, RestartedModel):
         ----------
         X : array, SciPy sparse, pandas or polars frame, BinaryData
             As in `fit`.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (N,), optional
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
             A row of weight 2 counts like two equal rows.
 
         Returns

@@ -36,7 +36,8 @@ class Solution(NamedTuple):
     ----------
     coordinates : ndarray of shape (n_rows, n_components)
     gap : ndarray of shape (n_rows,), or None
-        What each row could still gain in the solver's objective per observed cell, at most; None for closed forms.
+        What each row could still gain in the solver's objective per observed cell, at most; None where the solver is
+        in closed form or can't tell.
     """
 
     coordinates: np.ndarray
@@ -73,10 +74,10 @@ class SolvedRows:
         return self._solution.coordinates
 
     @property
-    def gap(self) -> float:
-        """What a row could still gain by better weights per observed cell, at most; 0 for closed forms."""
+    def gap(self) -> float | None:
+        """What a row could still gain by better weights per observed cell, at most; None without a certificate."""
         gap = self._solution.gap
-        return 0.0 if gap is None else float(gap.max(initial=0.0))
+        return None if gap is None else float(gap.max(initial=0.0))
 
     @cached_property
     def weights(self) -> np.ndarray:

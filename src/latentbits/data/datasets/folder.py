@@ -59,7 +59,7 @@ def data_folder() -> Path | None:
 class Numbers(NamedTuple):
     """What an array must be: numbers, none missing.
 
-    Parameters
+    Attributes
     ----------
     axes : tuple of str
         A name for each axis; equal names, also of different arrays, mean equal lengths.
@@ -95,7 +95,7 @@ class Numbers(NamedTuple):
 class Words(NamedTuple):
     """What an array must be: text.
 
-    Parameters
+    Attributes
     ----------
     axes : tuple of str
         A name for each axis; equal names, also of different arrays, mean equal lengths.
@@ -123,7 +123,7 @@ class Words(NamedTuple):
 class Source:
     """One file of the data folder.
 
-    Parameters
+    Attributes
     ----------
     file : str
         Its name.

@@ -31,7 +31,7 @@ _PER_NUMERAL = 200
 class BinaryImages:
     """Black-and-white images of one size, an image a row.
 
-    Parameters
+    Attributes
     ----------
     X : ndarray of int8, shape (n_images, n_pixels)
         1 where the pixel is on; pixels are in reading order.

@@ -47,7 +47,7 @@ _BLIND_SPOT = ["l26", "l35"]
 class Fossils:
     """Which genera of mammals were found where, a site a row.
 
-    Parameters
+    Attributes
     ----------
     data : BinaryData, sites x genera
         1 where the genus was found; with the names of sites and genera.
@@ -116,14 +116,18 @@ def load_fossils(*, min_genera: int = 2) -> Fossils:
 class BirdSurvey:
     """Which species of birds were seen where, on up to three visits.
 
-    Parameters
+    Attributes
     ----------
     detections : ndarray of int8, shape (n_sites, n_visits, n_species)
         1 seen, 0 not seen, -1 where the visit wasn't made.
     counts : ndarray of int, shape (n_sites, n_visits, n_species)
         How many were counted, -1 where the visit wasn't made.
-    sites, species, latin_names : list of str
-        Names of the squares, and of the species in English and Latin.
+    sites : list of str
+        Names of the squares.
+    species : list of str
+        Names of the species in English.
+    latin_names : list of str
+        Names of the species in Latin.
     elevation : ndarray of float, shape (n_sites,)
         Metres above the sea.
     forest : ndarray of float, shape (n_sites,)
@@ -225,7 +229,7 @@ def load_birds() -> BirdSurvey:
 class DNABands:
     """Which bands of DNA each isolate shows.
 
-    Parameters
+    Attributes
     ----------
     data : BinaryData, isolates x bands
         1 where the band is present.
@@ -275,7 +279,7 @@ def load_aflp() -> DNABands:
 class VisualFields:
     """What eyes see at 54 places of the visual field, a test a row; sorted by person, then by time.
 
-    Parameters
+    Attributes
     ----------
     X : ndarray of float, shape (n_tests, 54)
         Sensitivity in dB.

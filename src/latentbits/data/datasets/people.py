@@ -40,7 +40,7 @@ _SENSORS = Source(
 class Monks:
     """Who likes whom in a monastery, a monk a row and a column.
 
-    Parameters
+    Attributes
     ----------
     data : BinaryData, monks x monks
         1 where the monk of the row named that of the column among those he liked, in any of three surveys. Nobody names
@@ -49,8 +49,10 @@ class Monks:
         "Loyal", "Turks", "Outcasts" or "Waverers".
     group_of_three : ndarray of str, shape (18,)
         The same with the waverers among the others.
-    liking, disliking : ndarray of int, shape (3, 18, 18)
-        The same at each survey, 3 for the most liked (disliked) of those named, 1 for the least, 0 for the others.
+    liking : ndarray of int, shape (3, 18, 18)
+        The same at each survey, 3 for the most liked of those named, 1 for the least, 0 for the others.
+    disliking : ndarray of int, shape (3, 18, 18)
+        The same for the most disliked.
     """
 
     data: BinaryData
@@ -104,7 +106,7 @@ def load_monks() -> Monks:
 class RollCalls:
     """How countries voted, a roll call a row.
 
-    Parameters
+    Attributes
     ----------
     data : BinaryData, roll calls x countries
         1 yes, 0 no or abstained, missing where the country was absent or no member.
@@ -187,7 +189,7 @@ def load_votes(*, min_present: float = 0.0) -> RollCalls:
 class HouseholdSensors:
     """Which sensors of a home were on, a minute a row.
 
-    Parameters
+    Attributes
     ----------
     data : BinaryData, minutes x sensors
         1 where the sensor was on during the minute.

@@ -30,7 +30,7 @@ _CHAT = Source(
 class Newsgroups:
     """Which words each post contains, a post a row.
 
-    Parameters
+    Attributes
     ----------
     data : BinaryData, posts x words
         1 where the word occurs; with the names of posts ("sci.med/57110") and words.
@@ -157,7 +157,7 @@ def _download_newsgroups() -> Newsgroups:
 class Chat:
     """Who spoke, message by message.
 
-    Parameters
+    Attributes
     ----------
     speaker : ndarray of str, shape (n_messages,)
         A pseudonym, such as "u0042".

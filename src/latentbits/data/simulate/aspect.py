@@ -20,7 +20,7 @@ __all__ = ["AspectTruth", "Noisy", "add_ones", "add_zeros", "aspect_bernoulli", 
 class AspectTruth:
     """Data drawn from the aspect Bernoulli model, with everything that made them.
 
-    Parameters
+    Attributes
     ----------
     X : ndarray of shape (n_rows, n_columns)
         Of 0 and 1, int8; float64 with NaN for missing cells if missing cells were asked for.
@@ -155,7 +155,7 @@ def _draw_causes(weights: NDArray[np.float64], n_columns: int, rng: np.random.Ge
 class Noisy(NamedTuple):
     """A noisy copy of a table, and what the noise did.
 
-    Parameters
+    Attributes
     ----------
     X : ndarray of shape (n_rows, n_columns)
         The noisy copy, with the dtype of the original.

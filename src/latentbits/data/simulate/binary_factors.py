@@ -16,7 +16,7 @@ __all__ = ["BinaryFactorsTruth", "binary_factors"]
 class BinaryFactorsTruth:
     """Data drawn from binary factor analysis, with everything that made them.
 
-    Parameters
+    Attributes
     ----------
     X : ndarray of shape (n_rows, n_variables)
         The data.

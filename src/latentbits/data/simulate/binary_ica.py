@@ -24,7 +24,7 @@ COMPARED_QUANTILE = 0.75
 class BinaryICATruth:
     """Data drawn from the binary ICA model, with everything that made them.
 
-    Parameters
+    Attributes
     ----------
     X : int8 ndarray of shape (n_rows, n_variables)
         Segment after segment.
@@ -32,8 +32,10 @@ class BinaryICATruth:
         The segment of each row, from 0.
     mixing : ndarray of shape (n_variables, n_components)
         The same in all segments.
-    means, scales : ndarray of shape (n_segments, n_components)
-        Mean and standard deviation of each source in each segment.
+    means : ndarray of shape (n_segments, n_components)
+        Mean of each source in each segment.
+    scales : ndarray of shape (n_segments, n_components)
+        Standard deviation of each source in each segment.
     sources : ndarray of shape (n_rows, n_components)
         The values of the sources in each row.
 
@@ -73,8 +75,10 @@ def binary_ica(
 
     Parameters
     ----------
-    n_rows_per_segment, n_variables, n_components, n_segments : int
+    n_rows_per_segment, n_variables, n_components : int
         Sizes, each at least 1.
+    n_segments : int, default=40
+        Number of segments, at least 1.
     random_state : None, int, Generator or RandomState, optional
         Seed or source of the random numbers; None draws differently each time.
 

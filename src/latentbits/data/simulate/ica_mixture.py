@@ -43,7 +43,7 @@ SOURCES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
 class ICAMixtureTruth:
     """Clusters of mixed sources, with everything that made them.
 
-    Parameters
+    Attributes
     ----------
     X : ndarray of shape (n_rows, n_columns)
         The points, cluster after cluster.
@@ -88,9 +88,9 @@ def ica_mixture(
     ----------
     mixing : sequence of array-like, one a cluster, each n_columns x n_sources
         Clusters may have different numbers of sources.
-    n_points : int or (int, int)
+    n_points : int or (int, int), default=250
         Points of a cluster; or the limits between which each cluster's own number is drawn.
-    kinds : sequence of str
+    kinds : sequence of str, default=("laplace", "uniform", "gamma", "beta", "generalised")
         Densities, names of `SOURCES`; a cluster's sources get different ones as far as there are enough.
     means : array-like of shape (n_clusters, n_columns), optional
         Centres; by default they are drawn so that any two are `separation` times the largest cluster's spread apart.

@@ -68,6 +68,8 @@ class AspectBernoulli(AspectModel):
         Probability of a 1, by falling share of the data.
     weights_ : ndarray of shape (n_rows, n_components)
         Mixing weights of the training rows; each row sums to 1.
+    weights_gap_ : float
+        Certificate of `weights_`: no row can gain more than this log likelihood per observed cell by other weights.
     shares_ : ndarray of shape (n_components,)
         Each component's share of the training data: the mean of its weights at the end of EM.
     phantoms_ : ndarray of str, shape (n_components,)
@@ -198,6 +200,9 @@ class BetaICA(AspectModel):
         Posterior mean probability of a 1, by falling share of the data.
     weights_ : ndarray of shape (n_rows, n_components)
         Posterior mean ("vb") or estimated ("em") mixing weights of the training rows; each row sums to 1.
+    weights_gap_ : float or None
+        Certificate of `weights_` ("em"): no row can gain more than this per observed cell by other weights.
+        None for "vb", whose rows stop when they move by less than 1e-7.
     alpha_ : ndarray of shape (n_components, n_features)
         First parameters of the components' Beta posteriors.
     beta_ : ndarray of shape (n_components, n_features)

@@ -60,6 +60,8 @@ class BernoulliNMF(RestartedFactorModel):
     weights_ : ndarray of shape (n_rows, n_components)
         Weights of the training rows, from 0 to 1000: the optimal weight on a component all of whose cells are 1 would
         be infinite.
+    weights_gap_ : float
+        Certificate of `weights_`: no row can gain more than this log likelihood per observed cell by other weights.
     average_weights_ : ndarray of shape (n_components,)
         Mean weights of the training rows at the end of the iterations; rows without observed cells get these.
     objective_ : float

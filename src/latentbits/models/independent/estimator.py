@@ -69,9 +69,9 @@ class IndependentBernoulli(FactorModel):
         ----------
         X : array, SciPy sparse, pandas or polars frame, BinaryData
             N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (N,), optional
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
             A row of weight 2 counts like two equal rows.
 
         Returns

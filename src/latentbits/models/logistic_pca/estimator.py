@@ -61,6 +61,8 @@ class LogisticPCA(RestartedFactorModel):
         the rank is lower than K, the last rows are zero.
     weights_ : ndarray of shape (n_rows, n_components)
         Coordinates of the training rows, of either sign.
+    weights_gap_ : float
+        What the last Newton step of a row gained per observed cell, at most.
     bias_ : ndarray of shape (n_features,)
         Log odds of the columns at the mean of the rows' coordinates.
     singular_values_ : ndarray of shape (n_components,)

@@ -57,6 +57,8 @@ class BernoulliMixture(RestartedFactorModel):
         Mixing proportions: the prior probability of each component.
     weights_ : ndarray of shape (n_rows, n_components)
         Responsibilities: the probabilities that each training row belongs to each component.
+    weights_gap_ : None
+        Responsibilities are in closed form: there is nothing to certify.
     objective_ : float
         Log likelihood of the training rows plus the log prior, up to a constant.
     objective_history_ : ndarray of shape (n_iter_,)

@@ -60,6 +60,8 @@ class PLSA(RestartedFactorModel):
         Distribution of each component's ones over the columns; each row sums to 1. By falling share of the ones.
     weights_ : ndarray of shape (n_rows, n_components)
         Proportions of the components in the training rows; each row sums to 1. Rows without ones get the average.
+    weights_gap_ : float
+        Certificate of `weights_`: no row can gain more than this log likelihood per one by other weights.
     row_intensity_ : ndarray of shape (n_rows,)
         L: the number of ones of each training row or, if it has missing cells, the number expected in the whole row. A
         row without observed cells gets the average of those that have ones.
