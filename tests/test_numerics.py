@@ -239,7 +239,7 @@ class TestDirichletExpectations:
     def test_logs_that_are_already_known_are_used(self):
         logs = expected_log_dirichlet(self.GAMMA)
         np.testing.assert_array_equal(kl_dirichlet(self.GAMMA, 0.6, logs), kl_dirichlet(self.GAMMA, 0.6))
-        shifted = kl_dirichlet(self.GAMMA, 0.6, logs + [1.0, 0.0, 0.0])
+        shifted = kl_dirichlet(self.GAMMA, 0.6, logs + np.array([1.0, 0.0, 0.0]))
         np.testing.assert_allclose(shifted - kl_dirichlet(self.GAMMA, 0.6), self.GAMMA[:, 0] - 0.6)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
@@ -139,7 +139,7 @@ class BinaryModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RestartedMo
         return None if names is None else [str(name) for name in names]
 
 
-class FactorModel(BinaryModel):
+class FactorModel(BinaryModel, ABC):
     """Rows have coordinates (`weights_`, N x K) on components (`components_`, K x D); both make probabilities of a 1.
 
     A subclass brings the learner, what to take over from its best state, the coordinates of new rows and, unless these

@@ -62,6 +62,9 @@ class _Adapted(FactorModel):
     sample = _NotGenerative()
     aic = _NotGenerative()
     bic = _NotGenerative()
+    _n_parameters = _NotGenerative()
+    # `fit` below runs scikit-learn's own loop in their place.
+    _learner = _keep = None  # type: ignore[assignment]
 
     @abstractmethod
     def _fit_once(self, prepared: Any, seed: int) -> tuple[_Fit, float]:
