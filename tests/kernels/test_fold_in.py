@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import BinaryData
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.statistics import GAP, solve_weights
+from latentbits.models.aspect import statistics
+from latentbits.models.aspect.statistics import solve_weights
+from latentbits.models.plsa import plsa
+from latentbits.models.row_weights import GAP, LARGEST_GAP
 from tests.kernels.cases import cases, examples, kernel_fold_in, make_case
 from tests.reference import aspect
 
@@ -88,11 +92,39 @@ def test_solve_weights_reaches_its_gap_and_ignores_threads():
     for n in (1, 2, 3):
         with Workers(n) as workers:
             answers.append(solve_weights(data, case.H1, case.H0, workers=workers))
-    np.testing.assert_array_equal(answers[0], answers[1])
-    np.testing.assert_array_equal(answers[0], answers[2])
+    for other in answers[1:]:
+        np.testing.assert_array_equal(answers[0].W, other.W)
+        np.testing.assert_array_equal(answers[0].gap, other.gap)
     one = np.where(np.isnan(case.X)[:, None], 1.0, np.where(case.X[:, None] == 1, case.H1, case.H0))
-    d = np.einsum("ik,ikj->ij", answers[0], one)
+    d = np.einsum("ik,ikj->ij", answers[0].W, one)
     observed = ~np.isnan(case.X)
     gradient = (np.where(observed[:, None], one, 0) / d[:, None]).sum(axis=2) / observed.sum(axis=1)[:, None]
     # Once rounding hides what is left to gain, a row may stop a little above.
     assert (gradient.max(axis=1) - 1 <= 3 * GAP).all()
+    np.testing.assert_allclose(answers[0].gap, gradient.max(axis=1) - 1, atol=1e-14)
+
+
+def test_rows_that_are_not_solved_are_counted_with_what_they_lack(monkeypatch):
+    case = with_interior(make_case(40, 30, 4, seed=3, missing=0.1))
+    data = BinaryData.of(case.X)
+    for module in (statistics, plsa):
+        monkeypatch.setattr(module, "MAX_STEPS", 1)
+    with pytest.warns(ConvergenceWarning, match="are not solved to the end") as caught, Workers(2) as workers:
+        gap = solve_weights(data, case.H1, case.H0, workers=workers).gap
+    short = np.sum(gap > LARGEST_GAP)
+    assert 0 < short <= 40
+    text = f"the weights of {short} of 40 rows are not solved to the end, and up to {gap.max():.1g} of log likelihood"
+    assert str(caught[0].message).startswith(text)
+    assert len(caught) == 1, "one warning, whatever the number of chunks"
+    H = case.H1 / case.H1.sum(axis=1, keepdims=True)
+    with pytest.warns(ConvergenceWarning, match="are not solved to the end"), Workers(2) as workers:
+        plsa.solve_rows(data, H, np.ones(4), workers=workers)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-7, 1e-5, 1e-3])
+def test_components_that_are_nearly_alike_are_no_reason_to_warn(apart):
+    rng = np.random.default_rng(0)
+    H = np.clip(rng.random(20) + apart * rng.standard_normal((8, 20)), 1e-10, 1 - 1e-10)
+    data = BinaryData.of((rng.random((200, 20)) < 0.5).astype(int))
+    with Workers(1) as workers:
+        assert solve_weights(data, H, 1 - H, workers=workers).gap.max() < LARGEST_GAP / 2

@@ -124,7 +124,7 @@ class AspectBernoulli(AspectModel):
         return Components(state.H, state.H, 1 - state.H, share)
 
     def _weights_of(self, data: BinaryData, components: Components, workers: Workers) -> np.ndarray:
-        return solve_weights(data, components.H1, components.H0, workers=workers)
+        return solve_weights(data, components.H1, components.H0, workers=workers).W
 
 
 class BetaICA(AspectModel):
@@ -245,7 +245,7 @@ class BetaICA(AspectModel):
 
     def _weights_of(self, data: BinaryData, components: Components, workers: Workers) -> np.ndarray:
         if self.inference == "em":
-            return solve_weights(data, components.H1, components.H0, workers=workers)
+            return solve_weights(data, components.H1, components.H0, workers=workers).W
         gamma = solve_gamma(data, components.H1, components.H0, self.gamma, workers=workers)
         return gamma / gamma.sum(axis=1, keepdims=True)
 

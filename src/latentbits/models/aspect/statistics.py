@@ -11,15 +11,13 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.fold_in import fold_in
+from latentbits.models.row_weights import GAP, MAX_STEPS, RowWeights, warn_of_gaps
 
 __all__ = ["Statistics", "collect", "solve_weights"]
 
 CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
 SMALL_WORK = 200_000  # cells x components of problems that can afford float64
 MAX_CHUNKS = 16  # each chunk has its own K x D sums
-
-GAP = 1e-12  # weights are solved for until at most this much log likelihood per cell is left to gain
-MAX_STEPS = 100
 
 _NO_CELLS = np.zeros((0, 0), np.int8)
 _NO_POINTERS = np.zeros(1, np.int64)
@@ -79,8 +77,11 @@ def collect(
     return Statistics(M, H1 * A1, H0 * A0, row_log)
 
 
-def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> np.ndarray:
-    """Each row's maximum likelihood weights, the components fixed. Rows without observed cells get equal weights."""
+def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> RowWeights:
+    """Each row's maximum likelihood weights, the components fixed, and how near to the optimum they are.
+
+    Rows without observed cells get equal weights. A warning says if rows are far from their optimum.
+    """
     N, D = data.shape
     K = len(H1)
     W, gap = np.empty((N, K)), np.empty(N)
@@ -91,7 +92,8 @@ def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: 
         fold_in(*_row_arrays(data, rows), H1, H0, start, GAP, MAX_STEPS, W[rows], gap[rows])
 
     workers.map(one, _chunks(N, D, 10 * K * K))
-    return W
+    warn_of_gaps(gap)
+    return RowWeights(W, gap)
 
 
 def _chunks(N: int, D: int, K: int) -> list[slice]:

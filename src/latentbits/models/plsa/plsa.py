@@ -22,6 +22,7 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.fold_in import fold_in
 from latentbits.kernels.ones_pass import ones_pass
+from latentbits.models.row_weights import GAP, MAX_STEPS, warn_of_gaps
 
 __all__ = ["Ones", "PoissonEM", "State", "chance_of_one", "log_chances", "solve_rows"]
 
@@ -33,8 +34,6 @@ NOTHING = 1e-12  # the share of a component below which it has no say about a ro
 CHUNK_WORK = 500_000  # ones x components of a chunk of rows
 MAX_CHUNKS = 16  # each chunk has its own D x K sums
 
-GAP = 1e-12  # rows are solved for until at most this much log likelihood per one is left to gain
-MAX_STEPS = 100
 BLOCK_ROWS = 256
 
 _NO_POINTERS = np.zeros(1, np.int64)
@@ -200,7 +199,7 @@ def solve_rows(data: BinaryData, H: np.ndarray, blank: np.ndarray, *, workers: W
     N, K = len(ones.per_row), len(H)
     W = np.zeros((N, K))
     W[data.observed_per_row() == 0] = blank
-    start = np.full(K, 1 / K)
+    start, gap = np.full(K, 1 / K), np.zeros(N)
 
     def one(rows: list[int]) -> None:
         shown = np.ones(H.shape[1], dtype=bool)
@@ -211,11 +210,12 @@ def solve_rows(data: BinaryData, H: np.ndarray, blank: np.ndarray, *, workers: W
         cells = np.full((len(rows), len(columns)), MISSING, np.int8)  # to the solver only the ones exist
         cells[np.repeat(np.arange(len(rows)), L.astype(np.intp)), place] = 1
         h = np.ascontiguousarray(H[:, columns] / b[:, None])
-        v, gap = np.empty((len(rows), K)), np.empty(len(rows))
-        fold_in(cells, _NO_POINTERS, _NO_INDICES, _NO_VALUES, False, h, h, start, GAP, MAX_STEPS, v, gap)
-        W[rows] = v * L[:, None] / b
+        v, left = np.empty((len(rows), K)), np.empty(len(rows))
+        fold_in(cells, _NO_POINTERS, _NO_INDICES, _NO_VALUES, False, h, h, start, GAP, MAX_STEPS, v, left)
+        W[rows], gap[rows] = v * L[:, None] / b, left
 
     workers.map(one, _alike(ones))
+    warn_of_gaps(gap)
     return W
 
 
