@@ -7,6 +7,7 @@ from latentbits import BernoulliMixture, BinaryData
 from latentbits.fitting.climb import climb
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
+from latentbits.models import cells
 from latentbits.models.cells import column_products, row_products
 from latentbits.models.mixture.bernoulli_mixture import MixtureEM, State
 from tests.reference.assertions import assert_nondecreasing
@@ -27,8 +28,10 @@ def learner(X, K=3, smoothing=0.3, row_weight=None):
     return MixtureEM(data, np.ones(data.shape[0]) if row_weight is None else row_weight, K, smoothing, Workers())
 
 
+@pytest.mark.parametrize("small", [0, cells.SMALL_CELLS])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_products_are_sums_over_ones_and_zeros(X, form):
+def test_products_are_sums_over_ones_and_zeros(X, form, small, monkeypatch):
+    monkeypatch.setattr(cells, "SMALL_CELLS", small)
     rng = np.random.default_rng(1)
     A, B, R = rng.normal(size=(2, 9)), rng.normal(size=(2, 9)), rng.normal(size=(40, 2))
     data = BinaryData.of(form(X))

@@ -22,6 +22,9 @@ __all__ = [
     "safe_log",
 ]
 
+SMALL_CELLS = 10_000
+"""Sparse tables up to this size are multiplied as dense ones: that is no slower, and gives the same last bit."""
+
 MAX_GROUPS = 8
 """Groups of row blocks, each with sums of its own."""
 
@@ -96,16 +99,20 @@ def column_products(data: BinaryData, R: np.ndarray, workers: Workers) -> tuple[
 def _parts(data: BinaryData) -> list[slice]:
     """Row blocks; of sparse data, where a block costs little, fewer and longer ones."""
     n_rows, n_columns = data.shape
-    if data.sparse is None:
-        return list(row_blocks(n_rows, n_columns))
-    return list(row_blocks(n_rows, max(1, data.sparse.nnz // max(1, n_rows))))
+    csr = _large_sparse(data)
+    return list(row_blocks(n_rows, n_columns if csr is None else max(1, csr.nnz // max(1, n_rows))))
+
+
+def _large_sparse(data: BinaryData) -> sp.csr_array | None:
+    """The cells that are stored, unless the table is dense, or small enough to be made so."""
+    return None if data.shape[0] * data.shape[1] <= SMALL_CELLS else data.sparse
 
 
 def _where(data: BinaryData, rows: slice, code: int) -> np.ndarray | sp.csr_array:
     """The float indicator of one value in these rows; of sparse data a sparse one."""
-    if data.sparse is None:
+    csr = _large_sparse(data)
+    if csr is None:
         return (data.dense()[rows] == code).astype(float)
-    csr = data.sparse
     first, last = csr.indptr[rows.start], csr.indptr[rows.stop]
     parts = ((csr.data[first:last] == code).astype(float), csr.indices[first:last])
     pointers = (csr.indptr[rows.start : rows.stop + 1] - first).astype(np.int32)
