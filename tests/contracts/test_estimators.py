@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
 
 from latentbits import BinaryData
+from latentbits.errors import DataError
 from latentbits.metrics import match_components
 from tests.contracts.registry import CONTRACTS
 from tests.reference.assertions import assert_nondecreasing
@@ -177,6 +178,24 @@ class TestForms:
         for method in (model.transform, model.score_samples):
             parts = [method(with_gaps[rows]) for rows in (slice(0, 1), slice(1, 37), slice(37, None))]
             np.testing.assert_allclose(np.concatenate(parts), method(with_gaps), rtol=1e-12)
+
+    @pytest.mark.parametrize(
+        "form", [np.asarray, BinaryData.of, sp.csr_array, pd.DataFrame], ids=["array", "BinaryData", "csr", "pandas"]
+    )
+    def test_a_table_without_an_observed_cell_is_refused(self, contract, form):
+        model = contract.make()
+        with pytest.raises(DataError, match=r"^all 3 x 4 cells are missing; give a table with a 0 or a 1$"):
+            model.fit(form(np.full((3, 4), np.nan)))
+        assert not hasattr(model, "n_features_in_")
+
+    @pytest.mark.usefixtures("ignore_convergence")
+    def test_rows_and_columns_without_an_observed_cell_are_taken(self, contract, truth):
+        X = truth.X.astype(float)
+        X[:2], X[:, 5] = np.nan, np.nan
+        model = contract.make(n_init=1).fit(X)
+        assert np.isfinite(model.weights_).all()
+        blank = np.full((3, X.shape[1]), np.nan)
+        assert np.isfinite(model.reconstruct(blank)).all()
 
     def test_columns_are_checked_against_those_of_fit(self, contract, truth):
         frame = pd.DataFrame(truth.X).add_prefix("c")

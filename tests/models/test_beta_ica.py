@@ -574,8 +574,8 @@ class TestExtinct:
         assert (model.alpha_ + model.beta_ - 10).sum(axis=1).max() < 0.5 * 10
         assert model.extinct_.size == 0
 
-    def test_of_nothing_observed_nothing_is_said_to_be_dead(self):
-        model = BetaICA(3, n_init=1, random_state=0).fit(np.full((4, 5), NAN))
+    def test_of_one_observed_cell_not_all_is_said_to_be_dead(self):
+        model = BetaICA(3, n_init=1, random_state=0).fit(np.where(np.eye(4, 5, k=4), 1.0, NAN))
         assert len(model.prune().components_) == model.n_effective_components_ >= 1
 
 
@@ -726,7 +726,7 @@ STRANGE = {
     "one component": (some(20, 7), 1),
     "more components than rows": (some(4, 10), 7),
     "rows and columns entirely missing": (np.pad(some(10, 6), 2, constant_values=NAN), 3),
-    "everything missing": (np.full((5, 4), NAN), 2),
+    "all but one cell missing": (np.where(np.eye(5, 4, k=3), 1.0, NAN), 2),
     "10 rows, 2000 columns": (some(10, 2000, 0.1), 2),
 }
 

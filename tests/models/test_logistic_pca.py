@@ -289,7 +289,7 @@ STRANGE = {
     "one row": (X[:1], 2),
     "one column": (X[:, :1], 2),
     "one cell": (np.ones((1, 1)), 2),
-    "everything missing": (np.full((5, 4), NAN), 2),
+    "all but one cell missing": (np.where(np.eye(5, 4, k=3), 1.0, NAN), 2),
     "more components than rows": (X[:4], 7),
     "more components than columns": (X[:, :3], 6),
     "constant columns": (np.hstack([X[:20], np.zeros((20, 2)), np.ones((20, 2))]), 3),

@@ -106,11 +106,13 @@ class BinaryModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RestartedMo
 
     def _data(self, X: Any, *, reset: bool = False) -> BinaryData:
         """X through the door, its columns checked against those of fit."""
+        data = X if isinstance(X, BinaryData) else BinaryData.of(X, binarize=self.binarize)
+        if reset and data.n_observed == 0:
+            raise DataError(f"all {data.shape[0]} x {data.shape[1]} cells are missing; give a table with a 0 or a 1")
         if isinstance(X, BinaryData):
             self._check_columns(X, reset=reset)
-            return X
-        data = BinaryData.of(X, binarize=self.binarize)
-        validate_data(self, X if hasattr(X, "shape") else data.dense(), reset=reset, skip_check_array=True)
+        else:
+            validate_data(self, X if hasattr(X, "shape") else data.dense(), reset=reset, skip_check_array=True)
         return data
 
     def _check_columns(self, data: BinaryData, *, reset: bool) -> None:
