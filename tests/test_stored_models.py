@@ -39,3 +39,10 @@ def test_a_stored_model_gives_the_numbers_of_then(name: str) -> None:
 def test_every_attribute_of_a_stored_model_is_one_of_today(name: str) -> None:
     stored, (today, _) = load_model(FOLDER / f"{name}.npz"), fitted(name)
     assert set(vars(stored)) <= set(vars(today)), "renamed? then say so in persistence.RENAMED"
+
+
+def test_what_icamixture_called_weights_are_its_proportions() -> None:
+    model, (today, _) = load_model(FOLDER / "ica-mixture.npz"), fitted("ica-mixture")
+    assert not hasattr(model, "weights_")
+    assert model.proportions_.sum() == pytest.approx(1)
+    assert_allclose(model.proportions_, today.proportions_, rtol=1e-6)

@@ -41,6 +41,9 @@ NAMED_TUPLES = {
 }
 """The named tuples that may be part of a model, by the name that stands in the file."""
 
+RENAMED = {("ica-mixture", "weights_"): "proportions_"}
+"""(model, fitted attribute of files written before) -> its name today."""
+
 _PLAIN_KINDS = "biufU"
 """Kinds of NumPy dtypes that are stored as they are: bool, integers, floats, text."""
 
@@ -205,7 +208,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray], file: str) -
         )
     model = kind(**params)
     for key, node in header["fitted"].items():
-        vars(model)[_fitted_name(key, model, file)] = unpacker.unpack(node)
+        name = RENAMED.get((header["model"], key), key)
+        vars(model)[_fitted_name(name, model, file)] = unpacker.unpack(node)
     try:
         check_is_fitted(model)
     except NotFittedError:

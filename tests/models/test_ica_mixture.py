@@ -417,7 +417,7 @@ class TestAnswers:
         assert sorted(model.n_sources_) == [1, 2]
         assert adjusted_rand_score(TRUTH.labels, model.labels_) == 1
         np.testing.assert_array_equal(model.labels_, model.predict(X))
-        np.testing.assert_allclose(model.weights_, 0.5, atol=0.01)
+        np.testing.assert_allclose(model.proportions_, 0.5, atol=0.01)
         found = model.transform(X)
         for c, sources in enumerate(TRUTH.sources):
             rows = found[TRUTH.labels == c]
@@ -426,7 +426,7 @@ class TestAnswers:
 
     def test_sources_come_by_strength_and_clusters_by_size(self, model):
         assert (np.diff(model.source_strengths_, axis=1) <= 0).all()
-        assert (np.diff(model.weights_) <= 0).all()
+        assert (np.diff(model.proportions_) <= 0).all()
 
     def test_sources_lead_back_to_the_data(self, model):
         back = model.inverse_transform(model.transform(X), model.predict(X))
@@ -438,7 +438,7 @@ class TestAnswers:
         ours = [
             twin.log_density(
                 x,
-                model.weights_,
+                model.proportions_,
                 model.means_,
                 model.mixing_,
                 1 / model.noise_precision_,

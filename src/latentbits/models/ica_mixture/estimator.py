@@ -89,7 +89,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         Where the sources are 0.
     noise_precision_ : ndarray of shape (n_clusters_, n_features)
         One over the variance of the noise.
-    weights_ : ndarray of shape (n_clusters_,)
+    proportions_ : ndarray of shape (n_clusters_,)
         Shares of the clusters.
     labels_ : ndarray of shape (n_rows,)
         The training rows' clusters.
@@ -197,7 +197,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         rho = outcome.state.rho
         order = np.argsort(-rho, kind="stable")
         self._clusters = clusters = answers.arranged(outcome.state.clusters, order)
-        self.weights_ = rho[order] / rho.sum()
+        self.proportions_ = rho[order] / rho.sum()
         self.mixing_ = clusters.A * self._scale[:, None]
         self.means_ = clusters.nu * self._scale + self._centre
         self.noise_precision_ = clusters.psi / self._scale**2
@@ -235,7 +235,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         check_is_fitted(self)
         rows = self._standardised(self._numbers(X))
         density = answers.exact_log_density if self.exact_ else answers.bounded_log_density
-        return density(rows, self._clusters).T + np.log(self.weights_) - np.log(self._scale).sum()
+        return density(rows, self._clusters).T + np.log(self.proportions_) - np.log(self._scale).sum()
 
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest cluster of each row."""
@@ -295,7 +295,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         check_is_fitted(self)
         check_number("n_samples", n_samples, least=1, integer=True)
         rng = as_generator(random_state)
-        labels = rng.choice(self.n_clusters_, size=n_samples, p=self.weights_)
+        labels = rng.choice(self.n_clusters_, size=n_samples, p=self.proportions_)
         shares = self._clusters.pi_mean[labels].cumsum(axis=2)
         k = (rng.random((*shares.shape[:2], 1)) > shares[..., :-1]).sum(axis=2, keepdims=True)
         phi, beta = (
