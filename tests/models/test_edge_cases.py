@@ -7,12 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from latentbits import AspectBernoulli
+from tests.models.strange import some
 
 NAN = np.nan
-
-
-def some(n, D, density=0.4):
-    return (np.random.default_rng(n + D).random((n, D)) < density).astype(float)
 
 
 def with_missing(X, rows=(), columns=()):

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import BetaICA
-from tests.models.beta_ica.tools import NAN, ROWS, X, each_inference, posterior_of_rows, some
+from tests.models.beta_ica.tools import NAN, ROWS, X, each_inference, posterior_of_rows
+from tests.models.strange import some
 from tests.reference import beta_ica as twin
 
 

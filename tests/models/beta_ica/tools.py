@@ -101,7 +101,3 @@ def posterior_of_rows(model, cells):
     """gamma, from the mean weights and its known sum."""
     total = np.sum(~np.isnan(cells), axis=1) + len(model.components_) * model.gamma
     return model.transform(cells) * total[:, None]
-
-
-def some(n, D, density=0.4):
-    return (np.random.default_rng(n + D).random((n, D)) < density).astype(float)
