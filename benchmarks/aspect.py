@@ -9,9 +9,9 @@ everything is compiled and warmed up before it is measured. Needs the peer: `pip
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from nbmf_mm import NBMFMM
+from result_tables import write
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -39,7 +40,6 @@ sys.path.append(str(ROOT))
 
 from experiments.data import use_shared_folder  # noqa: E402  (the repository's root isn't on the path of a script)
 
-RESULTS = ROOT / "benchmarks" / "results"
 K = 10
 REST = 0.3  # seconds between rivals: BLAS threads go on spinning for a while after their last call
 MAX_STARTS = 20
@@ -61,7 +61,7 @@ def main() -> None:
     for title, measure in MEASURES.items():
         tables[title] = measure(arguments.quick)
         print(f"\n{title}\n{tables[title].to_string(index=False)}", flush=True)
-    write(tables, arguments.quick)
+    write("aspect", "The aspect model beside its peers", tables, quick=arguments.quick, notes=notes())
 
 
 # ---- a. time to the likelihood at which the peer stops -------------------------------------------
@@ -373,24 +373,9 @@ def warm_up(n_jobs: int = 2) -> None:
     AspectBernoulli(2, n_init=2, tol=1e-3, random_state=0, n_jobs=n_jobs).fit(X)
 
 
-def write(tables: Tables, quick: bool) -> None:
-    """The tables as JSON and as Markdown; what a quick run measures is kept apart."""
-    RESULTS.mkdir(exist_ok=True)
-    software = f"Python {platform.python_version()}, NumPy {np.__version__}"
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, {software}"
-    records = {title: table.to_dict("records") for title, table in tables.items()}
-    stem = RESULTS / ("aspect_quick" if quick else "aspect")
-    stem.with_suffix(".json").write_text(json.dumps({"machine": machine, **records}, indent=2) + "\n")
-    parts = [f"# The aspect model beside its peers\n\n{machine}\n"]
-    for title, table in tables.items():
-        notes = [line.strip() for line in (MEASURES[title].__doc__ or "").strip().splitlines()]
-        parts.append(f"## {title}\n\n" + "\n".join(notes) + "\n\n" + markdown(table) + "\n")
-    stem.with_suffix(".md").write_text("\n".join(parts))
-
-
-def markdown(table: pd.DataFrame) -> str:
-    lines = [table.columns, ["---"] * table.shape[1], *table.to_numpy(dtype=object)]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+def notes() -> dict[str, str]:
+    """What each measure says about itself."""
+    return {title: inspect.getdoc(measure) or "" for title, measure in MEASURES.items()}
 
 
 MEASURES: dict[str, Callable[[bool], pd.DataFrame]] = {

@@ -10,17 +10,14 @@ Processor time is given too: it suffers less from what else the machine does.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from result_tables import write
 
 from latentbits import BinaryData
 from latentbits.fitting.workers import Workers
@@ -36,7 +33,6 @@ from latentbits.models.aspect.beta_ica import (
 from latentbits.models.aspect.statistics import collect
 from latentbits.numerics import expected_log_dirichlet, kl_beta, kl_dirichlet
 
-RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 PRIOR = Prior(0.5, 0.5, 1.0)
 SHAPE = (5000, 500, 20)
 GOAL = 1.5
@@ -56,7 +52,7 @@ def main() -> None:
     }
     for title, table in tables.items():
         print(f"\n{title}\n{table.to_string(index=False)}", flush=True)
-    write(tables, quick)
+    write("beta_ica", "An update of BetaICA beside AspectBernoulli", tables, quick=quick)
 
 
 def one_update(shape: tuple[int, int, int], n_threads: int, turns: int) -> pd.DataFrame:
@@ -131,25 +127,6 @@ def clocked(call: Callable[[], Any], repeats: int = 3) -> tuple[float, float]:
         times.append((time.perf_counter() - wall, time.process_time() - cpu))
     wall, cpu = 1e3 * np.median(times, axis=0)
     return float(wall), float(cpu)
-
-
-def write(tables: dict[str, pd.DataFrame], quick: bool) -> None:
-    """The tables as JSON and as Markdown; what a quick run measures is kept apart."""
-    RESULTS.mkdir(exist_ok=True)
-    busy = f"load {os.getloadavg()[0]:.1f} at the end of the run"
-    software = f"Python {platform.python_version()}, NumPy {np.__version__}"
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, {busy}, {software}"
-    stem = RESULTS / ("beta_ica_quick" if quick else "beta_ica")
-    records = {title: table.to_dict("records") for title, table in tables.items()}
-    stem.with_suffix(".json").write_text(json.dumps({"machine": machine, **records}, indent=2) + "\n")
-    sections = [f"# An update of BetaICA beside AspectBernoulli\n\n{machine}\n"]
-    sections += [f"## {title}\n\n{markdown(table)}\n" for title, table in tables.items()]
-    stem.with_suffix(".md").write_text("\n".join(sections))
-
-
-def markdown(table: pd.DataFrame) -> str:
-    lines = [table.columns, ["---"] * table.shape[1], *table.to_numpy(dtype=object)]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 if __name__ == "__main__":

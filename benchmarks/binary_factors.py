@@ -11,20 +11,16 @@ second table is `solve_bqp` alone: seconds for 1,000 rows by number of bits.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from result_tables import write
 
 from latentbits import BinaryFactorAnalysis, simulate, solve_bqp
 
-RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 TRUE, START = 10, 12
 
 
@@ -42,7 +38,7 @@ def main() -> None:
     for title, table in tables.items():
         print(f"\n{title}\n{table.to_string(index=False)}", flush=True)
     if not quick:
-        write(tables)
+        write("binary_factors", "BinaryFactorAnalysis", tables, quick=quick)
 
 
 def fits(size: tuple[int, int], turns: int) -> pd.DataFrame:
@@ -83,18 +79,6 @@ def codes(sizes: tuple[int, ...]) -> pd.DataFrame:
             exact = float(np.mean(found.values <= best + 1e-9))
             rows.append({"bits": m, "encoder": method, "seconds": round(seconds, 4), "exact": exact})
     return pd.DataFrame(rows)
-
-
-def write(tables: dict[str, pd.DataFrame]) -> None:
-    machine = {"cores": os.cpu_count(), "python": platform.python_version(), "numpy": np.__version__}
-    record = {"machine": machine, **{title: table.to_dict("records") for title, table in tables.items()}}
-    (RESULTS / "binary_factors.json").write_text(json.dumps(record, indent=2) + "\n")
-    parts = [f"# BinaryFactorAnalysis\n\n`python benchmarks/binary_factors.py`, {machine}\n"]
-    for title, table in tables.items():
-        head = f"| {' | '.join(table.columns)} |\n|{'---|' * len(table.columns)}"
-        lines = [f"| {' | '.join(map(str, row))} |" for row in table.itertuples(index=False)]
-        parts.append("\n".join([f"## {title}\n", head, *lines, ""]))
-    (RESULTS / "binary_factors.md").write_text("\n".join(parts))
 
 
 if __name__ == "__main__":

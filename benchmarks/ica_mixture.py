@@ -11,23 +11,18 @@ Everything is compiled before it is timed. Both get the true numbers of clusters
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import time
-from importlib.metadata import version
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from jamica import Amica, AmicaConfig
+from result_tables import write
 from scipy.optimize import linear_sum_assignment
 
 from latentbits.data.simulate.ica_mixture import ICAMixtureTruth, ica_mixture
 from latentbits.models.ica_mixture.estimator import ICAMixture
 
-RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 GOAL = 3.0
 
 
@@ -61,7 +56,8 @@ def main() -> None:
     seconds = dict(zip(table[rival]["case"], table[rival]["seconds"], strict=True))
     table["times faster"] = [seconds[case] / own for case, own in zip(table["case"], table["seconds"], strict=True)]
     print("\n" + table.round(3).to_string(index=False))
-    write(table.round(3), quick)
+    tables = {f"Means over the seeds (goal: {GOAL:g} times faster)": table.round(3)}
+    write("ica_mixture", "ICAMixture beside jamica", tables, quick=quick, packages=("numpy", "jax", "jamica"))
 
 
 def problem(n_points: int, apart: float, seed: int) -> ICAMixtureTruth:
@@ -115,20 +111,6 @@ def snr(sources: np.ndarray, columns: np.ndarray) -> np.ndarray:
     ratios = np.zeros(n)
     ratios[sought] = -10 * np.log10(1 - np.minimum(square[sought, place], 1 - 1e-12))
     return ratios
-
-
-def write(table: pd.DataFrame, quick: bool) -> None:
-    """The table as JSON and as Markdown; what a quick run measures is kept apart."""
-    RESULTS.mkdir(exist_ok=True)
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "jax", "jamica"))
-    busy = f"load {os.getloadavg()[0]:.1f} at the end of the run"
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, {busy}, Python {platform.python_version()}, {packages}"
-    stem = RESULTS / ("ica_mixture_quick" if quick else "ica_mixture")
-    content = {"machine": machine, "goal, times faster": GOAL, "rows": table.to_dict("records")}
-    stem.with_suffix(".json").write_text(json.dumps(content, indent=2) + "\n")
-    lines = [table.columns, ["---"] * table.shape[1], *table.to_numpy(dtype=object)]
-    body = "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-    stem.with_suffix(".md").write_text(f"# ICAMixture beside jamica\n\n{machine}\n\n{body}\n")
 
 
 if __name__ == "__main__":

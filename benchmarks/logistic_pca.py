@@ -13,21 +13,17 @@ is worth. Rivals take turns, everything compiled before; times are medians over 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from logisticpca import LogisticPCA as ProjectionPCA
+from result_tables import write
 from scipy.special import expit, xlogy
 
 from latentbits.models.logistic_pca.estimator import LogisticPCA
 
-RESULTS = Path(__file__).resolve().parent / "results"
 PROBLEMS = {(2000, 400, 10): 3, (5000, 1000, 10): 1}
 """N, D and K -> turns; the rival takes minutes on the larger one."""
 
@@ -42,7 +38,7 @@ def main() -> None:
     problems = {(500, 100, 3): 1} if quick else PROBLEMS
     table = pd.concat([compare(*shape, turns) for shape, turns in problems.items()])
     print(table.to_string(index=False))
-    write(table, quick)
+    write("logistic_pca", "LogisticPCA beside logisticpca", {"Fits": table}, quick=quick)
 
 
 def compare(N: int, D: int, K: int, turns: int) -> pd.DataFrame:
@@ -82,19 +78,6 @@ def simulated(N: int, D: int, K: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     P = expit(rng.normal(size=(N, K)) @ rng.normal(size=(K, D)) / np.sqrt(K) * 2 + rng.normal(size=D))
     return (rng.random((N, D)) < P).astype(np.int8), P
-
-
-def write(table: pd.DataFrame, quick: bool) -> None:
-    """The table as JSON and as Markdown; what a quick run measures is kept apart."""
-    RESULTS.mkdir(exist_ok=True)
-    software = f"Python {platform.python_version()}, NumPy {np.__version__}"
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, load {os.getloadavg()[0]:.1f} at the end, {software}"
-    stem = RESULTS / ("logistic_pca_quick" if quick else "logistic_pca")
-    record = {"machine": machine, "fits": table.to_dict("records")}
-    stem.with_suffix(".json").write_text(json.dumps(record, indent=2) + "\n")
-    lines = [table.columns, ["---"] * table.shape[1], *table.to_numpy(dtype=object)]
-    rows = "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-    stem.with_suffix(".md").write_text(f"# LogisticPCA beside logisticpca\n\n{machine}\n\n{rows}\n")
 
 
 if __name__ == "__main__":

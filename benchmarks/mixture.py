@@ -12,16 +12,13 @@ everything compiled before; both on one thread of BLAS.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from result_tables import write
 from threadpoolctl import threadpool_limits
 
 from latentbits import BernoulliMixture, BinaryData
@@ -30,7 +27,6 @@ from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.mixture.bernoulli_mixture import MixtureEM, State
 
-RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 CASES = [(500, 240, 10, 0.0), (500, 240, 10, 0.1), (5000, 1000, 20, 0.0), (5000, 1000, 20, 0.1)]
 STARTS = 7
 REL_TOL = 1e-9
@@ -54,7 +50,8 @@ def main() -> None:
     tables = {"From the same start, each to its own end": same, "Best of many own starts": best}
     for title, table in tables.items():
         print(f"\n{title}\n{table.to_string(index=False)}", flush=True)
-    write(tables, quick)
+    if not quick:
+        write("mixture", "BernoulliMixture beside StepMix", tables, quick=quick, packages=("numpy", "stepmix"))
 
 
 def problem(n_rows: int, n_columns: int, K: int, missing: float) -> np.ndarray:
@@ -128,20 +125,6 @@ def best_of_many(StepMix: Any, n_rows: int, n_columns: int, K: int, missing: flo
         "ours s": round(end - between, 2),
         "times faster": round((between - begin) / (end - between), 1),
     }
-
-
-def write(tables: dict[str, pd.DataFrame], quick: bool) -> None:
-    if quick:
-        return
-    machine = {"cores": os.cpu_count(), "python": platform.python_version(), "numpy": np.__version__}
-    record = {"machine": machine, **{title: table.to_dict("records") for title, table in tables.items()}}
-    (RESULTS / "mixture.json").write_text(json.dumps(record, indent=2) + "\n")
-    parts = [f"# BernoulliMixture beside StepMix\n\n`python benchmarks/mixture.py`, {machine}\n"]
-    for title, table in tables.items():
-        head = f"| {' | '.join(table.columns)} |\n|{'---|' * len(table.columns)}"
-        lines = [f"| {' | '.join(map(str, row))} |" for row in table.itertuples(index=False)]
-        parts.append("\n".join([f"## {title}\n", head, *lines, ""]))
-    (RESULTS / "mixture.md").write_text("\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -11,23 +11,19 @@ random, are enough to time it; each turn times all of ours and then a share of t
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from ordinalcorr import tetrachoric as peer
+from result_tables import write
 from scipy.stats import multivariate_normal, norm
 
 from latentbits.models.binary_ica.tetrachoric import tetrachoric
 
-RESULTS = Path(__file__).resolve().parent / "results"
 PEER_PAIRS = 300
 TURNS = 9
 GOAL = 50
@@ -45,7 +41,7 @@ def main() -> None:
     }
     for title, table in tables.items():
         print(f"\n{title}\n{table.to_string(index=False)}", flush=True)
-    write(tables, quick)
+    write("tetrachoric", "Tetrachoric correlations", tables, quick=quick)
 
 
 def beside_peer(columns: int, rows: int, turns: int, n_peer: int) -> pd.DataFrame:
@@ -150,24 +146,6 @@ def quietly(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return call(*arguments, **options)
-
-
-def write(tables: dict[str, pd.DataFrame], quick: bool) -> None:
-    """The tables as JSON and as Markdown; what a quick run measures is kept apart."""
-    RESULTS.mkdir(exist_ok=True)
-    busy = f"load {os.getloadavg()[0]:.1f} at the end of the run"
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, {busy}, Python {platform.python_version()}"
-    stem = RESULTS / ("tetrachoric_quick" if quick else "tetrachoric")
-    records = {title: table.to_dict("records") for title, table in tables.items()}
-    stem.with_suffix(".json").write_text(json.dumps({"machine": machine, **records}, indent=2) + "\n")
-    sections = [f"# Tetrachoric correlations\n\n{machine}\n"]
-    sections += [f"## {title}\n\n{markdown(table)}\n" for title, table in tables.items()]
-    stem.with_suffix(".md").write_text("\n".join(sections))
-
-
-def markdown(table: pd.DataFrame) -> str:
-    lines = [table.columns, ["---"] * table.shape[1], *table.to_numpy(dtype=object)]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 if __name__ == "__main__":

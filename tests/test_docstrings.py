@@ -245,8 +245,7 @@ def test_the_test_notices_wrong_docstrings():
 def _fitted() -> Iterator[tuple[str, Any]]:
     """How to fit every public estimator, by each kind of inference."""
     for contract in CONTRACTS:
-        quick = {"tol": 1e-3} if "restarts" in contract.abilities else {}
-        model = contract.make(**quick)
+        model = contract.make_with(tol=1e-3)
         yield repr(contract), lambda contract=contract, model=model: model.fit(contract.simulate(60, 0).X)
     numbers = simulate.binary_factors(60, 6, 2, noise=0.2, random_state=0).X
     for inference in ("byy", "vb", "em"):

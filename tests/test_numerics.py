@@ -194,6 +194,13 @@ class TestBetaExpectations:
         if abs(alpha / alpha0 - 1) > 0.01 or abs(beta / beta0 - 1) > 0.01:
             assert divergence > 0
 
+    def test_logs_that_are_already_known_are_used(self):
+        alpha, beta = np.array([0.7, 3.0]), np.array([2.0, 0.4])
+        logs = expected_log_beta(alpha, beta)
+        np.testing.assert_array_equal(kl_beta(alpha, beta, 0.5, 0.9, logs), kl_beta(alpha, beta, 0.5, 0.9))
+        shifted = kl_beta(alpha, beta, 0.5, 0.9, (logs[0] + 1.0, logs[1]))
+        np.testing.assert_allclose(shifted - kl_beta(alpha, beta, 0.5, 0.9), alpha - 0.5)
+
 
 class TestDirichletExpectations:
     GAMMA = np.array([[0.5, 0.5, 0.5], [0.1, 2.0, 7.0], [30.0, 0.3, 12.0], [1.0, 1.0, 4.0]])
@@ -228,6 +235,12 @@ class TestDirichletExpectations:
         np.testing.assert_allclose(together, [kl_dirichlet(row[None], 1.0)[0] for row in self.GAMMA])
         np.testing.assert_allclose(kl_dirichlet(np.array([[7.0]]), 0.3), 0, atol=1e-12)
         np.testing.assert_allclose(expected_log_dirichlet(np.array([[7.0]])), 0, atol=1e-12)
+
+    def test_logs_that_are_already_known_are_used(self):
+        logs = expected_log_dirichlet(self.GAMMA)
+        np.testing.assert_array_equal(kl_dirichlet(self.GAMMA, 0.6, logs), kl_dirichlet(self.GAMMA, 0.6))
+        shifted = kl_dirichlet(self.GAMMA, 0.6, logs + np.array([1.0, 0.0, 0.0]))
+        np.testing.assert_allclose(shifted - kl_dirichlet(self.GAMMA, 0.6), self.GAMMA[:, 0] - 0.6)
 
 
 def _log_norm(gamma):

@@ -139,3 +139,17 @@ def cause_sums(weights: np.ndarray, chance: np.ndarray, cells: np.ndarray) -> np
     """
     parts = np.where(cells, 1.0 / np.maximum(weights @ chance, 1e-300), 0.0)
     return ((weights.T @ parts) * chance).sum(axis=1)
+
+
+def estimator(model: str, k: int, seed: int, restarts: int) -> Any:
+    """The model that the paper's comparisons call by this name, with k components."""
+    from latentbits import NMF, PLSA, AspectBernoulli, BernoulliMixture, LogisticPCA
+
+    kind, options = {
+        "AB": (AspectBernoulli, {}),
+        "mixture": (BernoulliMixture, {"smoothing": 0}),
+        "logistic PCA": (LogisticPCA, {"ridge": 0.01, "tol": 1e-5}),
+        "NMF": (NMF, {}),
+        "PLSA": (PLSA, {}),
+    }[model]
+    return kind(k, n_init=restarts, random_state=seed, **options)

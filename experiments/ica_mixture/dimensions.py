@@ -39,7 +39,7 @@ def run(begun: int, seed: int) -> list[dict[str, Any]]:
         "dimensions": " ".join(str(n) for n in sorted(model.n_sources_)),
         **recovery(model, truth),
     }
-    strengths = {"_strengths": model.source_strengths_, "_n_sources": model.n_sources_, "_weights": model.weights_}
+    strengths = {"_strengths": model.source_strengths_, "_n_sources": model.n_sources_, "_weights": model.proportions_}
     return [{**row, **strengths} if seed == DRAWN else row]
 
 
@@ -82,7 +82,9 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
     figure = new_figure(5.5, 3.8)
     draw_decibels(figure.subplots(), table, PAPERS_DB)
     one = table[table["seed"] == DRAWN].iloc[0]
-    fit = SimpleNamespace(source_strengths_=one["_strengths"], n_sources_=one["_n_sources"], weights_=one["_weights"])
+    fit = SimpleNamespace(
+        source_strengths_=one["_strengths"], n_sources_=one["_n_sources"], proportions_=one["_weights"]
+    )
     return {"snr": figure, "strengths": plot_strengths(fit)}
 
 

@@ -248,7 +248,7 @@ def kl_beta(
     >>> kl_beta(np.array([0.5, 3.0]), np.array([0.5, 1.0]), 0.5, 0.5).round(3).tolist()
     [0.0, 0.493]
     """
-    log_b, log_not_b = expected_log_beta(alpha, beta)
+    log_b, log_not_b = expected_log_beta(alpha, beta) if expected is None else expected
     return betaln(alpha0, beta0) - betaln(alpha, beta) + (alpha - alpha0) * log_b + (beta - beta0) * log_not_b
 
 

@@ -207,7 +207,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray], file: str) -
         )
     model = kind(**params)  # by scikit-learn's convention constructors only assign
     for key, node in header["fitted"].items():
-        vars(model)[_fitted_name(key, model, file)] = unpacker.unpack(node)
+        name = MODELS[header["model"]].renamed.get(key, key)
+        vars(model)[_fitted_name(name, model, file)] = unpacker.unpack(node)
     try:
         check_is_fitted(model)
     except NotFittedError:

@@ -19,7 +19,7 @@ from latentbits import (
     LogisticPCA,
     simulate,
 )
-from latentbits.models.registry import spec_of
+from latentbits.models.spec import spec_of
 from tests.reference import aspect, independent, mixture
 
 STRICT = "feeds values other than 0 and 1, which a strict model refuses"
@@ -56,6 +56,11 @@ class Contract:
     variant: dict[str, Any] = field(default_factory=dict)
     excused: dict[str, str] = field(default_factory=dict)
     sparse_rounding: float = 0.0
+
+    def make_with(self, **parameters: Any) -> Any:
+        """An estimator with those of the parameters that it has."""
+        known = self.make().get_params()
+        return self.make(**{name: value for name, value in parameters.items() if name in known})
 
     @property
     def abilities(self) -> frozenset[str]:

@@ -7,12 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from latentbits import AspectBernoulli
+from tests.models.strange import some
 
 NAN = np.nan
-
-
-def some(n, D, density=0.4):
-    return (np.random.default_rng(n + D).random((n, D)) < density).astype(float)
 
 
 def with_missing(X, rows=(), columns=()):
@@ -29,14 +26,13 @@ CASES = {
     "one row of zeros": (np.zeros((1, 8)), 2),
     "one column": (some(15, 1), 2),
     "one cell": (np.ones((1, 1)), 2),
-    "one cell missing": (np.full((1, 1), NAN), 2),
     "one component": (some(20, 7), 1),
     "more components than rows": (some(4, 10), 7),
     "more components than columns": (some(20, 3), 6),
     "constant columns": (np.hstack([some(20, 4), np.zeros((20, 2)), np.ones((20, 2))]), 3),
     "rows entirely missing": (with_missing(some(20, 8), rows=(0, 7, 19)), 3),
     "columns entirely missing": (with_missing(some(20, 8), columns=(0, 5)), 3),
-    "everything missing": (np.full((5, 4), NAN), 2),
+    "all but one cell missing": (np.where(np.eye(5, 4, k=3), 1.0, NAN), 2),
     "hardly anything observed": (np.where(some(10, 30, 0.9).T == 1, NAN, some(30, 10)), 3),
     "duplicated rows": (np.repeat(some(2, 9), 15, axis=0), 4),
     "a row of zeros and one of ones": (np.vstack([some(18, 6), np.zeros((1, 6)), np.ones((1, 6))]), 4),

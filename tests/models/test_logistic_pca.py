@@ -14,6 +14,7 @@ from latentbits.fitting.workers import Workers
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
 from latentbits.models.logistic_pca.estimator import LogisticPCA
 from latentbits.models.logistic_pca.logistic_pca import PenalisedLikelihood, State, principal_form, solve_rows
+from tests.models.strange import strange_tables
 from tests.reference import logistic_pca as twin
 from tests.reference.assertions import assert_nondecreasing
 
@@ -283,20 +284,7 @@ class TestAnswers:
             LogisticPCA(2, ridge=ridge).fit(X)
 
 
-STRANGE = {
-    "all zero": (np.zeros((12, 6)), 3),
-    "all one": (np.ones((12, 6)), 3),
-    "one row": (X[:1], 2),
-    "one column": (X[:, :1], 2),
-    "one cell": (np.ones((1, 1)), 2),
-    "everything missing": (np.full((5, 4), NAN), 2),
-    "more components than rows": (X[:4], 7),
-    "more components than columns": (X[:, :3], 6),
-    "constant columns": (np.hstack([X[:20], np.zeros((20, 2)), np.ones((20, 2))]), 3),
-    "rows and columns missing": (np.vstack([np.full((2, 13), NAN), np.insert(X, 5, NAN, axis=1)]), 2),
-    "separable": (np.kron(np.eye(2), np.ones((10, 5))), 2),
-    "duplicated rows": (np.repeat(X[:2], 15, axis=0), 4),
-}
+STRANGE = strange_tables(X)
 
 
 @pytest.mark.parametrize("ridge", [0.1, 1e-6])

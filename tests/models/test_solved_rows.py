@@ -8,11 +8,13 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, LogisticPCA, simulate
+from latentbits import PLSA, AspectBernoulli, BernoulliMixture, BetaICA, LogisticPCA, simulate
 from latentbits.models import solved_rows
 from latentbits.models.aspect import estimator as aspect_estimator
 from latentbits.models.aspect import statistics
+from latentbits.models.plsa import plsa
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*rows have no weight")
 
@@ -164,13 +166,19 @@ class TestKeeping:
 class TestCertificate:
     def test_the_largest_gap_is_recorded(self, X):
         for model in (AspectBernoulli(3, n_init=1, random_state=0), LogisticPCA(2, n_init=1, random_state=0)):
-            assert 0 <= model.fit(X).weights_gap_ < solved_rows.MET
+            assert 0 <= model.fit(X).weights_gap_ < solved_rows.LARGEST_GAP
 
-    def test_weights_that_are_not_the_best_are_warned_of(self, X, monkeypatch):
-        monkeypatch.setattr(statistics, "MAX_STEPS", 1)
-        with pytest.warns(UserWarning, match=r"the weights of \d+ of 60 rows are not the best: up to"):
-            model = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
-        assert model.weights_gap_ > solved_rows.MET
+    @pytest.mark.parametrize(("kind", "module"), [(AspectBernoulli, statistics), (PLSA, plsa)])
+    def test_rows_that_are_not_solved_are_counted_with_what_they_lack(self, kind, module, X, monkeypatch):
+        monkeypatch.setattr(module, "MAX_STEPS", 1)
+        with pytest.warns(ConvergenceWarning, match="are not solved to the end") as caught:
+            model = kind(3, n_init=1, random_state=0, n_jobs=2).fit(X)
+        gap = model._solved(X)._solution.gap
+        short = np.sum(gap > solved_rows.LARGEST_GAP)
+        assert 0 < short <= 60
+        assert model.weights_gap_ == gap.max()
+        text = f"the weights of {short} of 60 rows are not solved to the end, and up to {gap.max():.1g} of log"
+        assert [str(one.message)[: len(text)] for one in caught] == [text], "one warning, whatever the chunks"
 
     def test_solved_rows_are_not_warned_of(self, make, X):
         with warnings.catch_warnings():

@@ -11,7 +11,8 @@ import latentbits
 from latentbits.constraints import Choice, Number
 from latentbits.models.base import Model
 from latentbits.models.factor_model import FactorModel
-from latentbits.models.registry import MODELS, model_name, spec_of
+from latentbits.models.registry import MODELS, model_name
+from latentbits.models.spec import spec_of
 from tests.contracts.registry import CONTRACTS
 
 SPECS = pytest.mark.parametrize("spec", MODELS.values(), ids=lambda spec: spec.name)
@@ -80,9 +81,3 @@ def test_type_checkers_see_what_can_be_imported():
 def test_every_model_of_tables_keeps_the_contracts():
     tried = {type(contract.make()).__name__ for contract in CONTRACTS}
     assert tried == {spec.class_name for spec in MODELS.values() if spec.data == "table"}
-
-
-def test_a_model_that_lacks_a_part_cannot_be_made():
-    half = type("Half", (FactorModel,), {"_n_parameters": lambda self, n_rows: 1})
-    with pytest.raises(TypeError, match=r"abstract.*_row_solver"):
-        half()

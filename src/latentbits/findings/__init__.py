@@ -27,7 +27,7 @@ def gather(model: Any, data: Data, **fit_params: Any) -> Results:
     Results
     """
     from latentbits.models.factor_model import FactorModel
-    from latentbits.models.registry import spec_of
+    from latentbits.models.spec import spec_of
 
     spec = spec_of(type(model))
     family = import_module(f"latentbits.findings.{'factors' if spec is None else spec.findings}")

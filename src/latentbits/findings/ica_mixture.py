@@ -32,7 +32,7 @@ def gather(model: ICAMixture, data: NumberTable) -> Results:
     }
     clusters = [
         {"cluster": c, "share": float(share), "sources": int(n)}
-        for c, (share, n) in enumerate(zip(model.weights_, model.n_sources_, strict=True))
+        for c, (share, n) in enumerate(zip(model.proportions_, model.n_sources_, strict=True))
     ]
     summary = {**common_summary(model, data), "clusters": clusters}
     figures: Figures = {
@@ -47,7 +47,7 @@ def gather(model: ICAMixture, data: NumberTable) -> Results:
 
 def _clusters_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
     table = pd.DataFrame(model.means_, columns=[f"mean_{name}" for name in attributes(data)])
-    columns = {"cluster": np.arange(model.n_clusters_), "share": model.weights_, "sources": model.n_sources_}
+    columns = {"cluster": np.arange(model.n_clusters_), "share": model.proportions_, "sources": model.n_sources_}
     for place, (name, values) in enumerate(columns.items()):
         table.insert(place, name, values)
     return table

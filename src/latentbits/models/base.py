@@ -20,7 +20,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of
 from latentbits.fitting.workers import n_workers
-from latentbits.models.registry import spec_of
+from latentbits.models.spec import spec_of
 from latentbits.numerics import RandomSource, as_generator
 
 __all__ = ["BinaryModel", "Model", "RestartedModel", "check_row_weight"]
@@ -110,11 +110,13 @@ class BinaryModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
 
     def _data(self, X: Any, *, reset: bool = False) -> BinaryData:
         """X validated, its columns checked against those of the fit; with `reset` they become those of the fit."""
+        data = X if isinstance(X, BinaryData) else BinaryData.of(X, binarize=self.binarize)
+        if reset and data.n_observed == 0:
+            raise DataError(f"all {data.shape[0]} x {data.shape[1]} cells are missing; give a table with a 0 or a 1")
         if isinstance(X, BinaryData):
             self._check_columns(X, reset=reset)
-            return X
-        data = BinaryData.of(X, binarize=self.binarize)
-        validate_data(self, X if hasattr(X, "shape") else data.dense(), reset=reset, skip_check_array=True)
+        else:
+            validate_data(self, X if hasattr(X, "shape") else data.dense(), reset=reset, skip_check_array=True)
         return data
 
     def _check_columns(self, data: BinaryData, *, reset: bool) -> None:

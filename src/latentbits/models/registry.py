@@ -16,9 +16,9 @@ from latentbits.models import (
     mixture,
     plsa,
 )
-from latentbits.models.spec import ModelSpec
+from latentbits.models.spec import ModelSpec, spec_of
 
-__all__ = ["MODELS", "NUMBER_MODELS", "TABLE_MODELS", "model_class", "model_name", "spec_of"]
+__all__ = ["MODELS", "NUMBER_MODELS", "TABLE_MODELS", "model_class", "model_name"]
 
 MODELS: dict[str, ModelSpec] = {
     spec.name: spec
@@ -66,21 +66,5 @@ def model_name(model: object) -> str | None:
     >>> model_name(model_class("aspect-bernoulli")())
     'aspect-bernoulli'
     """
-    spec = _registered(type(model))
-    return None if spec is None else spec.name
-
-
-def spec_of(kind: type[Any]) -> ModelSpec | None:
-    """The record of a class, or of the class that it is derived from; None if there is none.
-
-    Examples
-    --------
-    >>> spec_of(model_class("aspect-bernoulli")).name
-    'aspect-bernoulli'
-    """
-    return next((spec for base in kind.__mro__ if (spec := _registered(base)) is not None), None)
-
-
-def _registered(kind: type[Any]) -> ModelSpec | None:
-    target = f"{kind.__module__}:{kind.__qualname__}"
-    return next((spec for spec in MODELS.values() if spec.target == target), None)
+    spec = spec_of(type(model))
+    return spec.name if spec is not None and spec.load() is type(model) else None

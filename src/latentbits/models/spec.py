@@ -5,6 +5,7 @@ As `latentbits.constraints`, it imports nothing but the standard library.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -12,7 +13,7 @@ from typing import Any, Literal
 
 from latentbits.constraints import Choice, Number
 
-__all__ = ["RESTARTS", "ModelSpec", "Option", "Parameter", "components", "resolve"]
+__all__ = ["RESTARTS", "ModelSpec", "Option", "Parameter", "components", "resolve", "spec_of"]
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,19 @@ class ModelSpec:
         for name, parameter in self.parameters.items():
             if name in values and parameter.allowed is not None:
                 parameter.allowed.check(name, values[name])
+
+
+def spec_of(kind: type[Any]) -> ModelSpec | None:
+    """The record of a class, or of the class that it is derived from; None if there is none.
+
+    It is looked up in the package of the class' family: families know nothing of each other, nor of the registry.
+    """
+    for base in kind.__mro__:
+        family = sys.modules.get(base.__module__.rpartition(".")[0])
+        for spec in getattr(family, "SPECS", ()):
+            if isinstance(spec, ModelSpec) and spec.target == f"{base.__module__}:{base.__qualname__}":
+                return spec
+    return None
 
 
 def resolve(target: str) -> type[Any]:

@@ -136,7 +136,7 @@ def plot_strengths(model: Any) -> Figure:
     Parameters
     ----------
     model : estimator
-        A fitted model with ``source_strengths_``, ``n_sources_`` and ``weights_`` (the clusters' shares).
+        A fitted model with ``source_strengths_``, ``n_sources_`` and ``proportions_`` (the clusters' shares).
 
     Returns
     -------
@@ -153,7 +153,7 @@ def plot_strengths(model: Any) -> Figure:
     'cluster 0, 100 % of the data: 2 sources'
     """
     strengths = np.asarray(attribute(model, "source_strengths_"), dtype=float)
-    shares = np.asarray(attribute(model, "weights_"), dtype=float)
+    shares = np.asarray(attribute(model, "proportions_"), dtype=float)
     figure = new_figure(4.8, 1.5 * len(strengths) + 0.7)
     panels = figure.subplots(len(strengths), sharex=True, squeeze=False)[:, 0]
     for c, (ax, heights, n_live) in enumerate(zip(panels, strengths, attribute(model, "n_sources_"), strict=True)):

@@ -7,6 +7,7 @@ q(a) = Dirichlet(gamma) too. Both feed the family's pass with exponentiated expe
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
@@ -74,7 +75,7 @@ def pass_components(alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np
 
 
 @dataclass(frozen=True)
-class _BetaSources(Generic[State]):
+class _BetaSources(ABC, Generic[State]):
     """Base class of both learners: q(b), the inner loops, the common part of the bound.
 
     With `inner_iter` = 1 a step updates q(b) and the weights from the same responsibilities: one pass, and still
@@ -148,11 +149,13 @@ class _BetaSources(Generic[State]):
         """A row of weight 2 counts like two rows."""
         return self.row_weight[:, None], 1.0, 1.0
 
+    @abstractmethod
     def _pass_weights(self, state: State) -> tuple[np.ndarray, np.ndarray | float]:
-        raise TypeError("a learner defines its W~, and the divergence of each row's weights from their prior")
+        """W~, and what each row's weights cost."""
 
+    @abstractmethod
     def _with_weights(self, state: State, statistics: Statistics) -> State:
-        raise TypeError("a learner defines how weights are updated")
+        """The state with its weights updated from the statistics."""
 
 
 class VariationalEM(_BetaSources[EMState]):

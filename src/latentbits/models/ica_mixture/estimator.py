@@ -93,7 +93,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         Offset of each cluster: its points where all sources are 0.
     noise_precision_ : ndarray of shape (n_clusters_, n_features)
         One over the variance of the noise.
-    weights_ : ndarray of shape (n_clusters_,)
+    proportions_ : ndarray of shape (n_clusters_,)
         Mixing proportions of the clusters.
     labels_ : ndarray of int, shape (n_rows,)
         The most probable cluster of each training row.
@@ -214,7 +214,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         rho = outcome.state.rho
         order = np.argsort(-rho, kind="stable")
         self._clusters = clusters = answers.arranged(outcome.state.clusters, order)
-        self.weights_ = rho[order] / rho.sum()
+        self.proportions_ = rho[order] / rho.sum()
         self.mixing_ = clusters.A * self._scale[:, None]
         self.means_ = clusters.nu * self._scale + self._centre
         self.noise_precision_ = clusters.psi / self._scale**2
@@ -252,7 +252,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         check_is_fitted(self)
         rows = self._standardised(self._numbers(X))
         density = answers.exact_log_density if self.exact_ else answers.bounded_log_density
-        return density(rows, self._clusters).T + np.log(self.weights_) - np.log(self._scale).sum()
+        return density(rows, self._clusters).T + np.log(self.proportions_) - np.log(self._scale).sum()
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable cluster of each row.
@@ -388,7 +388,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         check_is_fitted(self)
         check_number("n_samples", n_samples, least=1, integer=True)
         rng = as_generator(random_state)
-        labels = rng.choice(self.n_clusters_, size=n_samples, p=self.weights_)
+        labels = rng.choice(self.n_clusters_, size=n_samples, p=self.proportions_)
         shares = self._clusters.pi_mean[labels].cumsum(axis=2)
         k = (rng.random((*shares.shape[:2], 1)) > shares[..., :-1]).sum(axis=2, keepdims=True)
         phi, beta = (

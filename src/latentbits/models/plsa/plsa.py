@@ -204,7 +204,7 @@ def solve_rows(data: BinaryData, H: np.ndarray, blank: np.ndarray, *, workers: W
     N, K = len(ones.per_row), len(H)
     W, gap = np.zeros((N, K)), np.zeros(N)
     W[data.observed_per_row() == 0] = blank
-    start = np.full(K, 1 / K)
+    start, gap = np.full(K, 1 / K), np.zeros(N)
 
     def one(rows: list[int]) -> None:
         shown = np.ones(H.shape[1], dtype=bool)

@@ -1,0 +1,131 @@
+"""BinaryFactorAnalysis: mistakes get a sentence, odd data an answer, and scikit-learn's checks pass."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+from latentbits.errors import DataError
+from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
+from tests.models.binary_factors.tools import TRUTH, each_inference
+
+
+class TestEdges:
+    CASES = {
+        "constant": np.full((12, 4), 3.7),
+        "one row": np.array([[1.0, -2.0, 5.0]]),
+        "two rows": np.array([[1.0, -2.0, 5.0], [0.0, 1.0, 1.0]]),
+        "one column": np.repeat([[-1.0], [1.0]], 10, axis=0),
+        "more factors than columns": TRUTH.X[:40, :3],
+        "no noise": TRUTH.codes @ TRUTH.mixing.T,
+        "zero-one data": (TRUTH.X > 0).astype(int),
+        "a constant column": np.column_stack([TRUTH.X[:50], np.ones(50)]),
+        "tiny numbers": 1e-150 * TRUTH.X[:50],
+    }
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    @pytest.mark.parametrize("X", CASES.values(), ids=CASES.keys())
+    @pytest.mark.parametrize(
+        "parameters",
+        [
+            *(
+                {"inference": "byy", "encoder": e, "priors": p}
+                for e in ("round", "cdual", "greedy", "enum")
+                for p in (True, False)
+            ),
+            {"inference": "byy", "update": "gradient"},
+            {"inference": "vb"},
+            {"inference": "em"},
+        ],
+        ids=lambda p: "-".join(map(str, p.values())),
+    )
+    def test_every_answer_is_finite(self, X, parameters):
+        model = BinaryFactorAnalysis(5, n_init=2, max_iter=60, random_state=0, **parameters).fit(X)
+        m = model.n_components_
+        assert model.mixing_.shape == (X.shape[1], m)
+        assert model.transform(X).shape == model.predict_proba(X).shape == (len(X), m)
+        for answer in (
+            model.mixing_,
+            model.mean_,
+            model.factor_probabilities_,
+            model.objective_history_,
+            model.noise_precision_,
+            model.predict_proba(X),
+            model.score_samples(X),
+            model.inverse_transform(model.transform(X)),
+            model.sample(3, random_state=0),
+            model.bic(X),
+        ):
+            assert np.isfinite(answer).all()
+
+    @pytest.mark.parametrize("inference", ["byy", "vb"])
+    def test_nothing_but_noise_has_no_factors(self, inference):
+        X = np.random.default_rng(0).standard_normal((300, 6))
+        model = BinaryFactorAnalysis(4, inference=inference, n_init=2, random_state=0).fit(X)
+        assert model.n_components_ == 0
+        assert len(model.discards_) == 4
+        assert model.transform(X).shape == (300, 0)
+        np.testing.assert_allclose(model.mean_, X.mean(axis=0), atol=1e-3)
+        sigma = model.noise_precision_**-0.5
+        np.testing.assert_allclose(model.score_samples(X), norm.logpdf(X, model.mean_, sigma).sum(axis=1))
+        assert sigma == pytest.approx(X.std(), rel=0.01)
+        assert model.get_feature_names_out().tolist() == []
+
+    def test_more_factors_than_can_be_summed_over(self):
+        X = np.random.default_rng(0).standard_normal((60, 30))
+        model = BinaryFactorAnalysis(18, delta=0.0, n_init=1, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X)
+        assert model.n_components_ > 16
+        assert ((model.predict_proba(X) >= 0) & (model.predict_proba(X) <= 1)).all()
+        with pytest.raises(ValueError, match="at most 16"):
+            model.score(X)
+
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"n_components": 0}, "n_components=0"),
+            ({"inference": "mcmc"}, 'use "byy", "vb" or "em"'),
+            ({"encoder": "best"}, 'use "round", "cdual", "greedy" or "enum"'),
+            ({"update": "newton"}, 'use "closed" or "gradient"'),
+            ({"delta": -1}, "delta=-1"),
+            ({"inference": "em", "n_components": 17}, "at most 16"),
+            ({"encoder": "enum", "n_components": 21}, "at most 20"),
+        ],
+    )
+    def test_bad_parameters_are_refused(self, parameters, message):
+        with pytest.raises(ValueError, match=message):
+            BinaryFactorAnalysis(**parameters).fit(TRUTH.X)
+
+    def test_bad_codes_are_refused(self, model):
+        with pytest.raises(DataError, match="n_rows x 3"):
+            model.inverse_transform(np.ones((2, 4)))
+        with pytest.raises(DataError, match="finite"):
+            model.inverse_transform(np.full((2, 3), np.nan))
+
+    def test_missing_values_are_refused(self):
+        X = TRUTH.X.copy()
+        X[0, 0] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            BinaryFactorAnalysis().fit(X)
+
+
+@each_inference
+def test_scikit_learn_checks(inference):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(
+            BinaryFactorAnalysis(2, inference=inference, n_init=2, random_state=0), on_skip=None, on_fail=None
+        )
+    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert not failed
+
+
+def test_a_column_in_another_unit_is_warned_about():
+    X = np.random.default_rng(0).normal(size=(50, 4)) * [1, 1, 1000, 1]
+    with pytest.warns(UserWarning, match=r"column 2 has 100.0% of all variance"):
+        BinaryFactorAnalysis(2, n_init=1, random_state=0).fit(X)

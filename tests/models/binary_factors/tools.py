@@ -1,0 +1,37 @@
+"""Data and small problems for the tests of binary factor analysis."""
+
+import numpy as np
+import pytest
+
+from latentbits.data.simulate.binary_factors import binary_factors
+from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
+from latentbits.models.binary_factors.model import Parameters
+
+TRUTH = binary_factors(200, 10, 3, noise=0.25, random_state=0)
+INFERENCES = ["byy", "vb", "em"]
+each_inference = pytest.mark.parametrize("inference", INFERENCES)
+
+
+def prior_of(prior):
+    return {name: value for name, value in prior._asdict().items() if name != "tau"}
+
+
+def small(seed=0, N=12, n=4, m=3):
+    """Rows, codes and parameters that have nothing to do with each other."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N, n))
+    Y = np.where(rng.random((N, m)) < 0.6, 1.0, -1.0)
+    theta = Parameters(rng.standard_normal((n, m)), rng.standard_normal(n), 1.7, rng.uniform(0.2, 0.8, m))
+    return X, Y, theta
+
+
+def standardised(truth):
+    Z = truth.X - truth.X.mean(axis=0)
+    return Z / np.sqrt(np.mean(Z * Z))
+
+
+def fitted(inference, **parameters):
+    n_components = 3 if inference == "em" else 5
+    return BinaryFactorAnalysis(
+        **{"n_components": n_components, "inference": inference, "n_init": 5, "random_state": 0, **parameters}
+    ).fit(TRUTH.X)

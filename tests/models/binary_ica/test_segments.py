@@ -1,0 +1,99 @@
+"""Binary ICA: segments of rows, and how many of them the mixing takes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from latentbits.errors import DataError
+from latentbits.models.binary_ica.estimator import BinaryICA
+from latentbits.models.binary_ica.identifiability import identifiability, mean_cosine_similarity
+from latentbits.models.binary_ica.segments import segments_by_length
+from tests.models.binary_ica.tools import NAN, TRUTH, random_parameters
+
+
+class TestIdentifiability:
+    TABLE_1 = """
+        -6 -9 -12 -15 -18 -21 -24 -27 -30
+        -7 -9 -10 -10 -9 -7 -4 0 5
+        -8 -9 -8 -5 0 7 16 27 40
+        -9 -9 -6 0 9 21 36 54 75
+        -10 -9 -4 5 18 35 56 81 110"""
+
+    def test_equals_table_1_of_the_paper(self):
+        table = np.array(self.TABLE_1.split(), dtype=int).reshape(5, 9)
+        ours = [[identifiability(n, n, U) for n in range(2, 11)] for U in range(2, 7)]
+        np.testing.assert_array_equal(ours, table)
+
+    @pytest.mark.filterwarnings("ignore:constant columns")
+    def test_fit_warns_of_what_cannot_be_identified(self):
+        with pytest.warns(UserWarning, match="4 columns in 4 segments are few for 4 components"):
+            BinaryICA(n_init=1, n_segments=4, random_state=0).fit(TRUTH.X[:, :4])
+        with pytest.warns(UserWarning, match="with two columns the order of its rows is not identifiable"):
+            BinaryICA(1, n_init=1, random_state=0).fit(TRUTH.X[:, :2])
+        with pytest.warns(UserWarning, match="one segment does not identify the sources' rotation"):
+            BinaryICA(2, n_init=1, n_segments=1, random_state=0).fit(TRUTH.X)
+        with pytest.warns(UserWarning, match="rows each on average"):
+            BinaryICA(1, n_init=1, n_segments=30, random_state=0).fit(TRUTH.X[:60])
+
+    def test_similarity_is_free_of_scale_sign_and_order(self):
+        A = random_parameters(5, 3, 1).mixing
+        assert mean_cosine_similarity(A, -2 * A[:, [2, 0, 1]]) == pytest.approx(1)
+        assert mean_cosine_similarity(A, A[:, :2]) == pytest.approx(2 / 3)
+        assert mean_cosine_similarity([[1, 0], [0, 1]], [[1, 0], [1, 0]]) == pytest.approx(0.5**0.5 / 2)
+        with pytest.raises(ValueError, match="same variables"):
+            mean_cosine_similarity(A, A[:3])
+
+
+class TestSegments:
+    def test_by_length(self):
+        lengths = np.bincount(segments_by_length(103, 10))
+        assert lengths.sum() == 103
+        assert set(lengths.tolist()) == {10, 11}
+        assert (np.diff(segments_by_length(103, 10)) >= 0).all()
+        with pytest.raises(DataError, match="at most 3"):
+            segments_by_length(3, 4)
+
+    def test_none_cuts_the_series_into_n_segments(self, model):
+        cut = BinaryICA(2, n_init=2, random_state=0).fit(TRUTH.X)
+        np.testing.assert_array_equal(cut.mixing_, model.mixing_)
+        assert BinaryICA(2, n_init=1, n_segments=4, random_state=0).fit(TRUTH.X).segments_.tolist() == [0, 1, 2, 3]
+
+    def test_labels_of_any_type_give_the_same_model(self, model):
+        names = np.array([f"year {u:02}" for u in TRUTH.segments])
+        for labels in (names, names.astype(object), names.tolist(), pd.Series(names), TRUTH.segments * 0.5):
+            again = BinaryICA(2, n_init=2, random_state=0).fit(TRUTH.X, segments=labels)
+            np.testing.assert_array_equal(again.mixing_, model.mixing_)
+        assert again.transform(TRUTH.X[:3], segments=[0.5, 0.5, 0.0]).shape == (3, 2)
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_a_column_of_the_frame(self, model, library):
+        frames = pytest.importorskip(library)
+        columns = {f"c{j}": TRUTH.X[:, j] for j in range(6)}
+        columns["year"] = np.array([f"y{u}" for u in TRUTH.segments])
+        frame = frames.DataFrame(columns)
+        again = BinaryICA(2, n_init=2, random_state=0).fit(frame, segments="year")
+        np.testing.assert_array_equal(again.mixing_, model.mixing_)
+        assert again.feature_names_in_.tolist() == [f"c{j}" for j in range(6)]
+        np.testing.assert_array_equal(
+            again.transform(frame, segments="year"), model.transform(TRUTH.X, segments=TRUTH.segments)
+        )
+
+    def test_refusals_name_the_way_out(self, model):
+        estimator = BinaryICA(2)
+        with pytest.raises(DataError, match="one label for each of 1000 rows"):
+            estimator.fit(TRUTH.X, segments=[1, 2])
+        with pytest.raises(DataError, match="row 1 has no segment"):
+            estimator.fit(TRUTH.X[:3], segments=["a", None, "b"])
+        with pytest.raises(DataError, match="can't be sorted"):
+            estimator.fit(TRUTH.X[:2], segments=np.array(["a", 1], dtype=object))
+        with pytest.raises(DataError, match="X is not a data frame"):
+            estimator.fit(TRUTH.X, segments="year")
+        with pytest.raises(DataError, match='no column "year"'):
+            estimator.fit(pd.DataFrame(TRUTH.X), segments="year")
+        with pytest.raises(DataError, match="segment 77 was not in the training data"):
+            model.transform(TRUTH.X[:2], segments=[0, 77])
+
+    @pytest.mark.parametrize("method", ["blica", "mle", "ivae"])
+    def test_a_table_without_an_observed_cell_is_refused(self, method):
+        with pytest.raises(DataError, match="all 6 x 3 cells are missing"):
+            BinaryICA(2, method=method).fit(np.full((6, 3), NAN), segments=[0, 1] * 3)

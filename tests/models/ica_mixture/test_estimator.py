@@ -1,0 +1,132 @@
+"""ICAMixture: what it says about data."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import FactorAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from latentbits.models.ica_mixture import answers
+from latentbits.models.ica_mixture.estimator import ICAMixture
+from tests.models.ica_mixture.tools import TRUTH, X
+from tests.reference import ica_mixture as twin
+
+
+class TestFactorAnalysis:
+    def test_one_cluster_and_one_gaussian_is_factor_analysis(self):
+        rng = np.random.default_rng(0)
+        rows = rng.normal(size=(2000, 2)) @ rng.normal(size=(2, 6)) + rng.normal(size=(2000, 6)) * rng.uniform(
+            0.3, 1, 6
+        )
+        model = ICAMixture(1, 4, 1, n_init=1, tol=1e-7, random_state=0).fit(rows)
+        best = FactorAnalysis(2, tol=1e-8, max_iter=5000).fit(rows).score(rows)
+        assert model.n_sources_.tolist() == [2]
+        # Maximum likelihood is the most there is; the posterior mean is below it by about half a parameter a row.
+        n_parameters = 6 * 2 - 1 + 6 + 6
+        assert best - n_parameters / 2000 < model.score(rows) <= best + 1e-9
+
+
+class TestAnswers:
+    def test_clusters_and_sources_are_recovered(self, model):
+        assert model.n_clusters_ == 2
+        assert sorted(model.n_sources_) == [1, 2]
+        assert adjusted_rand_score(TRUTH.labels, model.labels_) == 1
+        np.testing.assert_array_equal(model.labels_, model.predict(X))
+        np.testing.assert_allclose(model.proportions_, 0.5, atol=0.01)
+        found = model.transform(X)
+        for c, sources in enumerate(TRUTH.sources):
+            rows = found[TRUTH.labels == c]
+            correlation = np.abs(np.corrcoef(rows.T, sources.T)[:2, 2:])
+            assert (correlation.max(axis=0) > 0.97).all()
+
+    def test_sources_come_by_strength_and_clusters_by_size(self, model):
+        assert (np.diff(model.source_strengths_, axis=1) <= 0).all()
+        assert (np.diff(model.proportions_) <= 0).all()
+
+    def test_sources_lead_back_to_the_data(self, model):
+        back = model.inverse_transform(model.transform(X), model.predict(X))
+        assert np.abs(back - X).max() < 0.2 * X.std()
+
+    def test_density_equals_enumeration(self, model):
+        p = model._clusters
+        rows = X[::40]
+        ours = [
+            twin.log_density(
+                x,
+                model.proportions_,
+                model.means_,
+                model.mixing_,
+                1 / model.noise_precision_,
+                p.pi_mean,
+                p.phi,
+                1 / p.beta,
+            )
+            for x in rows
+        ]
+        assert model.exact_
+        np.testing.assert_allclose(model.score_samples(rows), ours, rtol=1e-8)
+        assert model.score(rows) == pytest.approx(np.mean(ours))
+
+    def test_density_sums_to_one(self, model):
+        low, high = X.min(axis=0) - 3, X.max(axis=0) + 3
+        axes = [np.linspace(a, b, 500) for a, b in zip(low, high, strict=True)]
+        cell = np.prod([axis[1] - axis[0] for axis in axes])
+        grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+        assert np.exp(model.score_samples(grid)).sum() * cell == pytest.approx(1, abs=0.01)
+
+    def test_the_bounded_density_is_near_the_exact_one(self, model):
+        rows = model._standardised(X)
+        exact = answers.exact_log_density(rows, model._clusters)
+        bounded = answers.bounded_log_density(rows, model._clusters)
+        own = model.labels_, np.arange(len(X))
+        gap = (exact - bounded)[own]
+        assert -0.05 < np.median(gap) < 0.3
+
+    def test_many_combinations_are_bounded(self):
+        rows = np.random.default_rng(0).laplace(size=(150, 7)) * np.arange(1, 8)
+        model = ICAMixture(1, 7, n_init=1, tol=1e-3, random_state=0).fit(rows)
+        assert model.exact_ == (3.0 ** model.n_sources_.max() <= 1000)
+        assert np.isfinite(model.score_samples(rows)).all()
+
+    def test_units_don_t_matter(self):
+        a = ICAMixture(2, 2, n_init=1, tol=1e-3, random_state=0).fit(X)
+        b = ICAMixture(2, 2, n_init=1, tol=1e-3, random_state=0).fit(X * [10, 0.1] + [3, 4])
+        np.testing.assert_array_equal(a.labels_, b.labels_)
+        np.testing.assert_allclose(b.means_, a.means_ * [10, 0.1] + [3, 4], rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(b.score_samples(X * [10, 0.1] + [3, 4]), a.score_samples(X), atol=1e-5)
+
+    def test_samples_look_like_the_data(self, model):
+        rows, labels = model.sample(20_000, random_state=0)
+        np.testing.assert_allclose(rows.mean(axis=0), X.mean(axis=0), atol=0.15)
+        np.testing.assert_allclose(np.cov(rows.T), np.cov(X.T), rtol=0.1, atol=0.3)
+        assert np.mean(model.predict(rows) == labels) > 0.99
+        np.testing.assert_array_equal(rows, model.sample(20_000, random_state=0)[0])
+
+    def test_source_densities_sum_to_one(self, model):
+        grid = np.linspace(-12, 12, 20_001)
+        density = model.source_density(1, 0, grid)
+        assert density.shape == (20_001, 3)
+        assert density.sum() * (grid[1] - grid[0]) == pytest.approx(1, abs=1e-6)
+
+    def test_probabilities(self, model):
+        P = model.predict_proba(X)
+        np.testing.assert_allclose(P.sum(axis=1), 1)
+        np.testing.assert_array_equal(P.argmax(axis=1), model.predict(X))
+
+
+class TestRestarts:
+    def test_the_number_of_threads_changes_nothing(self):
+        a, b = (ICAMixture(3, 2, n_init=2, tol=1e-3, random_state=1, n_jobs=jobs).fit(X) for jobs in (1, 2))
+        np.testing.assert_array_equal(a.mixing_, b.mixing_)
+        pd.testing.assert_frame_equal(a.history_, b.history_)
+        pd.testing.assert_frame_equal(a.restarts_, b.restarts_)
+
+    def test_the_highest_bound_wins(self, model):
+        assert model.objective_ == model.restarts_["objective"].max()
+        assert len(model.restarts_) == 2
+        assert model.converged_
+
+    def test_running_out_of_passes_warns(self):
+        with pytest.warns(ConvergenceWarning, match="all max_iter=12 passes"):
+            ICAMixture(2, 2, n_init=1, max_iter=12, random_state=0).fit(X)

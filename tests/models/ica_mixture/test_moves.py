@@ -1,0 +1,121 @@
+"""ICA mixtures: structural moves, and the switches that turn them off."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from latentbits.models.ica_mixture import moves
+from latentbits.models.ica_mixture.estimator import ICAMixture
+from latentbits.models.ica_mixture.learner import Switches, sweep
+from latentbits.models.ica_mixture.posterior import PRIOR, Clusters
+from latentbits.models.ica_mixture.start import start_state
+from tests.models.ica_mixture.tools import TRUTH, X, small_state
+from tests.reference.assertions import assert_nondecreasing
+
+
+class TestMoves:
+    def state(self):
+        """One cluster that holds two, far apart along one source."""
+        rng = np.random.default_rng(0)
+        rows = np.vstack(
+            [rng.uniform(-1, 1, (80, 2)) - [5, 0], rng.uniform(-1, 1, (120, 2)) @ [[1, 1], [-1, 1]] + [5, 0]]
+        )
+        rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+        state = start_state(rows, np.ones((1, 200)), 2, 3, PRIOR, rng)
+        for _ in range(30):
+            state, _, _ = sweep(rows, state, PRIOR, Switches())
+        return rows, state
+
+    def test_a_gap_is_found_and_split(self):
+        _, state = self.state()
+        cuts = moves.find_cuts(state.clusters)
+        assert len(cuts) == 1
+        new = moves.split(state, cuts[0], PRIOR)
+        np.testing.assert_allclose(new.share.sum(axis=0), 1)
+        assert sorted(new.share.sum(axis=1).round()) == [80, 120]
+        truth = np.repeat([0, 1], [80, 120])
+        assert adjusted_rand_score(truth, new.share.argmax(axis=0)) == 1
+
+    @pytest.mark.parametrize(
+        ("pi", "phi", "beta", "found"),
+        [
+            ([0.5, 0.5], [-1.0, 1.0], [10.0, 10.0], True),  # J = 2 sqrt(10) > 5
+            ([0.5, 0.5], [-1.0, 1.0], [5.0, 5.0], True),  # J < 5, but a deep valley
+            ([0.5, 0.5], [-1.0, 1.0], [1.0, 1.0], False),
+            ([0.995, 0.005], [-1.0, 1.0], [1.0, 100.0], False),  # the second is dead
+        ],
+    )
+    def test_what_a_gap_is(self, pi, phi, beta, found):
+        _, state = small_state()
+        one = Clusters(*(array[:1] for array in state.clusters))._replace(
+            pi=1000 * np.array([[pi, [1.0, 0.0]]]),
+            phi=np.array([[phi, [0.0, 0.0]]]),
+            beta_shape=np.array([[beta, [1.0, 1.0]]]),
+            beta_rate=np.ones((1, 2, 2)),
+        )
+        cuts = moves.find_cuts(one)
+        assert len(cuts) == found
+        if found:
+            assert cuts[0].upper.tolist() == [False, True]
+
+    def test_a_deleted_clusters_points_go_to_the_others(self):
+        rows, state = self.state()
+        three = moves.split(state, moves.find_cuts(state.clusters)[0], PRIOR)
+        for _ in range(10):
+            three, _, _ = sweep(rows, three, PRIOR, Switches())
+        left = moves.delete(three, [0], PRIOR)
+        np.testing.assert_allclose(left.share, 1)
+        assert left.tag.tolist() == three.tag[1:].tolist()
+        assert sorted(moves.deletion_order(three, PRIOR)) == [0, 1]
+
+    def test_a_collapsed_source_is_spread_again_and_A_stays(self):
+        _, state = small_state()
+        pi = state.clusters.pi.copy()
+        pi[1, 0] = [100.0, 0.001]
+        state = state._replace(clusters=state.clusters._replace(pi=pi))
+        assert moves.collapsed_sources(state.clusters) == [(1, 0)]
+        new = moves.reinitialise(state, 1, 0)
+        np.testing.assert_allclose(new.clusters.pi_mean[1, 0], 0.5)
+        np.testing.assert_array_equal(new.clusters.A, state.clusters.A)
+        for before, after in zip(state.clusters.source_moments(), new.clusters.source_moments(), strict=True):
+            assert after[1, 0] == pytest.approx(before[1, 0], rel=0.1)
+        assert moves.collapsed_sources(new.clusters) == []
+
+    def test_a_dead_source_is_revived_from_noise(self):
+        _, state = small_state()
+        A = state.clusters.A.copy()
+        A[0, :, 1] = 0
+        state = state._replace(clusters=state.clusters._replace(A=A))
+        assert moves.dead_sources(state.clusters) == [(0, 1)]
+        new = moves.revive(state, 0, 1)
+        assert moves.dead_sources(new.clusters) == []
+        noise, kept = 1 / state.clusters.psi[0], 1 / new.clusters.psi[0] + new.clusters.A[0, :, 1] ** 2
+        np.testing.assert_allclose(kept, noise)
+
+
+class TestSwitches:
+    def test_all_moves_are_in_the_history(self, model):
+        history = model.history_
+        assert history.columns.tolist() == ["iteration", "move", "cluster", "source", "before", "after", "kept"]
+        assert {"rescale", "rotate", "delete"} <= set(history["move"])
+        tried = history[history["move"].isin(["rescale", "rotate"])]
+        assert (tried["kept"] == (tried["after"] >= tried["before"])).all()
+
+    @pytest.mark.parametrize("name", ["rescale", "rotate", "split", "reinitialise", "delete"])
+    def test_what_is_switched_off_isn_t_done(self, name):
+        options = {"n_init": 1, "random_state": 0, "tol": 1e-3, name: False}
+        model = ICAMixture(3, 2, **options).fit(X)
+        assert name not in set(model.history_["move"])
+
+    def test_with_nothing_on_the_clusters_stay(self):
+        off = dict.fromkeys(["split", "reinitialise", "delete"], False)
+        model = ICAMixture(3, 2, n_init=1, tol=1e-3, random_state=0, **off).fit(X)
+        assert model.n_clusters_ == 3
+        assert_nondecreasing(model.objective_history_, slack=1e-8 * abs(model.objective_))
+
+    def test_one_cluster_is_split_into_two(self):
+        model = ICAMixture(1, 2, n_init=1, random_state=0).fit(X)
+        split = model.history_[model.history_["move"] == "split"]
+        assert split["kept"].any()
+        assert (split["kept"] <= (split["after"] > split["before"])).all()
+        assert adjusted_rand_score(TRUTH.labels, model.labels_) == 1

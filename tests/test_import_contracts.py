@@ -1,0 +1,26 @@
+"""The import contracts of pyproject.toml, which `make check` runs, cover everything that they should."""
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+
+
+def modules_in(folder: str) -> set[str]:
+    """Names of the modules and packages in a folder of the library."""
+    entries = (ROOT / "src" / "latentbits" / folder).iterdir()
+    return {entry.stem for entry in entries if entry.suffix == ".py" or (entry / "__init__.py").exists()} - {"__init__"}
+
+
+def test_every_family_of_models_is_independent_of_the_others():
+    (contract,) = (c for c in CONTRACTS if c["type"] == "independence")
+    packages = {name for name in modules_in("models") if (ROOT / "src/latentbits/models" / name).is_dir()}
+    assert set(contract["modules"]) == {f"latentbits.models.{name}" for name in packages}
+
+
+def test_every_part_of_the_library_has_its_layer():
+    (contract,) = (c for c in CONTRACTS if c["type"] == "layers")
+    placed = {name.strip() for layer in contract["layers"] for name in layer.split(":")}
+    anywhere = {"version", "datasets", "simulate"}  # a constant, and public names of latentbits.data
+    assert placed == {f"latentbits.{name}" for name in modules_in(".") - anywhere}

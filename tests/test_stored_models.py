@@ -1,0 +1,48 @@
+"""Model files of earlier versions (tests/stored_models) open, and give the numbers that they gave then."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from latentbits import load_model
+from latentbits.models.registry import MODELS, model_name
+from tests.stored_models.make import FOLDER, VARIANTS, fitted
+
+NAMES = sorted(path.stem for path in FOLDER.glob("*.npz"))
+
+
+def recorded(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The rows that were asked about, and the answers."""
+    content = json.loads((FOLDER / f"{name}.json").read_text())
+    return pd.DataFrame(content["rows"], columns=content["columns"], dtype=float), content
+
+
+def test_every_model_has_a_stored_file() -> None:
+    assert set(MODELS) <= set(NAMES)
+    assert set(NAMES) == set(VARIANTS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stored_model_gives_the_numbers_of_then(name: str) -> None:
+    model, (rows, then) = load_model(FOLDER / f"{name}.npz"), recorded(name)
+    assert model_name(model) == VARIANTS[name][0]
+    assert_allclose(model.transform(rows), then["transform"], rtol=1e-6, atol=1e-6)
+    assert_allclose(model.score(rows), then["score"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_attribute_of_a_stored_model_is_one_of_today(name: str) -> None:
+    stored, (today, _) = load_model(FOLDER / f"{name}.npz"), fitted(name)
+    assert set(vars(stored)) <= set(vars(today)), "renamed? then say so in its ModelSpec"
+
+
+def test_what_icamixture_called_weights_are_its_proportions() -> None:
+    model, (today, _) = load_model(FOLDER / "ica-mixture.npz"), fitted("ica-mixture")
+    assert not hasattr(model, "weights_")
+    assert model.proportions_.sum() == pytest.approx(1)
+    assert_allclose(model.proportions_, today.proportions_, rtol=1e-6)
