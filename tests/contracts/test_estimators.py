@@ -1,11 +1,9 @@
-"""What every estimator keeps to. The estimators are in registry.py."""
+"""Contracts of every estimator: the object, its output, seeds and answers."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -15,59 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
 
 from latentbits import BinaryData
-from latentbits.errors import DataError
 from latentbits.metrics import match_components
-from tests.contracts.registry import CONTRACTS
+from tests.contracts.assertions import assert_same_fit
 from tests.reference.assertions import assert_nondecreasing
 
 FLOAT32 = 1e-7  # rounding of the objective, per cell: the pass works in float32, whose unit is 6e-8
-
-FITTED_ARRAYS = ("components_", "weights_", "objective_", "objective_history_")
-
-
-def pytest_generate_tests(metafunc):
-    """Each contract on every estimator, or on those that have what its mark `needs` says."""
-    needed = {mark.args[0] for mark in metafunc.definition.iter_markers("needs")}
-    metafunc.parametrize("contract", [c for c in CONTRACTS if needed <= c.abilities], ids=repr)
-
-
-@pytest.fixture
-def truth(contract):
-    return contract.simulate(60, 0)
-
-
-@pytest.fixture
-def with_gaps(truth):
-    """The same data as floats, a tenth of the cells missing."""
-    X = truth.X.astype(float)
-    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    return X
-
-
-def assert_same_fit(a, b, rounding=0.0):
-    """To the last bit, or but for rounding."""
-    assert vars(a).keys() ^ vars(b).keys() <= {"feature_names_in_"}
-    for name in [name for name in FITTED_ARRAYS if hasattr(a, name)]:
-        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=rounding, atol=rounding, err_msg=name)
-    if hasattr(a, "restarts_"):
-        pd.testing.assert_frame_equal(a.restarts_, b.restarts_, rtol=rounding, atol=0, check_exact=rounding == 0)
-
-
-def rounding_of(contract, X):
-    """How far a fit to data of this form may be from one to the same data, dense."""
-    return contract.sparse_rounding if sp.issparse(X) else 0.0
-
-
-def one_round(contract, **parameters):
-    """A model that makes a single round of three passes: it runs out at once, with the warning for that."""
-    return contract.make(n_init=1, max_iter=3, **parameters)
-
-
-@pytest.fixture
-def ignore_convergence():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
 
 
 class TestObject:
@@ -129,94 +79,6 @@ class TestObject:
             for X in (truth.X, BinaryData.of(truth.X)):
                 with pytest.raises(NotFittedError):
                     getattr(contract.make(), name)(X)
-
-
-class TestForms:
-    """The form in which data come doesn't matter."""
-
-    @pytest.mark.parametrize(
-        "form",
-        [
-            lambda X: X.astype(bool),
-            lambda X: X.astype(float),
-            lambda X: X.tolist(),
-            lambda X: np.asfortranarray(X.astype(np.uint8)),
-            sp.csr_array,
-            sp.csc_matrix,
-            sp.coo_array,
-            BinaryData.of,
-            lambda X: pd.DataFrame(X),
-            lambda X: pl.DataFrame(X, schema=[f"c{j}" for j in range(X.shape[1])]),
-        ],
-        ids=["bool", "float", "list", "Fortran", "csr", "csc", "coo", "BinaryData", "pandas", "polars"],
-    )
-    def test_complete_data(self, contract, truth, form):
-        model, X = contract.make().fit(truth.X), form(truth.X)
-        other = contract.make().fit(X)
-        rounding = rounding_of(contract, X)
-        assert_same_fit(model, other, rounding)
-        np.testing.assert_allclose(model.transform(truth.X), other.transform(X), rtol=rounding, atol=rounding)
-        np.testing.assert_allclose(model.score_samples(truth.X), other.score_samples(X), rtol=1e-12)
-
-    @pytest.mark.parametrize(
-        "form",
-        [
-            lambda X: [[None if x != x else x for x in row] for row in X.tolist()],
-            lambda X: np.ma.masked_invalid(X),
-            sp.csr_array,
-            BinaryData.of,
-            lambda X: pd.DataFrame(X).convert_dtypes(),
-            lambda X: pl.DataFrame(X, schema=[f"c{j}" for j in range(X.shape[1])]).fill_nan(None),
-        ],
-        ids=["None", "masked", "csr", "BinaryData", "pandas", "polars"],
-    )
-    def test_missing_cells(self, contract, with_gaps, form):
-        model, X = contract.make().fit(with_gaps), form(with_gaps)
-        other = contract.make().fit(X)
-        rounding = rounding_of(contract, X)
-        assert_same_fit(model, other, rounding)
-        np.testing.assert_allclose(model.transform(with_gaps), other.transform(X), rtol=rounding, atol=rounding)
-        complete = contract.make().fit(np.nan_to_num(with_gaps))
-        assert np.abs(complete.components_ - model.components_).max() > 0.01, "missing isn't 0"
-
-    def test_a_container_for_missing_cells_with_none_missing(self, contract, truth):
-        frame = pd.DataFrame(truth.X).astype("Int8")
-        assert_same_fit(contract.make().fit(truth.X), contract.make().fit(frame))
-
-    def test_whole_equals_chunked(self, contract, with_gaps):
-        model = contract.make().fit(with_gaps)
-        for method in (model.transform, model.score_samples):
-            parts = [method(with_gaps[rows]) for rows in (slice(0, 1), slice(1, 37), slice(37, None))]
-            np.testing.assert_allclose(np.concatenate(parts), method(with_gaps), rtol=1e-12)
-
-    @pytest.mark.parametrize(
-        "form", [np.asarray, BinaryData.of, sp.csr_array, pd.DataFrame], ids=["array", "BinaryData", "csr", "pandas"]
-    )
-    def test_a_table_without_an_observed_cell_is_refused(self, contract, form):
-        model = contract.make()
-        with pytest.raises(DataError, match=r"^all 3 x 4 cells are missing; give a table with a 0 or a 1$"):
-            model.fit(form(np.full((3, 4), np.nan)))
-        assert not hasattr(model, "n_features_in_")
-
-    @pytest.mark.usefixtures("ignore_convergence")
-    def test_rows_and_columns_without_an_observed_cell_are_taken(self, contract, truth):
-        X = truth.X.astype(float)
-        X[:2], X[:, 5] = np.nan, np.nan
-        model = contract.make_with(n_init=1).fit(X)
-        assert np.isfinite(model.weights_).all()
-        blank = np.full((3, X.shape[1]), np.nan)
-        assert np.isfinite(model.reconstruct(blank)).all()
-
-    def test_columns_are_checked_against_those_of_fit(self, contract, truth):
-        frame = pd.DataFrame(truth.X).add_prefix("c")
-        model = contract.make().fit(frame)
-        swapped = frame[["c1", "c0", *frame.columns[2:]]]
-        for X in (swapped, BinaryData.of(swapped)):
-            with pytest.raises(ValueError, match="order"):
-                model.transform(X)
-        for X in (truth.X[:, :7], BinaryData.of(truth.X[:, :7])):
-            with pytest.raises(ValueError, match=r"7 features.*40 features"):
-                contract.make().fit(truth.X).transform(X)
 
 
 class TestOutput:
@@ -292,99 +154,6 @@ class TestSeeds:
         model = contract.make().fit(with_gaps)
         for method in (model.transform, model.score_samples, model.score):
             np.testing.assert_array_equal(method(with_gaps), method(with_gaps))
-
-
-@pytest.mark.needs("sample_weight")
-class TestWeightsOfRows:
-    """A row of weight w counts like w equal rows."""
-
-    @pytest.fixture
-    def weight(self):
-        return np.random.default_rng(1).integers(0, 4, 60)
-
-    @pytest.mark.needs("restarts")
-    @pytest.mark.usefixtures("ignore_convergence")
-    def test_round_by_round_they_equal_replicated_rows(self, contract, with_gaps, weight):
-        weighted = one_round(contract).fit(with_gaps, sample_weight=weight)
-        repeated = one_round(contract).fit(np.repeat(with_gaps, weight, axis=0))
-        np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-6)
-        np.testing.assert_allclose(weighted.objective_history_, repeated.objective_history_, rtol=1e-6)
-        np.testing.assert_allclose(np.repeat(weighted.weights_, weight, axis=0), repeated.weights_, atol=1e-5)
-        plain = one_round(contract).fit(with_gaps)
-        assert np.abs(plain.components_ - weighted.components_).max() > 0.01, "the weights matter"
-
-    @pytest.mark.needs("one optimum")
-    def test_at_the_end_they_equal_replicated_rows(self, contract, with_gaps, weight):
-        weighted = contract.make(tol=1e-8).fit(with_gaps, sample_weight=weight)
-        X = np.repeat(with_gaps, weight, axis=0)
-        repeated = contract.make(tol=1e-8).fit(X)
-        assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
-        np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-3)
-        assert weighted.score(with_gaps) == pytest.approx(repeated.score(with_gaps), rel=1e-4)
-
-    def test_rows_of_weight_0_do_not_count_but_get_weights(self, contract, truth, weight):
-        weight[0] = 0
-        changed = truth.X.copy()
-        changed[weight == 0] ^= 1
-        a, b = (contract.make().fit(X, sample_weight=weight) for X in (truth.X, changed))
-        np.testing.assert_allclose(a.components_, b.components_, atol=1e-6)
-        assert np.isfinite(a.weights_).all()
-
-    def test_all_ones_is_no_weight(self, contract, truth):
-        assert_same_fit(contract.make().fit(truth.X), contract.make().fit(truth.X, sample_weight=np.ones(60)))
-
-    @pytest.mark.parametrize("bad", [np.zeros(60), -np.ones(60), np.full(60, np.nan), np.ones(7), np.ones((60, 2))])
-    def test_impossible_weights_are_refused(self, contract, truth, bad):
-        with pytest.raises(ValueError, match=r"sample.weight"):
-            contract.make().fit(truth.X, sample_weight=bad)
-
-
-class TestSymmetries:
-    @pytest.mark.needs("climb")
-    @pytest.mark.usefixtures("ignore_convergence")
-    def test_permuted_rows_permute_the_weights(self, contract, truth):
-        order = np.random.default_rng(0).permutation(60)
-        a, b = one_round(contract).fit(truth.X), one_round(contract).fit(truth.X[order])
-        np.testing.assert_allclose(a.components_, b.components_, atol=1e-6)
-        np.testing.assert_allclose(a.weights_[order], b.weights_, atol=1e-5)
-        assert a.weights_.std(axis=0).max() > 0.05, "the rows differ"
-
-    @pytest.mark.needs("one optimum")
-    def test_permuted_rows_lead_to_the_same_answer(self, contract, truth):
-        order = np.random.default_rng(0).permutation(60)
-        a, b = contract.make(tol=1e-8).fit(truth.X), contract.make(tol=1e-8).fit(truth.X[order])
-        assert a.objective_ == pytest.approx(b.objective_, rel=1e-6)
-        np.testing.assert_allclose(a.weights_[order], b.weights_, atol=2e-3)
-
-    @pytest.mark.needs("one optimum")
-    def test_permuted_columns_permute_the_components(self, contract):
-        truth = contract.simulate(300, 2)
-        order = np.random.default_rng(0).permutation(40)
-        a, b = contract.make().fit(truth.X), contract.make().fit(truth.X[:, order])
-        assert a.objective_ == pytest.approx(b.objective_, rel=1e-4)
-        match = match_components(a.components_[:, order], b.components_)
-        assert match.similarity.min() > 0.99
-        assert match_components(a.components_, b.components_).similarity.min() < 0.9, "the order matters"
-
-    @pytest.mark.needs("restarts")
-    @pytest.mark.needs("mirror")
-    def test_swapping_0_and_1_mirrors_the_components(self, contract):
-        truth = contract.simulate(300, 2)
-        # Two climbs from different starts: both must come near the top before their weights can be compared.
-        a, b = (contract.make(tol=1e-9, max_iter=20_000).fit(X) for X in (truth.X, 1 - truth.X))
-        assert a.objective_ == pytest.approx(b.objective_, rel=1e-4)
-        match = match_components(a.components_, 1 - b.components_)
-        assert match.similarity.min() > 0.99
-        np.testing.assert_allclose(a.weights_, b.weights_[:, match.order], atol=0.05)
-
-    @pytest.mark.needs("components")
-    @pytest.mark.needs("mirror")
-    @pytest.mark.usefixtures("ignore_convergence")
-    def test_swapping_0_and_1_from_a_mirrored_start_is_exact(self, contract):
-        """One component starts from the shares of the columns, shifted: its closed form leaves no room."""
-        truth = contract.simulate(50, 2)
-        a, b = (contract.make(n_components=1).fit(X) for X in (truth.X, 1 - truth.X))
-        np.testing.assert_allclose(a.components_, 1 - b.components_, atol=1e-6)
 
 
 class TestAnswers:

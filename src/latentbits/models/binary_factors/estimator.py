@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Literal, NamedTuple, Self
+from functools import partial
+from typing import Any, Literal, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from latentbits.errors import DataError
-from latentbits.fitting.restarts import Restart, Runner, climbing
+from latentbits.fitting.restarts import Runner, climbing
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
 from latentbits.models.binary_factors.byy import HarmonyLearning, Update
-from latentbits.models.binary_factors.discarding import Discard
 from latentbits.models.binary_factors.em import MaximumLikelihood
 from latentbits.models.binary_factors.encoders import ENUM_LIMIT, Encoder, encode, signs
 from latentbits.models.binary_factors.model import (
@@ -27,10 +25,10 @@ from latentbits.models.binary_factors.model import (
     Parameters,
     Prior,
     exact_posterior,
-    log_odds,
     mean_field,
 )
-from latentbits.models.binary_factors.vb import VariationalBayes, expected_program
+from latentbits.models.binary_factors.runs import Found, discards_table, found_by, shifted
+from latentbits.models.binary_factors.vb import VariationalBayes
 from latentbits.numerics import RandomSource, as_generator, check_number
 
 __all__ = ["BinaryFactorAnalysis"]
@@ -42,18 +40,6 @@ FEW_FACTORS = 12
 
 DOMINANT = 0.95
 """A column with more than this share of all variance dominates the fit, and `fit` warns."""
-
-
-class Found(NamedTuple):
-    """The result of one run, for centred and scaled data.
-
-    Q, offset : of the binary quadratic program of a row (eq. 13), f being phi A^T (x - c) + offset
-    """
-
-    theta: Parameters
-    Q: np.ndarray
-    offset: np.ndarray
-    discards: list[Discard]
 
 
 class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RestartedModel):
@@ -223,9 +209,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             scale = 1.0
         Z /= scale
         self._warn_dominant(Z)
-        best, runs = self._best_run(self._make_runner(Z), n_cells=float(Z.size), keep=self._found)
+        best, runs = self._best_run(self._make_runner(Z), n_cells=float(Z.size), keep=partial(found_by, self.inference))
         shift = -Z.size * np.log(scale)  # densities of X, not of Z
-        best, *runs = (_shifted(run, shift) for run in (best, *runs))
+        best, *runs = (shifted(run, shift) for run in (best, *runs))
         self._adopt_run(best, runs)
         self.restarts_["n_components"] = [run.kept.theta.A.shape[1] for run in runs]
         self._adopt(best.kept, centre, scale)
@@ -267,14 +253,6 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             return lambda workers: VariationalBayes(Z, m, prior, self.delta, workers).run
         return lambda workers: HarmonyLearning(Z, m, self.encoder, self.update, prior, self.delta, workers).run
 
-    def _found(self, outcome: Any) -> Found:
-        if self.inference == "em":
-            return _point(outcome.parameters, [])
-        if self.inference == "byy":
-            return _point(outcome.state.theta, outcome.discards)
-        Q, offset = expected_program(outcome.state)
-        return Found(outcome.state.parameters, Q, offset, outcome.discards)
-
     def _adopt(self, found: Found, centre: np.ndarray, scale: float) -> None:
         """Take over a run: back to the units of X, factors in the order of their length, signs chosen."""
         A, c, phi, beta = found.theta
@@ -287,7 +265,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         self.noise_precision_ = phi / scale**2
         self.factor_probabilities_ = np.where(sign > 0, beta, 1 - beta)
         self.n_components_ = len(order)
-        self.discards_ = _table(found.discards, scale)
+        self.discards_ = discards_table(found.discards, scale)
         self._interaction = found.Q[np.ix_(order, order)] * np.outer(sign, sign)
         self._offset = found.offset[order] * sign
 
@@ -481,20 +459,3 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         on = rng.random((n_samples, self.n_components_)) < self.factor_probabilities_
         noise = rng.standard_normal((n_samples, self.n_features_in_)) / np.sqrt(self.noise_precision_)
         return self.inverse_transform(np.where(on, 1.0, -1.0)) + noise
-
-
-def _point(theta: Parameters, discards: list[Discard]) -> Found:
-    return Found(theta, theta.phi * theta.A.T @ theta.A, log_odds(theta.beta) / 2, discards)
-
-
-def _shifted(run: Restart[Any], by: float) -> Restart[Any]:
-    """The run with a constant added to its objective."""
-    return replace(run, objective=run.objective + by, history=[value + by for value in run.history])
-
-
-def _table(discards: list[Discard], scale: float) -> pd.DataFrame:
-    """One line a discard, with columns of the same types when there are none; norms multiplied by `scale`."""
-    kinds = {"iteration": int, "factor": int, "reason": str, "norm": float, "probability": float}
-    table = pd.DataFrame(discards, columns=list(kinds)).astype(kinds)
-    table["norm"] *= scale
-    return table

@@ -1,0 +1,55 @@
+"""What a run of one of the three learners has found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from latentbits.fitting.restarts import Restart
+from latentbits.models.binary_factors.discarding import Discard
+from latentbits.models.binary_factors.model import Parameters, log_odds
+from latentbits.models.binary_factors.vb import expected_program
+
+__all__ = ["Found", "discards_table", "found_by", "shifted"]
+
+
+class Found(NamedTuple):
+    """The result of one run, for centred and scaled data.
+
+    Q, offset : of the binary quadratic program of a row (eq. 13), f being phi A^T (x - c) + offset
+    """
+
+    theta: Parameters
+    Q: np.ndarray
+    offset: np.ndarray
+    discards: list[Discard]
+
+
+def found_by(inference: str, outcome: Any) -> Found:
+    """What the outcome of a learner's run says about parameters and codes."""
+    if inference == "em":
+        return _point(outcome.parameters, [])
+    if inference == "byy":
+        return _point(outcome.state.theta, outcome.discards)
+    Q, offset = expected_program(outcome.state)
+    return Found(outcome.state.parameters, Q, offset, outcome.discards)
+
+
+def _point(theta: Parameters, discards: list[Discard]) -> Found:
+    return Found(theta, theta.phi * theta.A.T @ theta.A, log_odds(theta.beta) / 2, discards)
+
+
+def shifted(run: Restart[Any], by: float) -> Restart[Any]:
+    """The run with a constant added to its objective."""
+    return replace(run, objective=run.objective + by, history=[value + by for value in run.history])
+
+
+def discards_table(discards: list[Discard], scale: float) -> pd.DataFrame:
+    """One line a discard, with columns of the same types when there are none; norms multiplied by `scale`."""
+    kinds = {"iteration": int, "factor": int, "reason": str, "norm": float, "probability": float}
+    table = pd.DataFrame(discards, columns=list(kinds)).astype(kinds)
+    table["norm"] *= scale
+    return table
