@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -14,21 +13,17 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from latentbits.errors import DataError
-from latentbits.fitting.restarts import Runner, climbing
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
-from latentbits.models.binary_factors.byy import HarmonyLearning, Update
-from latentbits.models.binary_factors.em import MaximumLikelihood
+from latentbits.models.binary_factors.byy import Update
 from latentbits.models.binary_factors.encoders import ENUM_LIMIT, Encoder, encode, signs
 from latentbits.models.binary_factors.model import (
     EXACT_LIMIT,
     Parameters,
-    Prior,
     exact_posterior,
     mean_field,
 )
-from latentbits.models.binary_factors.runs import Found, discards_table, found_by, shifted
-from latentbits.models.binary_factors.vb import VariationalBayes
+from latentbits.models.binary_factors.runs import Found, discards_table, found_by, make_runner, shifted
 from latentbits.numerics import RandomSource, as_generator, check_number
 
 __all__ = ["BinaryFactorAnalysis"]
@@ -209,7 +204,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             scale = 1.0
         Z /= scale
         self._warn_dominant(Z)
-        best, runs = self._best_run(self._make_runner(Z), n_cells=float(Z.size), keep=partial(found_by, self.inference))
+        runner = make_runner(Z, self.n_components, self.inference, self.encoder, self.update, self.priors, self.delta)
+        best, runs = self._best_run(runner, n_cells=float(Z.size), keep=partial(found_by, self.inference))
         shift = -Z.size * np.log(scale)  # densities of X, not of Z
         best, *runs = (shifted(run, shift) for run in (best, *runs))
         self._adopt_run(best, runs)
@@ -244,14 +240,6 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     def _data(self, X: Any, *, reset: bool = False) -> np.ndarray:
         data: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
         return data
-
-    def _make_runner(self, Z: np.ndarray) -> Callable[[Workers], Runner[Any]]:
-        m, prior = self.n_components, Prior(tau=float(self.priors or self.inference == "vb"))
-        if self.inference == "em":
-            return climbing(lambda workers: MaximumLikelihood(Z, m, workers))
-        if self.inference == "vb":
-            return lambda workers: VariationalBayes(Z, m, prior, self.delta, workers).run
-        return lambda workers: HarmonyLearning(Z, m, self.encoder, self.update, prior, self.delta, workers).run
 
     def _adopt(self, found: Found, centre: np.ndarray, scale: float) -> None:
         """Take over a run: back to the units of X, factors in the order of their length, signs chosen."""

@@ -1,19 +1,24 @@
-"""What a run of one of the three learners has found."""
+"""Runs of the three learners: how they are made, and what they have found."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from latentbits.fitting.restarts import Restart
+from latentbits.fitting.restarts import Restart, Runner, climbing
+from latentbits.fitting.workers import Workers
+from latentbits.models.binary_factors.byy import HarmonyLearning, Update
 from latentbits.models.binary_factors.discarding import Discard
-from latentbits.models.binary_factors.model import Parameters, log_odds
-from latentbits.models.binary_factors.vb import expected_program
+from latentbits.models.binary_factors.em import MaximumLikelihood
+from latentbits.models.binary_factors.encoders import Encoder
+from latentbits.models.binary_factors.model import Parameters, Prior, log_odds
+from latentbits.models.binary_factors.vb import VariationalBayes, expected_program
 
-__all__ = ["Found", "discards_table", "found_by", "shifted"]
+__all__ = ["Found", "discards_table", "found_by", "make_runner", "shifted"]
 
 
 class Found(NamedTuple):
@@ -26,6 +31,18 @@ class Found(NamedTuple):
     Q: np.ndarray
     offset: np.ndarray
     discards: list[Discard]
+
+
+def make_runner(
+    Z: np.ndarray, m: int, inference: str, encoder: Encoder, update: Update, priors: bool, delta: float
+) -> Callable[[Workers], Runner[Any]]:
+    """The learner that the estimator's parameters ask for, started with m factors, on rows Z in units of their spread."""
+    prior = Prior(tau=float(priors or inference == "vb"))
+    if inference == "em":
+        return climbing(lambda workers: MaximumLikelihood(Z, m, workers))
+    if inference == "vb":
+        return lambda workers: VariationalBayes(Z, m, prior, delta, workers).run
+    return lambda workers: HarmonyLearning(Z, m, encoder, update, prior, delta, workers).run
 
 
 def found_by(inference: str, outcome: Any) -> Found:
