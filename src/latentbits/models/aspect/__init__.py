@@ -1,9 +1,13 @@
 """The aspect family: every cell of a row picks its own cause from the row's mixture of components."""
 
+from typing import Literal, get_args
+
 from latentbits.constraints import Choice, Number
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS"]
+__all__ = ["SPECS", "Inference"]
+
+Inference = Literal["vb", "em"]
 
 _SHARED = {
     **components("how many, phantoms included"),
@@ -27,7 +31,9 @@ SPECS = (
         findings="aspect",
         parameters={
             **_SHARED,
-            "inference": Parameter(Choice(("vb", "em")), Option("inference", "variational Bayes or variational EM")),
+            "inference": Parameter(
+                Choice(get_args(Inference)), Option("inference", "variational Bayes or variational EM")
+            ),
             # Below these the exponentiated expected logarithms underflow, and unseen values become impossible.
             "alpha": Parameter(Number(0.05), Option("alpha", "prior weight of ones")),
             "beta": Parameter(Number(0.05), Option("beta", "prior weight of zeros")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import betaincinv
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
+from latentbits.models.aspect import Inference
 from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
 from latentbits.models.aspect.aspect_rows import AspectRows
 from latentbits.models.aspect.base import AspectModel, Components
@@ -255,7 +256,7 @@ class BetaICA(AspectModel):
         self,
         n_components: int = 5,
         *,
-        inference: Literal["vb", "em"] = "vb",
+        inference: Inference = "vb",
         alpha: float = 0.5,
         beta: float = 0.5,
         gamma: float = 1.0,

@@ -1,9 +1,15 @@
 """Binary factor analysis: continuous data as sums of causes that are there or not, with Gaussian noise."""
 
+from typing import Literal, get_args
+
 from latentbits.constraints import Choice, Number
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS"]
+__all__ = ["SPECS", "Encoder", "Inference", "Update"]
+
+Inference = Literal["byy", "vb", "em"]
+Encoder = Literal["round", "cdual", "greedy", "enum"]
+Update = Literal["closed", "gradient"]
 
 SPECS = (
     ModelSpec(
@@ -16,13 +22,11 @@ SPECS = (
             **RESTARTS,
             "delta": Parameter(Number(0)),
             "inference": Parameter(
-                Choice(("byy", "vb", "em")),
+                Choice(get_args(Inference)),
                 Option("inference", "Bayesian Ying-Yang, variational Bayes or maximum likelihood"),
             ),
-            "encoder": Parameter(
-                Choice(("round", "cdual", "greedy", "enum")), Option("encoder", "how byy finds codes")
-            ),
-            "update": Parameter(Choice(("closed", "gradient"))),
+            "encoder": Parameter(Choice(get_args(Encoder)), Option("encoder", "how byy finds codes")),
+            "update": Parameter(Choice(get_args(Update))),
         },
     ),
 )

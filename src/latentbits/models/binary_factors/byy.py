@@ -7,7 +7,7 @@ factors that have become weak or constant.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaln, expit, log1p
@@ -15,8 +15,9 @@ from scipy.special import betaln, expit, log1p
 from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
+from latentbits.models.binary_factors import Encoder, Update
 from latentbits.models.binary_factors.discarding import settle_and_discard
-from latentbits.models.binary_factors.encoders import Encoder, encode
+from latentbits.models.binary_factors.encoders import encode
 from latentbits.models.binary_factors.model import (
     LARGEST_PRECISION,
     Moments,
@@ -30,9 +31,7 @@ from latentbits.models.binary_factors.model import (
 )
 from latentbits.models.binary_factors.starts import random_start
 
-__all__ = ["Gradient", "HarmonyLearning", "State", "Update", "closed_step", "gradient", "gradient_step", "harmony"]
-
-Update = Literal["closed", "gradient"]
+__all__ = ["Gradient", "HarmonyLearning", "State", "closed_step", "gradient", "gradient_step", "harmony"]
 
 PATIENCE = 10  # passes without a new maximum of H after which a fit that oscillates counts as converged
 HALVINGS = 40  # of a gradient step, at most

@@ -7,7 +7,7 @@ factor analysis with automatic model selection", eq. 12); all rows share Q.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.kernels.binary_quadratic import box_rows, enumerate_rows, greedy_rows, quadratic_table
+from latentbits.models.binary_factors import Encoder
 
-__all__ = ["ENUM_LIMIT", "BQPSolution", "Encoder", "encode", "solve_bqp"]
-
-Encoder = Literal["round", "cdual", "greedy", "enum"]
+__all__ = ["ENUM_LIMIT", "BQPSolution", "encode", "solve_bqp"]
 
 ENUM_LIMIT = 20
 """More bits are not enumerated: 2^20 codes take about a millisecond per row, and every bit doubles that."""

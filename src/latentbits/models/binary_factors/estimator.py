@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
-from latentbits.models.binary_factors.byy import Update
-from latentbits.models.binary_factors.encoders import ENUM_LIMIT, Encoder, encode, signs
+from latentbits.models.binary_factors import Encoder, Inference, Update
+from latentbits.models.binary_factors.encoders import ENUM_LIMIT, encode, signs
 from latentbits.models.binary_factors.model import (
     EXACT_LIMIT,
     Parameters,
@@ -27,8 +27,6 @@ from latentbits.models.binary_factors.runs import Found, discards_table, found_b
 from latentbits.numerics import RandomSource, as_generator, check_number
 
 __all__ = ["BinaryFactorAnalysis"]
-
-Inference = Literal["byy", "vb", "em"]
 
 FEW_FACTORS = 12
 """Up to this many factors, mean field starts from the best of all codes of a row."""

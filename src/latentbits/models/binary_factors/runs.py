@@ -11,10 +11,10 @@ import pandas as pd
 
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_factors.byy import HarmonyLearning, Update
+from latentbits.models.binary_factors import Encoder, Update
+from latentbits.models.binary_factors.byy import HarmonyLearning
 from latentbits.models.binary_factors.discarding import Discard
 from latentbits.models.binary_factors.em import MaximumLikelihood
-from latentbits.models.binary_factors.encoders import Encoder
 from latentbits.models.binary_factors.model import Parameters, Prior, log_odds
 from latentbits.models.binary_factors.vb import VariationalBayes, expected_program
 
@@ -36,7 +36,7 @@ class Found(NamedTuple):
 def make_runner(
     Z: np.ndarray, m: int, inference: str, encoder: Encoder, update: Update, priors: bool, delta: float
 ) -> Callable[[Workers], Runner[Any]]:
-    """The learner that the estimator's parameters ask for, started with m factors, on rows Z in units of their spread."""
+    """The learner of the estimator's parameters, started with m factors, for rows Z in units of their spread."""
     prior = Prior(tau=float(priors or inference == "vb"))
     if inference == "em":
         return climbing(lambda workers: MaximumLikelihood(Z, m, workers))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from latentbits.errors import DataError
 from latentbits.fitting.restarts import Restart, Schedule, best_of
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import BinaryModel, RestartedModel
-from latentbits.models.binary_ica import blica, ivae, mle
+from latentbits.models.binary_ica import Method, blica, ivae, mle
 from latentbits.models.binary_ica.identifiability import identifiability
 from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, canonical
 from latentbits.models.binary_ica.posterior import RowPosterior, adapted_nodes, posterior, posterior_of_mixture
@@ -26,7 +26,6 @@ from latentbits.numerics import RandomSource, as_generator, check_number
 
 __all__ = ["BinaryICA"]
 
-Method = Literal["blica", "mle", "ivae"]
 FEW_ROWS = 5
 
 
