@@ -83,7 +83,7 @@ def open_page(window: Callable[[str], Any]) -> Iterator[Open]:
             awaited.append(expected)
         page.set_default_timeout(20_000)
 
-        def heard(message: Any) -> None:
+        def on_console(message: Any) -> None:
             if expected is not None and expected[0] in message.text:
                 expected[1].append(message.text)
             else:
@@ -93,7 +93,7 @@ def open_page(window: Callable[[str], Any]) -> Iterator[Open]:
             troubles.append(f"dialog: {dialog.message}")
             dialog.dismiss()
 
-        page.on("console", heard)
+        page.on("console", on_console)
         page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
         page.on("dialog", asked)
         page.on("request", lambda request: _note_foreign(request.url, file, troubles))

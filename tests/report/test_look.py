@@ -60,7 +60,7 @@ class TestPaper:
             assert not page.locator(control).is_visible(), control
         sliders = page.locator("[type=range]")
         assert [sliders.nth(k).is_visible() for k in range(N_COMPONENTS)] == [False] * N_COMPONENTS
-        assert page.locator(".rating output").first.is_visible(), "what was rated is still told"
+        assert page.locator(".rating output").first.is_visible(), "what was rated is still shown"
         assert scrolls.evaluate_all("(es) => es.map((e) => e.scrollHeight > e.clientHeight)") == [False] * len(cut)
         assert page.evaluate("getComputedStyle(document.getElementById('work')).position") == "static"
         assert ground(page) == "rgb(255, 255, 255)"

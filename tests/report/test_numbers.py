@@ -61,9 +61,9 @@ def expected_counts(fitted: Fitted, ratings: list[float], change: str, threshold
 def test_the_page_opens_with_phantoms_out(open_page: Open, fitted: Fitted) -> None:
     page = open_page(fitted.file)
     assert_page_equals_python(page, fitted.model, fitted.data, fitted.ratings)
-    told = COUNTS.fullmatch(page.locator("#counts").inner_text())
-    assert told is not None
-    assert told.groupdict() == expected_counts(fitted, fitted.ratings, "auto", 0.5)
+    shown = COUNTS.fullmatch(page.locator("#counts").inner_text())
+    assert shown is not None
+    assert shown.groupdict() == expected_counts(fitted, fitted.ratings, "auto", 0.5)
 
 
 def test_sliders_do_what_python_does(open_page: Open, fitted: Fitted) -> None:
@@ -83,9 +83,9 @@ def test_threshold_change_and_counts(open_page: Open, fitted: Fitted) -> None:
         page.locator("#change").select_option(change)
         clean = fitted.model.denoise(fitted.data, ratings=RATINGS, threshold=0.35, change=change)
         np.testing.assert_array_equal(array(page, "clean"), clean)
-        told = COUNTS.fullmatch(page.locator("#counts").inner_text())
-        assert told is not None
-        assert told.groupdict() == expected_counts(fitted, RATINGS, change, 0.35)
+        shown = COUNTS.fullmatch(page.locator("#counts").inner_text())
+        assert shown is not None
+        assert shown.groupdict() == expected_counts(fitted, RATINGS, change, 0.35)
 
 
 def test_rows_with_nothing_left_are_counted(open_page: Open, white: Fitted) -> None:
@@ -93,11 +93,11 @@ def test_rows_with_nothing_left_are_counted(open_page: Open, white: Fitted) -> N
     for k in range(N_COMPONENTS):
         ratings = np.eye(N_COMPONENTS)[k].tolist()
         rate(page, ratings)
-        told = COUNTS.fullmatch(page.locator("#counts").inner_text())
-        assert told is not None
+        shown = COUNTS.fullmatch(page.locator("#counts").inner_text())
+        assert shown is not None
         expected = expected_counts(white, ratings, "auto", 0.5)
         assert expected["lost"] is not None
-        assert told.groupdict() == expected
+        assert shown.groupdict() == expected
 
 
 def test_a_threshold_that_is_none_is_told(open_page: Open, white: Fitted) -> None:
@@ -143,11 +143,11 @@ def test_reset_returns_to_the_model(open_page: Open, white: Fitted, tmp_path: Pa
 def test_who_caused_a_cell(open_page: Open, fitted: Fitted) -> None:
     page = open_page(fitted.file)
     for i in (0, 17, N_ROWS - 1):
-        told = page.evaluate(
+        shown = page.evaluate(
             "(i) => Array.from({length: latentbits.bench.D}, (_, d) => Array.from(latentbits.causes(i, d)))", i
         )
         expected = fitted.model.explain(fitted.data, row=i)["probability"].to_numpy()
-        np.testing.assert_allclose(told, expected.reshape(N_COLUMNS, N_COMPONENTS), atol=1e-9)
+        np.testing.assert_allclose(shown, expected.reshape(N_COLUMNS, N_COMPONENTS), atol=1e-9)
 
 
 def test_consensus_of_the_restarts(open_page: Open, fitted: Fitted) -> None:

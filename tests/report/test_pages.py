@@ -76,9 +76,9 @@ def test_new_rows(open_page: Open, white: Fitted, tmp_path: Path) -> None:
     assert_page_equals_python(page, white.model, new, white.ratings)
     shares = white.model.transform(new).mean(axis=0)
     for k, share in enumerate(shares):
-        assert f"{100 * share:.1f} % of these rows" in page.locator("#cards .told").nth(k).inner_text()
-    heads, told = (page.locator(f".facts {tag}").all_inner_texts() for tag in ("th", "td"))
-    facts = dict(zip(heads, told, strict=True))
+        assert f"{100 * share:.1f} % of these rows" in page.locator("#cards .details").nth(k).inner_text()
+    heads, shown = (page.locator(f".facts {tag}").all_inner_texts() for tag in ("th", "td"))
+    facts = dict(zip(heads, shown, strict=True))
     assert facts["rows of this report"] == "30 rows x 24 columns"
     assert "other rows" in facts["fitted to"]
     assert "AIC" not in facts
@@ -99,8 +99,8 @@ def test_equal_and_blank_row_names_are_shown_with_their_position(
     for i, name in enumerate(shown):
         page.locator("#row-name").fill(name)
         page.locator("#row-name").press("Enter")
-        told = page.locator("#row-view p").first.text_content()
-        assert told.startswith(f"{name}: {(X[i] == 1).sum()} one")
+        shown = page.locator("#row-view p").first.text_content()
+        assert shown.startswith(f"{name}: {(X[i] == 1).sum()} one")
         assert page.evaluate("latentbits.row") == i
     table = pd.read_csv(io.StringIO(saved(page, "denoised.csv")), keep_default_na=False)
     assert table["row"].tolist() == ["a", "a", "", " ", "'=1+1", "'=1+1", "b", "c"]

@@ -56,8 +56,8 @@ class TestCards:
         assert np.ptp(stability.round(2)) > 0
         for k, kind in enumerate(fitted.model.phantoms_):
             phantom = "" if kind == "content" else f"{kind} phantom · "
-            told = f"{phantom}{100 * shares[k]:.1f} % of these rows · found again {stability[k]:.2f}"
-            assert page.locator("#cards .told").nth(k).inner_text() == told
+            shown = f"{phantom}{100 * shares[k]:.1f} % of these rows · found again {stability[k]:.2f}"
+            assert page.locator("#cards .details").nth(k).inner_text() == shown
 
     def test_hostile_names_are_text(self, open_page: Open, white: Fitted) -> None:
         page = open_page(white.file)
@@ -203,14 +203,14 @@ class TestPlots:
     def test_restarts(self, open_page: Open, fitted: Fitted) -> None:
         page = open_page(fitted.file)
         plot = page.locator("#sure-plots svg").first
-        told = [
+        shown = [
             re.fullmatch(r"(\S+) after (\d+) iterations", text).groups()
             for text in plot.locator("title").all_text_contents()
         ]
         ordered = fitted.model.restarts_.sort_values("objective", ascending=False)
         objective = ordered["objective"].to_numpy()
-        np.testing.assert_allclose([float(value) for value, _ in told], objective, rtol=1e-8)
-        assert [int(n) for _, n in told] == ordered["n_iter"].tolist()
+        np.testing.assert_allclose([float(value) for value, _ in shown], objective, rtol=1e-8)
+        assert [int(n) for _, n in shown] == ordered["n_iter"].tolist()
         x, y = centres(page, "#sure-plots svg:first-of-type circle")
         assert (np.diff(x) > 0).all()
         assert y[0] < y[-1]
@@ -239,8 +239,8 @@ def centres(page: Any, circles: str) -> tuple[np.ndarray, np.ndarray]:
 
 def test_facts_of_the_fit(open_page: Open, fitted: Fitted) -> None:
     page = open_page(fitted.file)
-    heads, told = (page.locator(f".facts {tag}").all_inner_texts() for tag in ("th", "td"))
-    facts = dict(zip(heads, told, strict=True))
+    heads, shown = (page.locator(f".facts {tag}").all_inner_texts() for tag in ("th", "td"))
+    facts = dict(zip(heads, shown, strict=True))
     model, data = fitted.model, fitted.data
     assert facts["seed"] == str(model.random_state)
     assert facts["data"] == f"{data.shape[0]} rows x {data.shape[1]} columns"

@@ -58,7 +58,7 @@ def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[
     if isinstance(solved, AspectRows):
         content = model.phantoms_ == CONTENT
         bench |= _aspect_part(solved, rows, columns) | _rated(model, ratings)
-        bench["told_shares"] = [part["share"] for part in results.summary["components"]]
+        bench["row_shares"] = [part["share"] for part in results.summary["components"]]
     else:
         content = np.ones(len(H), dtype=bool)
         bench["reconstruction"] = _bytes(np.rint(solved.reconstruct()[np.ix_(rows, columns)] * 255))
@@ -142,7 +142,7 @@ def _by_strongest(strength: np.ndarray, content: np.ndarray) -> np.ndarray:
 
 
 def _grid(names: list[str], shape: tuple[int, int] | None) -> list[int] | None:
-    """Rows and columns of the image that the attributes form: as told, or as names such as r0c0, r0c1, ... tell."""
+    """Rows and columns of the image that the attributes form: given, or read off names such as r0c0, r0c1, ...."""
     if shape is not None:
         high, wide = shape
         if high < 1 or wide < 1 or high * wide != len(names):

@@ -9,15 +9,15 @@ function makeCards(page) {
   page.cards = Array.from({ length: bench.K }, (_, k) => {
     const card = element("article", { className: "card", ariaLabel: `component ${k}` });
     card.style.setProperty("--colour", colourOf(bench, k));
-    const told = [];
-    if (bench.kinds) told.push(...(bench.kinds[k] === "content" ? [] : [`${bench.kinds[k]} phantom`]), `${percent(bench.told_shares[k])} of these rows`);
-    if (page.content.stability) told.push(`found again ${twoDigits(page.content.stability[k])}`);
+    const details = [];
+    if (bench.kinds) details.push(...(bench.kinds[k] === "content" ? [] : [`${bench.kinds[k]} phantom`]), `${percent(bench.row_shares[k])} of these rows`);
+    if (page.content.stability) details.push(`found again ${twoDigits(page.content.stability[k])}`);
     if (rated) {
       const name = element("input", { className: "name", placeholder: `component ${k}`, ariaLabel: `Name of component ${k}`, dir: "auto", maxLength: 200 });
       name.addEventListener("input", () => { rated.names[k] = name.value; page.unsaved = true; page.renamed(); });
       card.append(name);
     } else card.append(element("h3", {}, `component ${k}`));
-    card.append(element("p", { className: "told" }, told.join(" · ")));
+    card.append(element("p", { className: "details" }, details.join(" · ")));
     if (bench.grid) card.append(element("canvas", { className: "image", role: "img", ariaLabel: `component ${k} as an image` }));
     card.append(element("ul", { className: "bars" }));
     if (rated) {

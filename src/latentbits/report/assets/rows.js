@@ -52,9 +52,9 @@ function showRow(page) {
     return line;
   });
   const weights = Array.from({ length: K }, (_, k) => [bench.W[i * K + k], k]).filter(([weight]) => Math.abs(weight) >= 0.005).sort((a, b) => b[0] - a[0]);
-  const told = element("p", {}, named(bench.rows.shown[i]), `: ${plural(bench.ones[i], "one")} in ${plural(bench.observed[i], "observed cell")}; weights: `,
+  const summary = element("p", {}, named(bench.rows.shown[i]), `: ${plural(bench.ones[i], "one")} in ${plural(bench.observed[i], "observed cell")}; weights: `,
     ...weights.flatMap(([weight, k], n) => [n ? ", " : "", named(nameOf(page, k)), ` ${twoDigits(weight)}`]), ".");
-  const parts = [told];
+  const parts = [summary];
   if (bench.grid) parts.push(rowImages(page, i));
   if (lines.length < columns.length) {
     const more = element("button", { type: "button" }, `show all ${count(columns.length)}`);
