@@ -11,6 +11,7 @@ demo: $(READY)
 	$(RUN)/latentbits demo --out $(DEMO) --force
 
 test: $(READY) check
+	$(RUN)/python -m tests.warm_kernels
 	$(RUN)/python -m pytest -n 2
 
 check: $(READY)

@@ -1,8 +1,9 @@
 import threading
 
 import pytest
+import threadpoolctl
 
-from latentbits.fitting.workers import Workers, n_workers
+from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -26,3 +27,21 @@ def test_n_jobs_counts_as_in_joblib():
     assert n_workers(None) == n_workers(1) == 1
     assert n_workers(3) == 3
     assert n_workers(-1) >= 1
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_every_blas_has_one_thread_until_the_last_fit_ends():
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with one_blas_thread():
+            assert blas_threads() == {1}
+            with one_blas_thread():
+                pass
+            assert blas_threads() == {1}, "another fit is still under way"
+        assert blas_threads() == before == {2}
+        with pytest.raises(ZeroDivisionError), one_blas_thread():
+            raise ZeroDivisionError
+        assert blas_threads() == before

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -23,6 +24,14 @@ def n_workers(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
+@cache
+def _blas() -> threadpoolctl.ThreadpoolController:
+    """The loaded BLAS libraries. They are looked for once, as a search of all loaded libraries takes milliseconds."""
+    import scipy.linalg  # noqa: F401  (has a BLAS of its own, which is to be among them)
+
+    return threadpoolctl.ThreadpoolController().select(user_api="blas")
+
+
 _blas_lock = threading.Lock()
 _blas_users = 0
 _blas_limit: Any = None
@@ -38,7 +47,7 @@ def one_blas_thread() -> Iterator[None]:
     global _blas_users, _blas_limit
     with _blas_lock:
         if _blas_users == 0:
-            _blas_limit = threadpoolctl.threadpool_limits(limits=1, user_api="blas")
+            _blas_limit = _blas().limit(limits=1)
         _blas_users += 1
     try:
         yield

@@ -9,6 +9,7 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
+from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.fold_in import fold_in
 from latentbits.models.solved_rows import Solution
@@ -67,7 +68,7 @@ def collect(
     if precise is None:
         precise = N * D * K <= SMALL_WORK
     kind = np.float64 if precise else np.float32
-    w, h1, h0, weight = (np.ascontiguousarray(a, kind) for a in (W, H1, H0, row_weight))
+    w, h1, h0, weight = (kernel_array(a, kind) for a in (W, H1, H0, row_weight))
 
     def one(rows: slice) -> tuple[np.ndarray, np.ndarray]:
         A1, A0 = np.zeros((K, D)), np.zeros((K, D))
@@ -86,7 +87,7 @@ def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: 
     N, D = data.shape
     K = len(H1)
     W, gap = np.empty((N, K)), np.empty(N)
-    H1, H0 = np.ascontiguousarray(H1), np.ascontiguousarray(H0)
+    H1, H0 = kernel_array(H1), kernel_array(H0)
     start = np.full(K, 1 / K)
 
     def one(rows: slice) -> None:

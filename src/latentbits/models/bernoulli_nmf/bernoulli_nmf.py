@@ -34,6 +34,7 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData, row_blocks
 from latentbits.fitting.workers import Workers
+from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.tanh_rows import BACKGROUND, tanh_bound, tanh_rows
 from latentbits.models.cells import block_groups
 from latentbits.models.solved_rows import Solution
@@ -143,11 +144,11 @@ def solve_rows(data: BinaryData, components: np.ndarray, average: np.ndarray, wo
     Rows without observed cells get the average weights.
     """
     N, D = data.shape
-    H = np.ascontiguousarray(components)
+    H, start = kernel_array(components), kernel_array(average)
     W, gap = np.empty((N, len(H))), np.empty(N)
 
     def one(rows: slice) -> None:
-        tanh_rows(data.rows(rows).dense(), H, average, MOST, GAP, MAX_STEPS, W[rows], gap[rows])
+        tanh_rows(data.rows(rows).dense(), H, start, MOST, GAP, MAX_STEPS, W[rows], gap[rows])
 
     workers.map(one, list(row_blocks(N, D)))
     return Solution(W, gap)

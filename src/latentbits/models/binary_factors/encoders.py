@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
+from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.binary_quadratic import box_rows, enumerate_rows, greedy_rows, quadratic_table
 from latentbits.models.binary_factors import Encoder
 
@@ -112,7 +113,7 @@ def encode(Q: np.ndarray, F: np.ndarray, method: Encoder, workers: Workers) -> N
         )
     if m == 0:
         return np.empty(F.shape, np.int8)
-    Q, F = np.ascontiguousarray(Q), np.ascontiguousarray(F)
+    Q, F = kernel_array(Q), kernel_array(F)
     if method == "round":
         return signs(F @ np.linalg.pinv(Q, rcond=m * np.finfo(float).eps, hermitian=True))
     if method == "cdual":

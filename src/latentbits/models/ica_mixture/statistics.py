@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.source_pass import label_pass, source_pass
 from latentbits.models.ica_mixture.posterior import (
     LOG_2PI,
@@ -65,7 +66,8 @@ def infer_hidden(X: Floats, clusters: Clusters, labels: Floats) -> Hidden:
     The precisions of the points' Q(s_t) differ on the diagonal only.
     """
     pull = (X - clusters.nu[:, None]) @ np.swapaxes(clusters.pull, 1, 2)
-    mean, cov, log_det, labels = source_pass(pull, clusters.common_precision, *_gaussians(clusters), labels)
+    given = kernel_array(labels)
+    mean, cov, log_det, labels = source_pass(pull, clusters.common_precision, *_gaussians(clusters), given)
     return Hidden(mean, cov, 0.5 * (log_det + mean.shape[2] * (1 + LOG_2PI)), labels)
 
 

@@ -24,6 +24,7 @@ from scipy.special import logit
 
 from latentbits.data.binary_data import BinaryData, row_blocks
 from latentbits.fitting.workers import Workers
+from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
 from latentbits.models.cells import block_groups
 from latentbits.models.solved_rows import Solution
@@ -167,12 +168,12 @@ def solve_rows(
     """
     N, D = data.shape
     root = np.sqrt(singular_values)
-    V = np.ascontiguousarray(root[:, None] * components)
+    V, b, ridge = kernel_array(root[:, None] * components), kernel_array(bias), float(ridge)
     U, gap = np.empty((N, len(V))), np.empty(N)
 
     def one(rows: slice) -> None:
         cells = data.rows(rows).dense()
-        logistic_rows(cells, V, bias, ridge, GAP, MAX_STEPS, U[rows], gap[rows])
+        logistic_rows(cells, V, b, ridge, GAP, MAX_STEPS, U[rows], gap[rows])
 
     workers.map(one, list(row_blocks(N, D)))
     return Solution(U * root, gap / np.maximum(data.observed_per_row(), 1))

@@ -1,0 +1,107 @@
+"""Each kernel gets its arrays in one form: for another it is compiled again, which costs users and tests seconds."""
+
+import joblib
+import numpy as np
+import pytest
+
+from latentbits import AspectBernoulli, BernoulliNMF, BetaICA, ICAMixture, LogisticPCA, simulate, solve_bqp
+from latentbits.kernels.arrays import kernel_array
+from latentbits.models.aspect import statistics as aspect
+from latentbits.models.bernoulli_nmf import bernoulli_nmf
+from latentbits.models.binary_factors import encoders
+from latentbits.models.ica_mixture import statistics as ica_mixture
+from latentbits.models.logistic_pca import logistic_pca
+
+X = simulate.aspect_bernoulli(40, 8, 2, missing=0.1, random_state=0).X
+POINTS = simulate.ica_mixture([np.eye(2)], n_points=40, random_state=0).X
+
+KERNELS = [
+    (aspect, "aspect_pass"),
+    (aspect, "fold_in"),
+    (bernoulli_nmf, "tanh_rows"),
+    (encoders, "quadratic_table"),
+    (encoders, "enumerate_rows"),
+    (encoders, "greedy_rows"),
+    (encoders, "box_rows"),
+    (ica_mixture, "source_pass"),
+    (ica_mixture, "label_pass"),
+    (logistic_pca, "logistic_rows"),
+]
+
+
+@pytest.fixture(autouse=True)
+def forms(monkeypatch):
+    """For each kernel that was called the forms of its arguments: order and permission of arrays, types of numbers."""
+    seen = {}
+
+    def watched(kernel, name):
+        def call(*arguments):
+            seen.setdefault(name, set()).add(tuple(form_of(argument) for argument in arguments))
+            return kernel(*arguments)
+
+        return call
+
+    for module, name in KERNELS:
+        monkeypatch.setattr(module, name, watched(getattr(module, name), name))
+    return seen
+
+
+def form_of(argument):
+    if isinstance(argument, np.ndarray):
+        assert argument.flags.c_contiguous
+        assert argument.flags.writeable
+        return argument.dtype.name, argument.ndim
+    return type(argument).__name__
+
+
+def read_only(model, folder):
+    """The model as another process of joblib gets it: its arrays are mapped from a file."""
+    joblib.dump(model, folder / "model")
+    shared = joblib.load(folder / "model", mmap_mode="r")
+    assert any(not value.flags.writeable for value in vars(shared).values() if isinstance(value, np.ndarray))
+    return shared
+
+
+@pytest.mark.parametrize(
+    ("make", "data", "kernels"),
+    [
+        (lambda: AspectBernoulli(2, n_init=1, random_state=0), X, {"aspect_pass", "fold_in"}),
+        (lambda: BetaICA(2, n_init=1, random_state=0), X, {"aspect_pass"}),
+        (lambda: BernoulliNMF(2, n_init=1, random_state=0), X, {"tanh_rows"}),
+        (lambda: LogisticPCA(2, ridge=1, n_init=1, random_state=0), X, {"logistic_rows"}),
+        (lambda: ICAMixture(1, 1, n_init=1, random_state=0), POINTS, {"source_pass", "label_pass"}),
+    ],
+    ids=["AspectBernoulli", "BetaICA", "BernoulliNMF", "LogisticPCA", "ICAMixture"],
+)
+def test_a_fit_and_a_read_only_model(make, data, kernels, forms, tmp_path):
+    model = make().fit(data)
+    np.testing.assert_array_equal(read_only(model, tmp_path).transform(data), model.transform(data))
+    assert set(forms) == kernels
+    assert all(len(each) == 1 for each in forms.values())
+
+
+@pytest.mark.parametrize("method", ["enum", "greedy", "cdual"])
+def test_a_read_only_binary_quadratic_program(method, forms):
+    Q, F = np.eye(3), np.ones((4, 3))
+    for array in (Q, F):
+        array.flags.writeable = False
+    solve_bqp(Q, F, method)
+    assert forms
+
+
+def test_a_ridge_that_is_a_whole_number_is_given_as_a_float(forms):
+    for ridge in (1, 1.0, np.float64(1)):
+        LogisticPCA(2, ridge=ridge, n_init=1, random_state=0).fit(X)
+    assert len(forms["logistic_rows"]) == 1
+
+
+def test_an_array_that_fits_is_not_copied():
+    good = np.ones((2, 3))
+    assert kernel_array(good) is good
+    fixed = np.ones((2, 3))
+    fixed.flags.writeable = False
+    for bad in (fixed, good.T, good.astype(np.float32), [[1, 2], [3, 4]]):
+        made = kernel_array(bad)
+        assert made.flags.c_contiguous
+        assert made.flags.writeable
+        np.testing.assert_array_equal(made, bad)
