@@ -216,7 +216,7 @@ CONTRACTS = [
         _separated,
         independent.log_likelihoods,
         _smoothed,
-        frozenset({"sample_weight", "likelihood", "simplex", "mirror"}),
+        frozenset({"sample_weight", "likelihood", "simplex"}),
         CONTINUOUS - {"check_transformer_n_iter"},
         sparse_rounding=1e-12,
     ),

@@ -55,7 +55,7 @@ class FactorModel(BinaryModel):
         return np.clip(W @ self.components_, 0.0, 1.0)
 
     def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """log P(1) and log P(0) of the cells of rows with these coordinates, both finite."""
+        """log P(1) and log P(0) of such cells, both finite; to be overridden together with `_probabilities`."""
         return cells.safe_log(W @ self.components_), cells.safe_log(W @ (1 - self.components_))
 
     def _log_likelihood(self, rows: SolvedRows) -> float:
@@ -75,6 +75,13 @@ class FactorModel(BinaryModel):
         """The rows of X with this model, to be asked anything."""
         check_is_fitted(self)
         return SolvedRows(self, self._data(X))
+
+    def _adopt_rows(self, data: BinaryData, row_weight: np.ndarray) -> None:
+        """Set what is kept of the training rows."""
+        rows = SolvedRows(self, data)
+        self.row_weight_ = row_weight
+        self.weights_ = rows.weights.copy()
+        self.weights_gap_ = rows.gap
 
     @property
     def _n_features_out(self) -> int:
@@ -295,13 +302,6 @@ class RestartedFactorModel(FactorModel, RestartedModel):
         self._adopt(best, runs)
         self._adopt_rows(data, row_weight)
         return self
-
-    def _adopt_rows(self, data: BinaryData, row_weight: np.ndarray) -> None:
-        """Set what is kept of the training rows."""
-        rows = SolvedRows(self, data)
-        self.row_weight_ = row_weight
-        self.weights_ = rows.weights.copy()
-        self.weights_gap_ = rows.gap
 
     def fit_transform(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> np.ndarray:
         """Fit, and return the weights of the training rows.

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from latentbits.constraints import Choice, Number
 
-__all__ = ["RESTARTS", "ModelSpec", "Option", "Parameter", "components", "resolve", "spec_of"]
+__all__ = ["ITERATIONS", "RESTARTS", "ModelSpec", "Option", "Parameter", "components", "resolve", "spec_of"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,10 @@ class Option:
 
     name: str
     help: str
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise ValueError(f"the option {self.name!r} must be an identifier; --min-share is written min_share here")
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,17 @@ def components(help_text: str = "how many", *, optional: bool = False) -> dict[s
     return {"n_components": Parameter(Number(1, integer=True, optional=optional), Option("components", help_text))}
 
 
-RESTARTS: dict[str, Parameter] = {
-    "n_init": Parameter(Number(1, integer=True), Option("restarts", "random starts")),
-    "max_iter": Parameter(Number(1, integer=True), Option("max_iter", "passes a start may make")),
+ITERATIONS: dict[str, Parameter] = {
+    "max_iter": Parameter(Number(1, integer=True), Option("max_iter", "passes that a start may make")),
     "tol": Parameter(
         Number(0), Option("tol", "a start has converged when a cell's log likelihood rises by less than this")
     ),
+}
+"""The parameters of every model that is fitted step by step."""
+
+RESTARTS: dict[str, Parameter] = {
+    "n_init": Parameter(Number(1, integer=True), Option("restarts", "random starts")),
+    **ITERATIONS,
     "random_state": Parameter(None, Option("seed", "same seed, same answer")),
     "n_jobs": Parameter(None, Option("jobs", "threads; -1 is all cores")),
 }

@@ -1,6 +1,7 @@
 """BinaryFactorAnalysis: mistakes get a sentence, odd data an answer, and scikit-learn's checks pass."""
 
 import warnings
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
+from latentbits.constraints import Choice
 from latentbits.errors import DataError
+from latentbits.models.binary_factors import Encoder, Inference, Update
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
 from tests.models.binary_factors.tools import TRUTH, each_inference
 
@@ -31,11 +34,7 @@ class TestEdges:
     @pytest.mark.parametrize(
         "parameters",
         [
-            *(
-                {"inference": "byy", "encoder": e, "priors": p}
-                for e in ("round", "cdual", "greedy", "enum")
-                for p in (True, False)
-            ),
+            *({"inference": "byy", "encoder": e, "priors": p} for e in get_args(Encoder) for p in (True, False)),
             {"inference": "byy", "update": "gradient"},
             {"inference": "vb"},
             {"inference": "em"},
@@ -89,9 +88,9 @@ class TestEdges:
         ("parameters", "message"),
         [
             ({"n_components": 0}, "n_components=0"),
-            ({"inference": "mcmc"}, 'use "byy", "vb" or "em"'),
-            ({"encoder": "best"}, 'use "round", "cdual", "greedy" or "enum"'),
-            ({"update": "newton"}, 'use "closed" or "gradient"'),
+            ({"inference": "mcmc"}, f"use {Choice(get_args(Inference))}"),
+            ({"encoder": "best"}, f"use {Choice(get_args(Encoder))}"),
+            ({"update": "newton"}, f"use {Choice(get_args(Update))}"),
             ({"delta": -1}, "delta=-1"),
             ({"inference": "em", "n_components": 17}, "at most 16"),
             ({"encoder": "enum", "n_components": 21}, "at most 20"),

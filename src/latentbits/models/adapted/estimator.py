@@ -26,7 +26,7 @@ from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers
 from latentbits.models.base import RestartedModel
 from latentbits.models.factor_model import FactorModel
-from latentbits.models.solved_rows import RowSolver, Solution, SolvedRows
+from latentbits.models.solved_rows import RowSolver, Solution
 from latentbits.numerics import RandomSource
 
 __all__ = ["NMF", "FastICA"]
@@ -103,8 +103,7 @@ class _Adapted(FactorModel, RestartedModel):
             best, runs = self._best_run(self._make_runner(prepared), n_cells=1.0, keep=lambda fit: fit.components)
         self._adopt_run(_with_iterations(best), [_with_iterations(run) for run in runs])
         self._adopt(best, runs)
-        self.row_weight_ = np.ones(len(V))
-        self.weights_ = SolvedRows(self, data).weights.copy()
+        self._adopt_rows(data, np.ones(len(V)))
         return self
 
     def fit_transform(self, X: Any, y: None = None) -> np.ndarray:
@@ -215,6 +214,8 @@ class NMF(_Adapted):
         Nonnegative, the largest entry of each component being 1; by falling share of the reconstruction.
     weights_ : ndarray of shape (n_rows, n_components)
         Nonnegative least squares solution of each training row, the components fixed.
+    weights_gap_ : None
+        The solution is exact: there is nothing to certify.
     column_share_ : ndarray of shape (n_features,)
         Share of ones among the observed cells of each column, which replaces missing cells.
     objective_ : float
@@ -318,6 +319,8 @@ class FastICA(_Adapted):
         The columns of the mixing matrix, by falling variance; the entry of each that is largest in size is positive.
     weights_ : ndarray of shape (n_rows, n_components)
         The sources: uncorrelated, with mean 0 and variance 1 over the training rows.
+    weights_gap_ : None
+        The solution is exact: there is nothing to certify.
     column_share_ : ndarray of shape (n_features,)
         Share of ones among the observed cells of each column: the mean, which also replaces missing cells.
     objective_ : float

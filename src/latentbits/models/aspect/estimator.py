@@ -290,7 +290,15 @@ class BetaICA(AspectModel):
     def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> VariationalEM | VariationalBayes:
         prior = Prior(self.alpha, self.beta, self.gamma)
         learner = LEARNERS[self.inference]
-        return learner(data, row_weight, self.n_components, prior, workers, self.inner_max_iter, self.inner_tol)
+        return learner(
+            data,
+            row_weight,
+            self.n_components,
+            prior,
+            workers,
+            inner_iter=self.inner_max_iter,
+            inner_tol=self.inner_tol,
+        )
 
     def _components_of(self, state: EMState | BayesState, share: np.ndarray) -> Components:
         mean = state.alpha / (state.alpha + state.beta)

@@ -7,11 +7,12 @@ factor analysis with automatic model selection", eq. 12); all rows share Q.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple, get_args
+from typing import NamedTuple, assert_never, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from latentbits.constraints import Choice
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.kernels.arrays import kernel_array
@@ -103,13 +104,11 @@ def solve_bqp(Q: ArrayLike, F: ArrayLike, method: Encoder = "enum", n_jobs: int 
 
 def encode(Q: np.ndarray, F: np.ndarray, method: Encoder, workers: Workers) -> NDArray[np.int8]:
     """The codes of `solve_bqp`; Q is symmetric, and both are finite float64."""
-    if method not in get_args(Encoder):
-        raise ValueError(f'method={method!r} is unknown; use "enum", "greedy", "cdual" or "round"')
+    Choice(get_args(Encoder)).check("method", method)
     m = len(Q)
     if method == "enum" and m > ENUM_LIMIT:
         raise ValueError(
-            f"enumerating the 2^{m} codes of {m} bits takes too long; "
-            f'use method="greedy", "cdual" or "round", or at most {ENUM_LIMIT} bits'
+            f"enumerating the 2^{m} codes of {m} bits takes too long; use another method, or at most {ENUM_LIMIT} bits"
         )
     if m == 0:
         return np.empty(F.shape, np.int8)
@@ -121,9 +120,11 @@ def encode(Q: np.ndarray, F: np.ndarray, method: Encoder, workers: Workers) -> N
     codes = np.empty(F.shape, np.int8)
     if method == "greedy":
         workers.map(lambda rows: greedy_rows(Q, F[rows], codes[rows]), _chunks(len(F)))
-    else:
+    elif method == "enum":
         table = quadratic_table(Q)
         workers.map(lambda rows: enumerate_rows(table, F[rows], codes[rows]), _chunks(len(F)))
+    else:
+        assert_never(method)
     return codes
 
 

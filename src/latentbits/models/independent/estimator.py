@@ -39,6 +39,8 @@ class IndependentBernoulli(FactorModel):
         The columns' probabilities of a 1; 1/2 for a column of which nothing is observed.
     weights_ : ndarray of shape (n_rows, 1)
         All 1: there is one component.
+    weights_gap_ : None
+        There is nothing to solve for, and so nothing to certify.
     row_weight_ : ndarray of shape (n_rows,)
         The sample weights of the training rows.
     objective_ : float
@@ -81,13 +83,13 @@ class IndependentBernoulli(FactorModel):
         """
         self._check_parameters()
         data = self._data(X, reset=True)
-        self.row_weight_ = check_row_weight(sample_weight, data.shape[0])
-        observed = data.observed_per_column(self.row_weight_) + 2 * self.smoothing
-        ones = data.ones_per_column(self.row_weight_) + self.smoothing
+        row_weight = check_row_weight(sample_weight, data.shape[0])
+        observed = data.observed_per_column(row_weight) + 2 * self.smoothing
+        ones = data.ones_per_column(row_weight) + self.smoothing
         share = np.divide(ones, observed, out=np.full(len(ones), 0.5), where=observed > 0)
         self.components_ = share[None, :]
-        self.weights_ = np.ones((data.shape[0], 1))
-        self.objective_ = float(self.row_weight_ @ self.score_samples(data))
+        self._adopt_rows(data, row_weight)
+        self.objective_ = float(row_weight @ self.score_samples(data))
         return self
 
     def _row_solver(self) -> RowSolver:
