@@ -1,6 +1,11 @@
 """The exceptions of the library; each message is one sentence that names the place and the way out."""
 
-__all__ = ["DataError", "DataTypeError", "ModelFileError"]
+import os
+import sys
+import warnings
+from pathlib import Path
+
+__all__ = ["DataError", "DataTypeError", "ModelFileError", "warn_user"]
 
 
 class DataError(ValueError):
@@ -33,3 +38,18 @@ class ModelFileError(ValueError):
     ...     print("refused")
     refused
     """
+
+
+# scikit-learn stands between: it wraps `transform`, to give data frames.
+_PASSED_OVER = (str(Path(__file__).parent), f"{os.sep}sklearn{os.sep}")
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the caller's line: the first one that isn't the library's, however deep the question was asked.
+
+    (Python 3.12 can do that by itself, with `skip_file_prefixes`.)
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and any(part in frame.f_code.co_filename for part in _PASSED_OVER):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

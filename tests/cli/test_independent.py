@@ -37,6 +37,7 @@ def test_compare_takes_it_without_a_number(run: Run, table: Path) -> None:
     assert result.exit_code == 0, result.output
     found = {line["model"]: line for line in json.loads(result.stdout)["comparison"]}
     assert found.keys() == {"independent", "bernoulli-mixture:1", "independent columns"}
+    assert {type(line["n_components"]) for line in found.values()} == {int}
     for name in ("bernoulli-mixture:1", "independent columns"):
         assert found[name]["cells"] == pytest.approx(found["independent"]["cells"], rel=1e-6)
     result = run("compare", table, "--models", "independent:3", *fast)

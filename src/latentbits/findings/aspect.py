@@ -55,7 +55,7 @@ def gather(solved: AspectRows) -> Results:
     if hasattr(model, "components_interval"):
         tables["components_interval"] = _interval_table(model, data)
     summary = {
-        **common_summary(model, data),
+        **common_summary(model, data, solved),
         "components": _components(model, shares),
         "stability": component_stability(model).tolist(),
         "suspected": counts,

@@ -38,7 +38,7 @@ def gather(solved: SolvedRows) -> Results:
         "weights": weights_table(solved),
         "reconstruction": data_table(solved.reconstruct(), data),
     }
-    summary = common_summary(model, data)
+    summary = common_summary(model, data, solved)
     figures: Figures = {}
     if has_restarts(model):
         tables["restarts"] = model.restarts_

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.numbers import NumberTable
+    from latentbits.models.solved_rows import SolvedRows
 
 __all__ = [
     "Data",
@@ -109,8 +110,8 @@ def unused(name: str, taken: Sequence[str]) -> str:
 # ---- the summary -------------------------------------------------------------------------------------------
 
 
-def common_summary(model: Any, data: Data) -> dict[str, Any]:
-    """What the summary of every model begins with."""
+def common_summary(model: Any, data: Data, solved: SolvedRows | None = None) -> dict[str, Any]:
+    """What the summary of every model begins with; from solved rows, where there are any."""
     from latentbits.data.numbers import NumberTable
     from latentbits.models.registry import model_name
 
@@ -121,7 +122,7 @@ def common_summary(model: Any, data: Data) -> dict[str, Any]:
         "parameters": {name: _plain(value) for name, value in model.get_params().items()},
         "data": _about(data),
         "objective": float(model.objective_),
-        **{name: getattr(model, name)(rows) for name in ("aic", "bic") if hasattr(model, name)},
+        **{name: _criterion(name, model, rows, solved) for name in ("aic", "bic") if hasattr(model, name)},
     }
     if has_restarts(model):
         summary |= {
@@ -138,6 +139,10 @@ def _plain(value: Any) -> Any:
     import numpy as np
 
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _criterion(name: str, model: Any, rows: Any, solved: SolvedRows | None) -> float:
+    return float(getattr(model, name)(rows) if solved is None else getattr(solved, name)())
 
 
 def has_restarts(model: Any) -> bool:

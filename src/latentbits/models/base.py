@@ -36,7 +36,7 @@ class Model(BaseEstimator, ABC):
         """Refuse parameters outside their ranges. To be called from `fit`."""
         spec = spec_of(type(self))
         if spec is not None:  # a class of the user's own validates its parameters itself
-            spec.check(self.get_params(deep=False))
+            spec.check({name: getattr(self, name) for name in spec.parameters if hasattr(self, name)})
 
     def report(self, X: Any, path: str | Path, *, shape: tuple[int, int] | None = None, **fit_params: Any) -> None:
         """Write what the model says about X as one HTML file, to be opened in any browser, without a network.

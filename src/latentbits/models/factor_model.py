@@ -33,6 +33,7 @@ class FactorModel(BinaryModel):
     weights_: np.ndarray
     row_weight_: np.ndarray
     n_jobs: int | None = None
+    _solves_in_closed_form = False
     similarity_: Similarity = "l1"
     """How components of two fits are compared (see `match_components`); "cosine" for those with a free sign."""
 
@@ -82,6 +83,10 @@ class FactorModel(BinaryModel):
         self.row_weight_ = row_weight
         self.weights_ = rows.weights.copy()
         self.weights_gap_ = rows.gap
+        self._adopt_coordinates(rows.coordinates)
+
+    def _adopt_coordinates(self, coordinates: np.ndarray) -> None:
+        """Set what `weights_` doesn't tell of the training rows' coordinates; usually nothing."""
 
     @property
     def _n_features_out(self) -> int:

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import threading
-import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import joblib
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.errors import warn_user
 from latentbits.fitting.workers import Workers, n_workers
 
 if TYPE_CHECKING:
     from latentbits.models.factor_model import FactorModel
 
-__all__ = ["RowSolver", "Solution", "SolvedRows", "solve"]
+__all__ = ["RowSolver", "Solution", "SolvedRows", "lazy", "solve"]
+
+Value = TypeVar("Value")
 
 LARGEST_GAP = 1e-4
 """The log likelihood per cell that a row may lack before it is warned of: the geometric mean of its cells'
 probabilities is then within 0.01 % of the best, which no shown digit tells. Fits of real data stay below 1e-9, and
 components that are equal but for rounding below 5e-5, where the ridge of Newton's method ends it."""
 
-MOST_BYTES = 64 << 20
-"""Solutions kept for a model, at most; the oldest go first."""
+MOST_BYTES, MOST_SOLUTIONS = 64 << 20, 64
+"""What is kept for a model, at most; the oldest go first."""
+
+FEW_ROWS = 8
+"""So few rows are solved for anew: looking for them would cost as much."""
 
 
 class Solution(NamedTuple):
@@ -45,10 +50,30 @@ class Solution(NamedTuple):
     coordinates: np.ndarray
     gap: np.ndarray | None = None
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes."""
+        return self.coordinates.nbytes + (0 if self.gap is None else self.gap.nbytes)
+
 
 RowSolver = Callable[..., Solution]
 """(data, workers=...) -> solution, each row on its own. A `partial` of a module's function, whose arguments are all
 that the answer depends on beside the data: so they can serve as a key."""
+
+
+class lazy(Generic[Value]):
+    """A property that is computed once for an object. (Before Python 3.12, functools' holds a lock for all objects.)"""
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Value:
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value
 
 
 class SolvedRows:
@@ -66,7 +91,7 @@ class SolvedRows:
         self.model = model
         self.data = data
 
-    @cached_property
+    @lazy
     def _solution(self) -> Solution:
         return solve(self.model, self.data, self.model._row_solver())
 
@@ -81,12 +106,12 @@ class SolvedRows:
         gap = self._solution.gap
         return None if gap is None else float(gap.max(initial=0.0))
 
-    @cached_property
+    @lazy
     def weights(self) -> np.ndarray:
         """The coordinates as `transform` gives them; read-only."""
         return self.model._as_weights(self.coordinates)
 
-    @cached_property
+    @lazy
     def log_likelihood(self) -> float:
         """Log likelihood of all observed cells."""
         return self.model._log_likelihood(self)
@@ -116,14 +141,23 @@ class _Solutions(OrderedDict[tuple[str, str], Solution]):
 
     def keep(self, key: tuple[str, str], solution: Solution) -> None:
         self[key] = solution
-        while sum(kept.coordinates.nbytes for kept in self.values()) > MOST_BYTES:
+        self.move_to_end(key)
+        while len(self) > MOST_SOLUTIONS or sum(kept.n_bytes for kept in self.values()) > MOST_BYTES:
             self.popitem(last=False)
 
 
 # Not an attribute of the model: asking must not change an estimator (scikit-learn checks it), and copies and files of
-# a model shouldn't carry this along.
-_SOLUTIONS: WeakKeyDictionary[Any, _Solutions] = WeakKeyDictionary()
-_LOCK = threading.Lock()
+# a model shouldn't carry this along. By identity: a subclass may define equality, and then can't be hashed.
+_SOLUTIONS: dict[int, _Solutions] = {}
+_LOCK = threading.RLock()
+
+
+def _solutions_of(model: FactorModel) -> _Solutions:
+    known = _SOLUTIONS.get(id(model))
+    if known is None:
+        known = _SOLUTIONS[id(model)] = _Solutions()
+        weakref.finalize(model, _SOLUTIONS.pop, id(model), None)
+    return known
 
 
 def solve(model: FactorModel, data: BinaryData, solver: RowSolver) -> Solution:
@@ -145,34 +179,42 @@ def solve(model: FactorModel, data: BinaryData, solver: RowSolver) -> Solution:
     -------
     Solution
     """
+    if model._solves_in_closed_form or data.shape[0] <= FEW_ROWS:
+        return _solve_anew(model, data, solver)
     key = data.fingerprint(), _fingerprint(solver)
     with _LOCK:
-        known = _SOLUTIONS.setdefault(model, _Solutions())
-        if key in known:
-            known.move_to_end(key)
-            return known[key]
+        known = _solutions_of(model)
+        solution = known.get(key)
+    if solution is None:
+        solution = _solve_anew(model, data, solver)
+    else:
+        _warn_unsolved(solution.gap)
+    with _LOCK:
+        known.keep(key, solution)
+    return solution
+
+
+def _solve_anew(model: FactorModel, data: BinaryData, solver: RowSolver) -> Solution:
     with Workers(n_workers(model.n_jobs)) as workers:
         solution = solver(data, workers=workers)
     solution.coordinates.flags.writeable = False
     _warn_unsolved(solution.gap)
-    with _LOCK:
-        known.keep(key, solution)
     return solution
 
 
 def _warn_unsolved(gap: np.ndarray | None) -> None:
     short = 0 if gap is None else int(np.count_nonzero(gap > LARGEST_GAP))
     if gap is not None and short:
-        warnings.warn(
+        warn_user(
             f"the weights of {short} of {len(gap)} rows are not solved to the end, and up to {gap.max():.1g} of log "
             "likelihood per observed cell is left to gain; components that are nearly alike are the usual cause, so "
             "try fewer of them (n_components)",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 
 def _fingerprint(solver: RowSolver) -> str:
-    assert isinstance(solver, partial)
+    if not isinstance(solver, partial):
+        raise TypeError("a row solver must be a functools.partial of a module's function with all that it depends on")
     function = solver.func
     return str(joblib.hash((function.__module__, function.__qualname__, solver.args, solver.keywords)))

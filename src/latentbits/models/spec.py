@@ -132,10 +132,12 @@ def spec_of(kind: type[Any]) -> ModelSpec | None:
     It is looked up in the package of the class' family: families know nothing of each other, nor of the registry.
     """
     for base in kind.__mro__:
-        family = sys.modules.get(base.__module__.rpartition(".")[0])
-        for spec in getattr(family, "SPECS", ()):
-            if isinstance(spec, ModelSpec) and spec.target == f"{base.__module__}:{base.__qualname__}":
-                return spec
+        if base.__module__.startswith("latentbits.models."):
+            family = sys.modules[base.__module__.rpartition(".")[0]]
+            for spec in getattr(family, "SPECS", ()):
+                if spec.target == f"{base.__module__}:{base.__qualname__}":
+                    found: ModelSpec = spec
+                    return found
     return None
 
 

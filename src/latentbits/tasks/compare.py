@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from latentbits.errors import DataError
 from latentbits.models.base import BinaryModel
+from latentbits.models.factor_model import FactorModel
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_comparison
 from latentbits.tasks import trials
@@ -168,7 +169,7 @@ def _names(models: Sequence[Any]) -> list[str]:
 def _table(wanted: list[str], named: dict[str, Any], scores: pd.DataFrame) -> pd.DataFrame:
     columns: dict[str, Any] = {
         "model": list(named),
-        "n_components": [getattr(model, "n_components", None) for model in named.values()],
+        "n_components": pd.array([_n_components(model) for model in named.values()], dtype="Int64"),
     }
     for what in wanted:
         by_fold = _by_fold(scores, what)[list(named)].to_numpy()
@@ -180,6 +181,11 @@ def _table(wanted: list[str], named: dict[str, Any], scores: pd.DataFrame) -> pd
     fits = scores[scores["criterion"] != "auc"]  # which comes from the same fits as "cells"
     columns["seconds"] = fits.groupby("model")["seconds"].median()[list(named)].to_numpy()
     return pd.DataFrame(columns).sort_values(wanted[0], ascending=False, kind="stable", ignore_index=True)
+
+
+def _n_components(model: Any) -> int | None:
+    """How many were asked for; a model of tables without such a number has one."""
+    return getattr(model, "n_components", 1 if isinstance(model, FactorModel) else None)
 
 
 def _by_fold(scores: pd.DataFrame, what: str) -> pd.DataFrame:

@@ -88,7 +88,7 @@ def fit_all(estimator: Any, data: Data) -> Outcome:
 def fit_without_rows(estimator: Any, data: Data, train: np.ndarray, test: np.ndarray) -> Outcome:
     """A fit on some rows; the mean log likelihood of the others (`score`)."""
     model, seconds = _timed_fit(estimator, _rows(data, train))
-    return Outcome(_told(model), seconds, {"cv": float(model.score(_rows(data, test)))})
+    return Outcome(_summary_of(model), seconds, {"cv": float(model.score(_rows(data, test)))})
 
 
 def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray) -> Outcome:
@@ -97,7 +97,7 @@ def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray) -> O
     model, seconds = _timed_fit(estimator, seen)
     # Reconstructed from `seen`: the row's weights must not be estimated from the hidden cells.
     score = CellScore.of(data, hidden, model.reconstruct(seen))
-    return Outcome(_told(model), seconds, {"cells": score.log_likelihood, "auc": score.auc})
+    return Outcome(_summary_of(model), seconds, {"cells": score.log_likelihood, "auc": score.auc})
 
 
 @dataclass(frozen=True)
@@ -188,14 +188,14 @@ def _timed_fit(estimator: Any, data: Data) -> tuple[Any, float]:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _FitSummary:
     """The one attribute that is needed of a fold's model; keeping the model would keep the weights of all its rows."""
 
     converged_: bool
 
 
-def _told(model: Any) -> _Told:
-    return _Told(bool(getattr(model, "converged_", True)))
+def _summary_of(model: Any) -> _FitSummary:
+    return _FitSummary(bool(getattr(model, "converged_", True)))
 
 
 def _rows(data: Data, index: np.ndarray) -> Data:

@@ -402,6 +402,8 @@ class FastICA(_Adapted):
         mixing[:K], unmixing[:K] = (sign * A)[order], (sign * (ica.components_ @ to))[order]
         return _Fit(mixing, unmixing, int(ica.n_iter_)), _contrast(S)
 
+    _solves_in_closed_form = True
+
     def _row_solver(self) -> RowSolver:
         return partial(project_rows, unmixing=self._unmixing, column_share=self.column_share_)
 

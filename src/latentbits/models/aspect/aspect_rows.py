@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Literal
 
@@ -13,10 +11,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from latentbits.data.binary_data import MISSING
-from latentbits.errors import DataError
+from latentbits.errors import DataError, warn_user
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE, find_phantoms
 from latentbits.models.aspect.weighting import cause_probabilities, reweight, shrink_to_average
-from latentbits.models.solved_rows import SolvedRows, solve
+from latentbits.models.solved_rows import SolvedRows, lazy, solve
 
 if TYPE_CHECKING:
     from latentbits.models.aspect.base import AspectModel, Components
@@ -47,7 +45,7 @@ class AspectRows(SolvedRows):
 
     # ---- weights -------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @lazy
     def cause_weights(self) -> np.ndarray:
         """The weights by which components share the responsibility for a cell."""
         return self.model._cause_weights(self)
@@ -65,10 +63,7 @@ class AspectRows(SolvedRows):
         rated = self._checked_ratings(ratings, len(self.weights))
         kept, lost = reweight(self.weights, rated, self.model.shares_)
         if lost.any():
-            warnings.warn(
-                f"{lost.sum()} rows have no weight on any kept component; they get the average kept weights",
-                stacklevel=3,
-            )
+            warn_user(f"{lost.sum()} rows have no weight on any kept component; they get the average kept weights")
         return self.model._probabilities(kept)
 
     def denoise(self, *, threshold: float = 0.5, ratings: ArrayLike | None = None, change: str = "auto") -> np.ndarray:
@@ -95,10 +90,9 @@ class AspectRows(SolvedRows):
             return {FALSE_VALUE[change]}  # type: ignore[index]
         found = {FALSE_VALUE[kind] for kind, phantom in NOISE_OF.items() if phantom in self.model.phantoms_}
         if not found:
-            warnings.warn(
+            warn_user(
                 "no phantom was found, so no observed cell is changed; if zeros or ones may be false all the same, "
-                'say so: change="absence", "presence" or "both" (--change)',
-                stacklevel=4,
+                'say so: change="absence", "presence" or "both" (--change)'
             )
         return found
 
@@ -170,7 +164,7 @@ class AspectRows(SolvedRows):
 
     # ---- suspects ------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @lazy
     def _content(self) -> np.ndarray:
         """The probability of a 1 by the content of each row, averaged over the restarts that aren't stuck: N x D."""
         total = np.zeros(self.data.shape)

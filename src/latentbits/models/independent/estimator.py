@@ -23,7 +23,7 @@ class IndependentBernoulli(FactorModel):
     """Independent columns: a 1 has the probability of its column, whatever else the row holds.
 
     The model without hidden causes, in closed form: what another model predicts better than this one is structure.
-    It is the one component that every model of 0-1 tables has when its number of components is 1.
+    A mixture or an aspect model with one component is this model, but for its prior.
 
     Parameters
     ----------
@@ -91,6 +91,8 @@ class IndependentBernoulli(FactorModel):
         self._adopt_rows(data, row_weight)
         self.objective_ = float(row_weight @ self.score_samples(data))
         return self
+
+    _solves_in_closed_form = True
 
     def _row_solver(self) -> RowSolver:
         return partial(_all_one)

@@ -124,6 +124,8 @@ class BernoulliMixture(RestartedFactorModel):
         self.components_ = best.state.H[order]
         self.restart_components_ = [run.kept for run in runs]
 
+    _solves_in_closed_form = True
+
     def _row_solver(self) -> RowSolver:
         return partial(responsibilities, pi=self.proportions_, H=self.components_)
 

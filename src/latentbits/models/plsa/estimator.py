@@ -155,9 +155,8 @@ class PLSA(RestartedFactorModel):
         K, D = self.components_.shape
         return K * (D - 1) + K * n_rows
 
-    def _adopt_rows(self, data: BinaryData, row_weight: np.ndarray) -> None:
-        super()._adopt_rows(data, row_weight)
-        self.row_intensity_ = self._solved(data).coordinates.sum(axis=1)
+    def _adopt_coordinates(self, coordinates: np.ndarray) -> None:
+        self.row_intensity_ = coordinates.sum(axis=1)
 
     def _as_weights(self, coordinates: np.ndarray) -> np.ndarray:
         """Rows scaled to sum 1; those without ones get the average."""
