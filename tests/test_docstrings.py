@@ -151,8 +151,9 @@ def _disagreements(entry: Public) -> Iterator[str]:
 
 
 def _hints(callee: Callable[..., Any]) -> dict[str, Any]:
-    """Annotations as objects; some modules import pandas and Figure for type checkers only."""
-    return typing.get_type_hints(callee, {"pd": pd, "Figure": Figure, **callee.__globals__})
+    """Annotations as objects; some modules import pandas, Figure and BinaryData for type checkers only."""
+    late = {"pd": pd, "Figure": Figure, "BinaryData": latentbits.BinaryData}
+    return typing.get_type_hints(callee, {**late, **callee.__globals__})
 
 
 def _says_default(text: str, default: object) -> bool:

@@ -81,20 +81,20 @@ class TestComponents:
         for ax, component in zip(figure.axes, model.components_, strict=True):
             assert len(bars(ax)) == 7
             np.testing.assert_allclose(bars(ax), np.sort(component)[::-1][:7], atol=1e-3)
-            assert labels(ax) == [f"column {np.flatnonzero(component == width)[0]}" for width in bars(ax)]
+            assert labels(ax) == [f"column {np.flatnonzero(component == width)[0] + 1}" for width in bars(ax)]
 
     def test_ticks_are_the_mean_over_all_rows(self):
         model = fake_model()
         model.row_weight_ = np.arange(40.0)
         ax = plot_components(model, top=12).axes[0]
         shares = model.row_weight_ @ model.weights_ / model.row_weight_.sum()
-        columns = [int(label.split()[1]) for label in labels(ax)]
+        columns = [int(label.split()[1]) - 1 for label in labels(ax)]
         np.testing.assert_allclose(ax.lines[0].get_xdata(), (shares @ model.components_)[columns])
 
     def test_of_equal_columns_the_rarest_in_the_data_comes_first(self):
         model = fake_model(n_components=2, n_columns=3)
         model.components_ = np.array([[1.0, 1 - 1e-9, 1 - 1e-6], [0.9, 0.5, 0.1]])
-        assert labels(plot_components(model).axes[0]) == ["column 2", "column 1", "column 0"]
+        assert labels(plot_components(model).axes[0]) == ["column 3", "column 2", "column 1"]
 
     def test_titles_state_share_and_phantom(self):
         model = fake_model(n_components=4, kinds=["white", "content", "black", "content"])
@@ -106,6 +106,14 @@ class TestComponents:
             "component 2, 20 % of the data\nblack phantom",
             "component 3, < 1 % of the data",
         ]
+
+    def test_weights_that_are_no_shares_are_not_told_as_such(self):
+        model = fake_model(n_components=2)
+        model.weights_ = 20 * model.weights_
+        figure = plot_components(model)
+        assert [title(ax) for ax in figure.axes] == ["component 0", "component 1"]
+        assert not any(ax.lines for ax in figure.axes), "no tick of a mean that is no probability"
+        assert render(figure)
 
     def test_phantoms_have_a_style_and_a_place_in_the_key(self):
         figure = plot_components(fake_model(kinds=["white", "content", "black"]))
@@ -297,7 +305,7 @@ class TestDenoising:
 
     def test_pictures_before_and_after(self):
         figure = plot_denoising(self.before, self.after, shape=(2, 2), rows=[2, -2])
-        assert [ax.get_title() for ax in figure.axes] == ["row 2", "row 1", "", ""]
+        assert [ax.get_title() for ax in figure.axes] == ["row 3", "row 2", "", ""]
         assert [ax.get_ylabel() for ax in figure.axes] == ["before", "", "after", ""]
         np.testing.assert_array_equal(figure.axes[3].images[0].get_array(), [[0, 1], [1, REMOVED]])
         assert figure.get_suptitle().endswith("\n2 of 3 rows drawn, as chosen")
@@ -306,7 +314,7 @@ class TestDenoising:
     def test_rows_by_default_are_the_more_changed_the_most_changed_first(self):
         after = np.tril(np.ones((20, 20)))
         figure = plot_denoising(np.zeros((20, 20)), after, shape=(4, 5), n=4)
-        assert [ax.get_title() for ax in figure.axes[:4]] == ["row 19", "row 16", "row 13", "row 10"]
+        assert [ax.get_title() for ax in figure.axes[:4]] == ["row 20", "row 17", "row 14", "row 11"]
         assert figure.get_suptitle() == (
             "210 zeros became 1, 0 ones became 0\n"
             "4 of 20 rows drawn, spread over the more changed half, the most changed first"
@@ -398,7 +406,7 @@ class TestAllFigures:
             np.testing.assert_array_equal(getattr(model, name), value)
         np.testing.assert_array_equal(before, TestDenoising.before)
 
-    @pytest.mark.filterwarnings("ignore:.*rows have no weight")
+    @pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
     def test_a_fitted_model_and_every_file_format(self, tmp_path):
         X = simulate.aspect_bernoulli(60, 12, 3, white_phantom=True, random_state=0).X
         model = AspectBernoulli(3, n_init=2, random_state=0).fit(X)

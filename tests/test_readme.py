@@ -8,7 +8,7 @@ import pytest
 README = Path(__file__).resolve().parents[1] / "README.md"
 
 
-@pytest.mark.filterwarnings("ignore:.*rows have no weight")
+@pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first, second = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)

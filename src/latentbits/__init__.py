@@ -12,8 +12,9 @@ from latentbits.version import __version__
 if TYPE_CHECKING:
     from latentbits import datasets, metrics, plots, sequences, simulate
     from latentbits.data.binary_data import BinaryData
+    from latentbits.data.marks import apply_marks
     from latentbits.data.readers import read_table
-    from latentbits.errors import DataError, ModelFileError
+    from latentbits.errors import DataError, DegenerateDataWarning, ModelFileError
     from latentbits.models.adapted.estimator import NMF, FastICA
     from latentbits.models.aspect.estimator import AspectBernoulli, BetaICA
     from latentbits.models.bernoulli_nmf.estimator import BernoulliNMF
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from latentbits.models.binary_ica.segments import segments_by_length
     from latentbits.models.binary_ica.tetrachoric import tetrachoric
     from latentbits.models.ica_mixture.estimator import ICAMixture
-    from latentbits.models.independent.estimator import IndependentBernoulli
+    from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
     from latentbits.models.logistic_pca.estimator import LogisticPCA
     from latentbits.models.mixture.estimator import BernoulliMixture
     from latentbits.models.plsa.estimator import PLSA
@@ -34,11 +35,14 @@ if TYPE_CHECKING:
     from latentbits.tasks.compare import compare
     from latentbits.tasks.select import select_order
     from latentbits.tasks.stability import component_stability
+    from latentbits.tasks.verdict import verdict
 
 _HOME = {
     "BinaryData": "latentbits.data.binary_data",
     "DataError": "latentbits.errors",
+    "DegenerateDataWarning": "latentbits.errors",
     "ModelFileError": "latentbits.errors",
+    "apply_marks": "latentbits.data.marks",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",
     "fit_blica": "latentbits.models.binary_ica.blica",
@@ -52,6 +56,7 @@ _HOME = {
     "select_order": "latentbits.tasks.select",
     "solve_bqp": "latentbits.models.binary_factors.encoders",
     "tetrachoric": "latentbits.models.binary_ica.tetrachoric",
+    "verdict": "latentbits.tasks.verdict",
     **{spec.class_name: spec.module for spec in MODELS.values()},
 }
 _MODULES = ("datasets", "metrics", "plots", "sequences", "simulate")

@@ -1,6 +1,6 @@
 """What a parameter may be: stated once, and read by estimators, error messages and the command line.
 
-Imports nothing but the standard library, so that `latentbits --help` needs neither NumPy nor the compiler.
+Imports no other library, so that `latentbits --help` needs neither NumPy nor the compiler.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real
+
+from latentbits.errors import DataError
+from latentbits.wording import plain_number
 
 __all__ = ["Choice", "Number"]
 
@@ -37,7 +40,7 @@ class Number:
         >>> Number(1, integer=True).check("n_init", 0)
         Traceback (most recent call last):
         ...
-        ValueError: n_init=0 must be a whole number of at least 1
+        latentbits.errors.DataError: n_init=0 must be a whole number of at least 1
         """
         if value is None and self.optional:
             return
@@ -46,12 +49,14 @@ class Number:
         inside = is_number and self.least <= value < self.below  # type: ignore[operator]
         if inside and not (self.above and value == self.least):
             return
-        raise ValueError(f"{name}={value!r} must be {self}")
+        raise DataError(f"{name}={value!r} must be {self}")
 
     def __str__(self) -> str:
         what = "a whole number" if self.integer else "a number"
-        lower = f" {'above' if self.above else 'of at least'} {self.least}" if self.least > -math.inf else ""
-        upper = f"{' and' * bool(lower)} below {self.below}" if self.below < math.inf else ""
+        lower = (
+            f" {'above' if self.above else 'of at least'} {plain_number(self.least)}" if self.least > -math.inf else ""
+        )
+        upper = f"{' and' * bool(lower)} below {plain_number(self.below)}" if self.below < math.inf else ""
         return f"{what}{lower}{upper}{', or None' * self.optional}"
 
 
@@ -76,10 +81,10 @@ class Choice:
         >>> Choice(("vb", "em")).check("inference", "map")
         Traceback (most recent call last):
         ...
-        ValueError: inference='map' is unknown; use "vb" or "em"
+        latentbits.errors.DataError: inference='map' is unknown; use "vb" or "em"
         """
         if value not in self.values:
-            raise ValueError(f"{name}={value!r} is unknown; use {self}")
+            raise DataError(f"{name}={value!r} is unknown; use {self}")
 
     def __str__(self) -> str:
         *first, last = (f'"{word}"' for word in self.values)

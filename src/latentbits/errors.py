@@ -1,11 +1,19 @@
-"""The exceptions of the library; each message is one sentence that names the place and the way out."""
+"""The exceptions and warnings of the library; each message is one sentence that names the place and the way out."""
 
 import os
 import sys
 import warnings
 from pathlib import Path
 
-__all__ = ["DataError", "DataTypeError", "ModelFileError", "warn_user"]
+__all__ = [
+    "DataError",
+    "DataTypeError",
+    "DegenerateDataWarning",
+    "ModelFileError",
+    "UnknownColumnError",
+    "UselessOptionError",
+    "warn_user",
+]
 
 
 class DataError(ValueError):
@@ -24,6 +32,39 @@ class DataError(ValueError):
 
 class DataTypeError(DataError, TypeError):
     """A cell that is no number at all, such as a dict or a date; scikit-learn expects a TypeError here."""
+
+
+class UnknownColumnError(DataError):
+    """A column that was asked for and that the table doesn't have; `column` is its name."""
+
+    def __init__(self, message: str, column: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+class UselessOptionError(DataError):
+    """An option of reading that has no meaning for this kind of file; `option` is its name."""
+
+    def __init__(self, message: str, option: str) -> None:
+        super().__init__(message)
+        self.option = option
+
+
+class DegenerateDataWarning(UserWarning):
+    """A table from which nothing can be learned, or fewer components than were asked for.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from latentbits import DegenerateDataWarning, IndependentBernoulli
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", DegenerateDataWarning)
+    ...     try:
+    ...         IndependentBernoulli().fit([[0, 0], [0, 0]])
+    ...     except DegenerateDataWarning as reason:
+    ...         print(reason)
+    all 4 observed cells are 0, so there is nothing to learn; check how the data were read, or give a table with 0 and 1
+    """
 
 
 class ModelFileError(ValueError):

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+from latentbits.wording import CSV_DIGITS, rounded
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -101,11 +103,20 @@ def plain_scalar(value: Any) -> bool | int | float:
 
 
 def to_json(content: Any) -> str:
-    """Strict JSON for people and programs: indented, or a line for each entry of a list."""
+    """Strict JSON for people and programs: indented, or a line for each entry of a list; floats with 12 digits."""
+    content = _with_rounded_floats(content)
     write = partial(json.dumps, ensure_ascii=False, allow_nan=False, default=plain_scalar)
     lines = "[\n" + ",\n".join(map(write, content)) + "\n]" if isinstance(content, list) else write(content, indent=2)
     # Half a surrogate pair (a byte of the command line that is no UTF-8) can't be written, but as \udcff it can.
     return lines.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _with_rounded_floats(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _with_rounded_floats(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_with_rounded_floats(value) for value in content]
+    return rounded(content) if isinstance(content, float) else content
 
 
 def to_records(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -132,7 +143,7 @@ def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:
     for j, dtype in enumerate(table.dtypes):
         if dtype.kind not in "biuf":
             safe.isetitem(j, table.iloc[:, j].map(escape_formula, na_action="ignore").to_numpy())
-    safe.to_csv(target, index=False, float_format="%.10g", lineterminator="\n", quoting=_quoting(safe))
+    safe.to_csv(target, index=False, float_format=f"%.{CSV_DIGITS}g", lineterminator="\n", quoting=_quoting(safe))
 
 
 def escape_formula(label: object) -> object:

@@ -209,7 +209,7 @@ def check_number(
     >>> check_number("n_init", 0, least=1, integer=True)
     Traceback (most recent call last):
     ...
-    ValueError: n_init=0 must be a whole number of at least 1
+    latentbits.errors.DataError: n_init=0 must be a whole number of at least 1
     """
     Number(least, below, above, integer).check(name, value)
 

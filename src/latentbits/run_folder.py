@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,9 +142,13 @@ class RunFolder(OutputFolder):
 
     @property
     def fit_record(self) -> dict[str, Any]:
-        """What the summary says of the fit that the model doesn't know: notes, seconds and how K was selected."""
+        """What the summary says of the fit that the model doesn't know: verdict, notes, seconds, how K was selected."""
         record: dict[str, Any] = {}
         summary = self.summary
+        match summary:
+            case {"verdict": {"predicts": bool() | None, "sentences": [*sentences]} as verdict}:
+                if all(isinstance(sentence, str) for sentence in sentences):
+                    record["verdict"] = verdict
         match summary:
             case {"notes": list(notes)} if all(isinstance(note, str) for note in notes):
                 record["notes"] = notes
@@ -168,14 +171,30 @@ class RunFolder(OutputFolder):
 
     @property
     def reading(self) -> dict[str, Any] | None:
-        """How that file was read: keyword arguments of `read_table` (or `read_numbers`), as far as they were given.
+        """How that file was read: the options of `read_table` (or `read_numbers`) that read another in the same way.
 
-        None if it isn't known, as in folders of earlier versions. A record is taken as a whole or not at all: half of
-        the options would read other data.
+        None if it isn't known, as in folders of earlier versions.
         """
+        return self.reading_of(self.load_model())
+
+    def reading_of(self, model: Any) -> dict[str, Any] | None:
+        """The same, the model being opened already: what it says, or else the summary."""
+        from latentbits.data.reading_record import checked_reading
+
+        own = checked_reading(getattr(model, "reading_", None))
+        if own is not None:
+            return own
         match self.summary:
-            case {"data": {"reading": dict(reading)}} if all(_is_reading(*option) for option in reading.items()):
-                return reading
+            case {"data": {"reading": reading}}:
+                return checked_reading(reading)
+        return None
+
+    @property
+    def marks_file(self) -> str | None:
+        """The name of the file whose marks of cells were used in the fit, if there was one."""
+        match self.summary:
+            case {"data": {"marks": {"file": str(name)}}}:
+                return name
         return None
 
     @property
@@ -204,39 +223,3 @@ class RunFolder(OutputFolder):
         if not good:
             raise DataError(f"{file} is damaged; fit again, or move the file away")
         return table
-
-
-# ---- the record of reading ---------------------------------------------------------------------------------------
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-_READING = {
-    "row_labels": lambda value: value is False or _is_text(value),
-    "columns": _is_list_of_texts,
-    "exclude": _is_list_of_texts,
-    "missing": _is_list_of_texts,
-    "true": _is_list_of_texts,
-    "false": _is_list_of_texts,
-    "presence": _is_text,
-    "threshold": _is_number,
-    "delimiter": _is_text,
-    "encoding": _is_text,
-    "header": lambda value: isinstance(value, bool),
-    "array": _is_text,
-}
-"""What each option of reading may be."""
-
-
-def _is_reading(option: str, value: Any) -> bool:
-    return option in _READING and _READING[option](value)

@@ -16,7 +16,7 @@ from pandas.testing import assert_frame_equal
 from latentbits import read_table
 from latentbits.persistence import load_model
 
-from .conftest import FAST, Run, assert_refused, write_table
+from .conftest import FAST, READ_AS_FITTED, Run, assert_refused, write_table
 
 pytestmark = pytest.mark.usefixtures("without_plots")
 
@@ -76,11 +76,12 @@ def test_explain_a_row(run: Run, fitted: Path, table: Path, columns: list[str]) 
     answer = frame(run("explain", fitted, table, "--row", "site3"))
     assert set(answer["row"]) == {"site3"}
     assert list(answer["column"]) == [name for name in columns for _ in range(3)]
-    assert_frame_equal(answer, frame(run("explain", fitted, table, "--row", "3")))
+    assert_frame_equal(answer, frame(run("explain", fitted, table, "--row", "4")))
+    assert_frame_equal(answer, frame(run("explain", fitted, table, "--row", "row 4")))
 
 
 def test_explain_cells(run: Run, fitted: Path, table: Path) -> None:
-    answer = frame(run("explain", fitted, table, "--cell", "site0", "species4", "--cell", "5", "1"))
+    answer = frame(run("explain", fitted, table, "--cell", "site0", "species4", "--cell", "6", "2"))
     places = list(zip(answer["row"], answer["column"], strict=True))
     assert places == [("site0", "species4")] * 3 + [("site5", "species1")] * 3
     assert answer.groupby("row")["probability"].sum().tolist() == pytest.approx([1, 1])
@@ -116,7 +117,8 @@ def test_rows_of_phantoms_only_are_a_note(run: Run, fitted: Path, tmp_path: Path
     file = write_table(tmp_path / "t.csv", np.zeros((2, 12), int), columns, ["a", "b"])
     result = run("denoise", fitted, file)
     assert result.exit_code == 0
-    assert result.stderr == "note: 2 rows have no weight on any kept component; they get the average kept weights\n"
+    lost = "note: 2 rows have no weight on any kept component; they get the average kept weights\n"
+    assert result.stderr == READ_AS_FITTED + lost
 
 
 # ---- where the table goes ----
@@ -196,7 +198,7 @@ def test_broken_data_are_refused(run: Run, fitted: Path, tmp_path: Path) -> None
     assert_refused(run("denoise", fitted, tmp_path / "t.csv"), 't.csv: there is no column "species0"')
     header = ",".join(f"species{j}" for j in range(12))
     (tmp_path / "t.csv").write_text(f"{header}\n1\n")
-    assert_refused(run("denoise", fitted, tmp_path / "t.csv"), "t.csv, line 2: 1 fields, but 12 are expected")
+    assert_refused(run("denoise", fitted, tmp_path / "t.csv"), "t.csv, line 2: 1 field, but 12 are expected")
     (tmp_path / "t.csv").write_text(f"age,{header}\n7,{'1,' * 11}3\n")
     refused = run("denoise", fitted, tmp_path / "t.csv")
     assert_refused(refused, 't.csv, line 2, column "species11": value 3')  # not the age, which nobody asked for
@@ -215,16 +217,37 @@ def test_a_table_that_was_written_is_read_again(run: Run, tmp_path: Path, X: np.
 
 def test_unknown_rows_and_cells(run: Run, fitted: Path, table: Path) -> None:
     assert_refused(run("explain", fitted, table, "--row", "nowhere"), 'no row is named "nowhere"')
-    assert_refused(run("explain", fitted, table, "--row", "60"), "row 60 is outside 0 .. 59")
-    assert_refused(run("explain", fitted, table, "--cell", "0", "Sus"), 'no column is named "Sus"')
+    assert_refused(run("explain", fitted, table, "--row", "61"), "no row 61; give a number from 1 to 60")
+    assert_refused(run("explain", fitted, table, "--row", "0"), "no row 0; give a number from 1 to 60, or a name")
+    assert_refused(run("explain", fitted, table, "--row", "row 61"), "no row 61; give a number from 1 to 60")
+    assert_refused(run("explain", fitted, table, "--cell", "1", "Sus"), 'no column is named "Sus"', "from 1 to 12")
+
+
+def test_rows_and_columns_without_names_are_counted_from_1(run: Run, tmp_path: Path, X: np.ndarray) -> None:
+    """What `suspects` prints is the cell that `explain` explains, and both are the cell of Python's positions."""
+    np.save(tmp_path / "m.npy", X)
+    assert run("fit", tmp_path / "m.npy", *FAST, "--out", tmp_path / "run").exit_code == 0
+    model = load_model(tmp_path / "run" / "model.npz")
+    listed = frame(run("suspects", tmp_path / "run", tmp_path / "m.npy", "--top", 9))
+    for line, expected in zip(listed.itertuples(), model.suspects(X, top=9).itertuples(), strict=True):
+        assert (line.row, line.column) == (f"row {expected.row + 1}", f"column {expected.column + 1}")
+        assert X[expected.row, expected.column] == 0
+        answer = frame(run("explain", tmp_path / "run", tmp_path / "m.npy", "--cell", line.row, line.column))
+        assert set(answer["row"]) == {line.row}
+        assert set(answer["column"]) == {line.column}
+        here = model.explain(X, cells=[(expected.row, expected.column)])
+        np.testing.assert_allclose(answer["probability"], here["probability"], rtol=1e-8)
+    first = frame(run("explain", tmp_path / "run", tmp_path / "m.npy", "--row", 1))
+    np.testing.assert_array_equal(first["value"][::3], X[0])
 
 
 def test_a_row_label_that_is_not_unique(
     run: Run, fitted: Path, tmp_path: Path, X: np.ndarray, columns: list[str]
 ) -> None:
     file = write_table(tmp_path / "t.csv", X[:3], columns, ["a", "b", "a"])
-    assert_refused(run("explain", fitted, file, "--row", "a"), '2 rows are named "a"; give the position')
-    assert set(frame(run("explain", fitted, file, "--row", "2"))["row"]) == {"a"}
+    named = ["explain", fitted, file, "--row-labels", "site"]  # by itself, a column with repeats names no rows
+    assert_refused(run(*named, "--row", "a"), '2 rows are named "a"; give the number of one, such as 1 or 3')
+    assert set(frame(run(*named, "--row", "3"))["row"]) == {"a"}
 
 
 def test_ratings_of_the_wrong_number(run: Run, fitted: Path, table: Path) -> None:
@@ -234,7 +257,7 @@ def test_ratings_of_the_wrong_number(run: Run, fitted: Path, table: Path) -> Non
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (["explain"], "give either --row LABEL or --cell ROW COLUMN"),
+        (["explain"], "give either --row ROW or --cell ROW COLUMN"),
         (["explain", "--row", "a", "--cell", "a", "b"], "give either"),
         (["explain", "--cell", "a"], "requires 2 arguments"),
         (["denoise", "--ratings", "one"], "give numbers with commas"),

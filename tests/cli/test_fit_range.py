@@ -56,7 +56,9 @@ def test_the_choice_is_printed_with_its_reasons(chosen: tuple[Path, str]) -> Non
     out, printed = chosen
     best = len(load_model(out / "model.npz").components_)
     lines = printed.splitlines()
-    assert lines[0].startswith(f"{best} component")
+    verdict = json.loads((out / "summary.json").read_text())["verdict"]["sentences"]
+    assert lines[: len(verdict)] == verdict
+    assert lines[len(verdict)].startswith(f"{best} component")
     place = lines.index("That number was chosen among 1, 2, 3:")
     assert [line.split(":")[0] for line in lines[place + 1 : place + 4]] == ["    bic", "    aic", "    cells"]
     choices = pd.read_csv(out / "choices.csv")["best"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pandas as pd
 import pytest
 
 from latentbits import read_table
+from latentbits.cli.commands.suspects import suspects
 from latentbits.cli.options.reading import READING
 from latentbits.data.numbers import read_numbers
 from latentbits.persistence import load_model
@@ -57,6 +60,16 @@ def test_reading_options_are_those_of_the_reader(run: Run, tmp_path: Path, X: np
             ["a", "b"],
             {"true": ["ja"], "false": ["nein"], "row_labels": False},
         ),
+        ("a;b\n0,5;2\n2,5;0\n", ["--decimal", ",", "--threshold", 1], ["a", "b"], {"decimal": ",", "threshold": 1.0}),
+        ("% by Ann\na,b\n0,1\n1,1\n", ["--comment", "%"], ["a", "b"], {"comment": "%"}),
+        ("a,b,c\n0,1,7\n1,1,8\n", ["--metadata", "c"], ["a", "b"], {"metadata": ["c"]}),
+        ("s,g\nP,a\nP,b\nQ,b\n", ["--long", "s", "g"], ["a", "b"], {"long": ["s", "g"]}),
+        (
+            "s,g,n\nP,a,2\nP,b,0\nQ,b,1\n",
+            ["--long", "s", "g", "n", "--threshold", 1],
+            ["a", "b"],
+            {"long": ["s", "g", "n"], "threshold": 1.0},
+        ),
     ],
 )
 def test_each_reading_option(
@@ -70,6 +83,60 @@ def test_each_reading_option(
     assert reading == recorded
     again = read_table(tmp_path / "t.csv", **reading)
     assert again.fingerprint() == summary_of(tmp_path / "run")["data"]["fingerprint"]
+
+
+def test_guesses_about_columns_are_printed_as_notes(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Aufnahme,party,a,b\n3,red,5,0\n8,red,0,2\n9,blue,1,0\n")
+    result = run("select", tmp_path / "t.csv", "--components", "1", "--threshold", 1, "--criterion", "aic")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.splitlines()[:2] == [
+        'note: t.csv: the column "Aufnahme" names the rows (whole numbers that increase); use row_labels=False '
+        "(--no-row-labels) if it is data",
+        'note: t.csv: the column "party" is metadata, kept beside the rows (text with repeats); use '
+        "exclude=['party'] (--exclude party) to leave it out, or --true and --false if it is data",
+    ]
+
+
+def test_long_takes_two_or_three_columns(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("s,g,n\nP,a,1\nQ,b,1\n")
+    result = run(
+        "fit", tmp_path / "t.csv", "--long", "s", "g", "n", "one", "--components", 1, "--out", tmp_path / "run"
+    )
+    assert_refused(result, "unexpected extra argument", code=2)
+    result = run("fit", tmp_path / "t.csv", "--long", "s", "--out", tmp_path / "run")
+    assert result.exit_code == 2
+
+
+BEFORE_ACCEPTANCE = """
+import sys
+from latentbits.cli.main import program
+try:
+    program(sys.argv[1:], prog_name="latentbits")
+except SystemExit as end:
+    print(end.code, *sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("site,a,b\nP,1,0\nQ,3,1\n", []),
+        ("site,party,a\nP,red,1\nQ,red,3\n", []),
+        ("site,species,n\nP,oak,1\nP,ash,7\n", []),
+        ("site,species,n\nP,oak,1\nP,ash,7\n", ["--long", "site", "species", "n"]),
+    ],
+)
+def test_a_refused_file_needs_no_numerical_library(tmp_path: Path, text: str, options: list[str]) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    arguments = ["fit", tmp_path / "t.csv", *options, "--components", "2", "--out", tmp_path / "run"]
+    result = subprocess.run(
+        [sys.executable, "-c", BEFORE_ACCEPTANCE, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    code, *modules = result.stdout.split()
+    assert code == "1", result.stderr
+    assert "latentbits.data.text_reader" in modules
+    heavy = {"numpy", "scipy", "pandas", "sklearn", "numba", "matplotlib", "narwhals", "joblib", "pyarrow", "openpyxl"}
+    assert not heavy & set(modules)
 
 
 def test_an_array_of_an_npz_file_is_chosen(run: Run, tmp_path: Path, X: np.ndarray) -> None:
@@ -103,17 +170,20 @@ def test_a_word_that_is_no_unicode_does_not_stop_the_fit(run: Run, table: Path, 
     """A shell hands over any bytes; Python makes half surrogate pairs of them, which no file can hold as they are."""
     result = run("fit", table, *FAST, "--missing", "\udcff", "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output + repr(result.exception)
-    assert summary_of(tmp_path / "run")["data"]["reading"] == {"missing": ["\udcff"]}
+    assert summary_of(tmp_path / "run")["data"]["reading"] == {"missing": ["\udcff"], "row_labels": "site"}
+    assert load_model(tmp_path / "run" / "model.npz").reading_ == {"missing": ["\udcff"], "row_labels": "site"}
 
 
 def test_every_option_that_the_readers_advise_exists() -> None:
     files = Path(read_table.__code__.co_filename).parent.glob("*.py")
     source = "".join(file.read_text(encoding="utf-8") for file in files)
     offered = {f"--{name.replace('_', '-')}" for name in READING}
+    assert offered <= {flag for option in suspects.params for flag in option.opts}
+    offered |= {flag for option in suspects.params for flag in option.opts if flag == "--read-afresh"}
     spelled = set(re.findall(r"--[a-z][a-z-]*", source))
-    advised = {f"--{name}" for name in re.findall(r"option\('(\w+)'", source)}
-    assert spelled >= {"--no-header", "--array", "--exclude", "--threshold"}
-    assert advised >= {"--delimiter", "--encoding", "--missing", "--presence"}
+    advised = {f"--{name.replace('_', '-')}" for name in re.findall(r"option\(['\"](\w+)['\"]", source)}
+    assert spelled >= {"--no-header", "--array", "--exclude", "--threshold", "--true", "--long", "--metadata"}
+    assert advised >= {"--delimiter", "--encoding", "--missing", "--presence", "--decimal", "--row-labels", "--exclude"}
     assert spelled | advised <= offered
 
 

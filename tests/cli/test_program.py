@@ -14,7 +14,7 @@ from latentbits import DataError, __version__
 from latentbits.cli.main import main, program
 from latentbits.cli.terminal import Terminal, print_error
 
-from .conftest import FAST, LOST_ROWS, Run, assert_refused
+from .conftest import FAST, LOST_ROWS, READ_AS_FITTED, Run, assert_refused
 
 HEAVY = ("numba", "pandas", "sklearn", "matplotlib", "scipy", "numpy")
 
@@ -86,7 +86,7 @@ def test_a_real_process_from_file_to_suspects(table: Path, tmp_path: Path) -> No
     assert (fit.returncode, fit.stderr) == (0, LOST_ROWS)
     assert "3 components fitted" in fit.stdout
     suspects = process("suspects", out, table, "--top", 2)
-    assert (suspects.returncode, suspects.stderr) == (0, "")
+    assert (suspects.returncode, suspects.stderr) == (0, READ_AS_FITTED)
     assert suspects.stdout.count("\n") == 3
 
 

@@ -21,7 +21,10 @@ from latentbits.run_folder import RunFolder
 
 from .conftest import FAST, Run, assert_refused, write_table
 
-pytestmark = [pytest.mark.usefixtures("without_plots"), pytest.mark.filterwarnings("ignore:.*rows have no weight")]
+pytestmark = [
+    pytest.mark.usefixtures("without_plots"),
+    pytest.mark.filterwarnings("ignore:.*no weight on any kept component"),
+]
 
 Written = dict[str, Any]
 

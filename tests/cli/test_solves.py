@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from latentbits.models.aspect import estimator
+from latentbits.tasks.verdict import N_FOLDS
 from tests.cli.conftest import Run
 
 RESTARTS = 4
@@ -29,8 +30,10 @@ def solves(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_no_command_solves_for_the_same_rows_twice(run: Run, table: Path, tmp_path: Path, solves: list[int]) -> None:
     out = tmp_path / "run"
+    fit = (table, "--components", 3, "--restarts", RESTARTS)
     asked = {
-        "fit": (table, "--components", 3, "--restarts", RESTARTS, "--out", out),
+        "fit with a verdict": (*fit, "--out", tmp_path / "other"),
+        "fit": (*fit, "--no-verdict", "--out", out),
         "report": (out,),
         "denoise": (out, table),
         "suspects": (out, table),
@@ -38,9 +41,10 @@ def test_no_command_solves_for_the_same_rows_twice(run: Run, table: Path, tmp_pa
     made = {}
     for command, arguments in asked.items():
         solves.clear()
-        assert run(command, *arguments).exit_code == 0
+        assert run(command.split()[0], *arguments).exit_code == 0
         made[command] = len(solves)
     assert made["denoise"] == 1
     assert 1 < made["fit"] <= RESTARTS + 1
+    assert made["fit with a verdict"] == made["fit"] + N_FOLDS
     assert 1 < made["report"] <= RESTARTS + 1
     assert 1 < made["suspects"] <= RESTARTS + 1

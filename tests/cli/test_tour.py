@@ -46,7 +46,7 @@ def less_work(arguments: list[str]) -> list[str]:
     if arguments[0] not in ("fit", "select", "compare"):
         return []
     trials = arguments[0] != "fit" or any("," in word or ":" in word for word in arguments)
-    return ["--restarts", "2", *(["--folds", "2"] if trials else [])]
+    return ["--restarts", "2", *(["--folds", "3"] if trials else [])]
 
 
 def save_ratings() -> None:

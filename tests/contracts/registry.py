@@ -17,6 +17,7 @@ from latentbits import (
     FastICA,
     IndependentBernoulli,
     LogisticPCA,
+    RowColumnBernoulli,
     simulate,
 )
 from latentbits.models.spec import spec_of
@@ -219,6 +220,14 @@ CONTRACTS = [
         frozenset({"sample_weight", "likelihood", "simplex"}),
         CONTINUOUS - {"check_transformer_n_iter"},
         sparse_rounding=1e-12,
+    ),
+    Contract(
+        RowColumnBernoulli,
+        _separated,
+        _of_probabilities,
+        None,
+        frozenset({"sample_weight", "likelihood"}),
+        CONTINUOUS - {"check_transformer_n_iter"},
     ),
     _beta_ica("vb"),
     _beta_ica("em"),

@@ -99,7 +99,7 @@ class TestOutput:
             np.testing.assert_array_equal(table, model.weights_)
 
     @pytest.mark.needs("phantoms")
-    @pytest.mark.filterwarnings("ignore:.*rows have no weight")
+    @pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
     def test_every_answer_works_with_pandas_out(self, contract, truth):
         plain, model = contract.make().fit(truth.X), contract.make().fit(truth.X)
         model.set_output(transform="pandas")

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -68,6 +69,7 @@ def test_rows_by_mask_stay_contiguous() -> None:
 def test_frame_round_trip(codes: np.ndarray) -> None:
     data = BinaryData.of(as_floats(codes), column_names=[f"c{j}" for j in range(codes.shape[1])])
     frame = data.to_frame()
+    assert isinstance(frame, pd.DataFrame)
     assert {str(dtype) for dtype in frame.dtypes} == {"Int8"}
     np.testing.assert_array_equal(frame.isna().to_numpy(), codes == MISSING)
     assert BinaryData.of(frame).fingerprint() == data.fingerprint()
@@ -113,7 +115,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     bad = HOLES.copy()
     bad[2, 1] = 7  # in the last block
-    with pytest.raises(DataError, match="row 2, column 1: value 7"):
+    with pytest.raises(DataError, match="row 3, column 2: value 7"):
         BinaryData.of(bad)
 
 

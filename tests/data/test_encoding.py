@@ -176,7 +176,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "count": (
         [[0, 1], [0, 3]],
         {},
-        "row 1, column 1: value 3 is neither 0 nor 1; use binarize=1 to call every value >= 1 present",
+        "row 2, column 2: value 3 is neither 0 nor 1; use binarize=1 to call every value >= 1 present",
     ),
     "all counted, three shown": (
         np.arange(2, 8).reshape(2, 3),
@@ -184,7 +184,13 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         'row "p", column "Equus": value 2 is neither 0 nor 1 (and 5 more bad cells, first at row "p", column '
         '"Sus": 3, then row "p", column "Bos": 4); use binarize=1 to call every value >= 1 present',
     ),
-    "two bad": ([[2, 0, 5]], {}, "(and 1 more bad cell, first at row 0, column 2: 5)"),
+    "two bad": ([[2, 0, 5]], {}, "(and 1 more bad cell, first at row 1, column 3: 5)"),
+    "codes 1 and 2": (
+        [[1, 2], [2, 1]],
+        {},
+        "value 2 is neither 0 nor 1 (and 1 more bad cell, first at row 2, column 1",
+    ),
+    "codes 1 and 2, way out": ([[1, 2], [2, 1]], {}, "use binarize=2 to call every value >= 2 present"),
     "probability": ([[0.25, 1.0]], {}, "value 0.25 is neither 0 nor 1; use binarize=0.5 to call"),
     "nearly one": ([[1.0000001, 0]], {}, "value 1.0000001 is neither"),
     "minus one": (
@@ -192,31 +198,31 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         {},
         "value -1 is neither 0 nor 1; use NaN if it stands for missing",
     ),
-    "large byte": (np.array([[0, 255]], np.uint8), {}, "row 0, column 1: value 255 is neither 0 nor 1"),
+    "large byte": (np.array([[0, 255]], np.uint8), {}, "row 1, column 2: value 255 is neither 0 nor 1"),
     "infinity": ([[0, np.inf]], {}, "value inf is neither 0 nor 1; replace infinity by 0, 1 or NaN"),
     "infinity, binarize": (
         [[0, -np.inf]],
         {"binarize": 1},
         "value -inf is not a finite number; replace infinity",
     ),
-    "huge": ([[10**400, 0]], {}, "column 0: value 1000"),
+    "huge": ([[10**400, 0]], {}, "column 1: value 1000"),
     "text": (
         [[0, "a"], [1, "1"]],
         {},
-        'row 0, column 1: value "a" is neither 0 nor 1 (and 1 more bad cell, '
-        'first at row 1, column 1: "1"); write text as 0, 1 or NaN (missing), or leave its column out',
+        'row 1, column 2: value "a" is neither 0 nor 1 (and 1 more bad cell, '
+        'first at row 2, column 2: "1"); write text as 0, 1 or NaN (missing), or leave its column out',
     ),
     "text array": (np.array([["1", "0"]]), {}, 'value "1" is neither 0 nor 1'),
     "text, binarize": ([[0, "a"]], {"binarize": 1}, 'value "a" is not a finite number'),
     "sparse": (
         sp.coo_array(([3.0, 1.0], ([1, 0], [2, 0])), shape=(2, 3)),
         {},
-        "row 1, column 2: value 3 is neither",
+        "row 2, column 3: value 3 is neither",
     ),
     "sparse duplicates": (
         sp.coo_array(([1, 1], ([1, 1], [0, 0])), shape=(2, 2)),
         {},
-        "row 1, column 0: value 2",
+        "row 2, column 1: value 2",
     ),
     "sparse infinity": (sp.csr_array([[0, np.inf]]), {"binarize": 1}, "value inf is not a finite number"),
     "sparse threshold": (
@@ -224,23 +230,23 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         {"binarize": 0},
         "use a threshold above 0, or X.toarray()",
     ),
-    "frame": (pd.DataFrame({"site": ["P"], "Sus": [2]}), {}, 'row 0, column "site": value "P" is neither'),
-    "polars": (pl.DataFrame({"Sus": [0, 2]}), {}, 'row 1, column "Sus": value 2 is neither'),
+    "frame": (pd.DataFrame({"site": ["P"], "Sus": [2]}), {}, 'row 1, column "site": value "P" is neither'),
+    "polars": (pl.DataFrame({"Sus": [0, 2]}), {}, 'row 2, column "Sus": value 2 is neither'),
     "duplicate names": (
         pd.DataFrame([[0, 1, 0]], columns=["a", "b", "a"]),
         {},
-        'the column name "a" appears 2 times, first as columns 0 and 2 (counted from 0); give each column its own name',
+        'the column name "a" appears 2 times, first as columns 1 and 3; give each column its own name',
     ),
     "duplicate names given": ([[0, 1]], {"column_names": ["a", "a"]}, 'the column name "a" appears 2 times'),
     "empty name": (
         pd.DataFrame([[0, 1]], columns=["a", ""]),
         {},
-        "column 1 (counted from 0) has an empty name",
+        "column 2 has an empty name; name each",
     ),
     "empty name, polars": (
         pl.DataFrame({"": [0]}),
         {},
-        "column 0 (counted from 0) has an empty name; name each",
+        "column 1 has an empty name; name each",
     ),
     "too few names": ([[0, 1]], {"column_names": ["a"]}, "column_names has 1 names for 2"),
     "too many row names": (
@@ -283,7 +289,7 @@ def test_refusals_name_place_and_way_out(X: Any, options: dict[str, Any], messag
 def test_objects_are_type_errors_too(cell: object) -> None:
     X = np.array([[0, 1], [0, 1]], dtype=object)
     X[1, 0] = cell
-    with pytest.raises(DataTypeError, match=r"row 1, column 0: .*argument must be .* string.* number") as caught:
+    with pytest.raises(DataTypeError, match=r"row 2, column 1: .*argument must be .* string.* number") as caught:
         BinaryData.of(X)
     assert isinstance(caught.value, TypeError)
 

@@ -44,12 +44,16 @@ def test_arrays_of_npz_are_chosen(tmp_path: Path) -> None:
     for array in (None, "valid"):
         with pytest.raises(DataError, match='the arrays are "train", "test", "counts"; choose one with array=NAME'):
             read_table(path, array=array)
-    with pytest.raises(DataError, match=r"several.npz, row 0, column 1: value 3 .* use threshold=1 \(--threshold 1\)"):
+    with pytest.raises(DataError, match=r"several.npz, row 1, column 2: value 3 .* use threshold=1 \(--threshold 1\)"):
         read_table(path, array="counts")
 
 
-@pytest.mark.parametrize("name", ["bad.npz", "bad.npy", "bad.mtx", "bad.parquet", "bad.mtx.gz"])
+@pytest.mark.parametrize(
+    "name", ["bad.npz", "bad.npy", "bad.mtx", "bad.parquet", "bad.feather", "bad.mtx.gz", "bad.xlsx"]
+)
 def test_damaged_files(read: Reader, name: str) -> None:
+    if name.endswith(".xlsx"):
+        pytest.importorskip("openpyxl")
     with pytest.raises(DataError, match=rf"^{name}: this can't be read as .*; save the (matrix|table) again"):
         read(b"nonsense", name)
 
@@ -66,7 +70,7 @@ def test_matrix_files_refuse_options_of_text(tmp_path: Path) -> None:
     np.save(path, BITS)
     with pytest.raises(DataError, match=r"option exclude applies only to files with column names, not to \.npy"):
         read_table(path, exclude=["a"])
-    with pytest.raises(DataError, match=r"option presence applies only to delimited text, not to \.npy"):
+    with pytest.raises(DataError, match=r"option presence applies only to files with column names, not to \.npy"):
         read_table(path, presence="x")
     np.save(path, BITS[0])
     with pytest.raises(DataError, match=r"bits\.npy: Expected 2D array, got 1D array"):
@@ -96,6 +100,39 @@ def test_parquet_labels(tmp_path: Path) -> None:
         read_table(path)
     with pytest.raises(DataError, match='column "site": value "P" is neither'):
         read_table(path, row_labels=False)
+
+
+def test_words_in_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "bits.parquet"
+    pl.DataFrame({"site": ["P", "Q"], "a": ["yes", "no"], "b": [1, -9], "c": ["x", None]}).write_parquet(path)
+    assert cells(read_table(path, missing="-9", presence="x")) == [[1, 1, 1], [0, -1, 0]]
+    with pytest.raises(DataError, match=r"option delimiter applies only to delimited text, not to \.parquet files"):
+        read_table(path, delimiter=";")
+
+
+def test_rows_without_names_are_counted_from_1(tmp_path: Path) -> None:
+    pd.DataFrame({"a": [1, 0, 5], "b": [0, 1, 1]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r't\.parquet, row 3, column "a": value 5 is neither 0 nor 1; use threshold=1'):
+        read_table(tmp_path / "t.parquet")
+
+
+def test_excel_names_the_row_of_the_sheet(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"site": ["P", "Q"], "a": [1, 3], "b": [0, 0]}).to_excel(tmp_path / "t.xlsx", index=False, startrow=4)
+    with pytest.raises(DataError, match=r't\.xlsx, row 7, column "a": value 3 is neither 0 nor 1; use threshold=1'):
+        read_table(tmp_path / "t.xlsx")
+    with pytest.raises(DataError, match=r"option comment applies only to delimited text, not to \.xlsx"):
+        read_table(tmp_path / "t.xlsx", comment="#")
+    pd.DataFrame().to_excel(tmp_path / "t.xlsx", index=False)
+    with pytest.raises(DataError, match="the file is empty"):
+        read_table(tmp_path / "t.xlsx")
+
+
+def test_excel_without_openpyxl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bits.xlsx").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(DataError, match=r'needs openpyxl; pip install "latentbits\[excel\]"'):
+        read_table(tmp_path / "bits.xlsx")
 
 
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

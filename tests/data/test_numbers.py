@@ -3,6 +3,7 @@
 import gzip
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from latentbits.data.numbers import read_numbers
@@ -56,6 +57,23 @@ def test_gzip(tmp_path):
     path = tmp_path / "x.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
     np.testing.assert_array_equal(read_numbers(path).values, [[1, 2]])
+
+
+def test_numbers_with_decimal_commas_comments_and_numbered_rows(tmp_path):
+    path = written(tmp_path, "# measured 1921\nid;a;b\n4;1,5;-2\n2;0,25;3\n")
+    table = read_numbers(path, decimal=",")
+    np.testing.assert_array_equal(table.values, [[1.5, -2], [0.25, 3]])
+    assert (table.row_names, table.row_label) == (["4", "2"], "id")
+    with pytest.raises(
+        DataError, match=r'line 3, column "a": value "1,5" is no finite number; use decimal=\',\' \(--dec'
+    ):
+        read_numbers(path)
+
+
+def test_numbers_of_a_sheet(tmp_path):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"eye": ["left", "right"], "a": [1.5, 2], "b": [0, -3]}).to_excel(tmp_path / "t.xlsx", index=False)
+    np.testing.assert_array_equal(read_numbers(tmp_path / "t.xlsx").values, [[1.5, 0], [2, -3]])
 
 
 def test_the_fingerprint_tells_values_and_names(tmp_path):

@@ -1,7 +1,12 @@
 """Delimited text that is refused: every message names the place and the way out."""
 
+import bz2
 import gzip
+import io
+import lzma
 import re
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +54,9 @@ BAD_TEXT: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         "\"age\": 21); use exclude=['age'] (--exclude age) to leave out what is not 0-1, or threshold=1",
     ),
     "other text column": (
-        "a,unit\n1,m\n0,m\n",
+        "a,remark\n1,dry\n0,wet\n",
         {},
-        "use exclude=['unit'] (--exclude unit) to leave out what is not 0-1",
+        "use exclude=['remark'] (--exclude remark) to leave out what is not 0-1",
     ),
     "many other columns": (
         "z,a,b,c,d\n1,m,m,m,m\n",
@@ -77,20 +82,24 @@ BAD_TEXT: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "empty name": (
         "a,,c\n0,1,0\n",
         {},
-        "line 1: column 1 (counted from 0) has an empty name; name each column",
+        "line 1: column 2 has an empty name; name each column",
     ),
     "empty first name": (
         ",b\n0,1\n",
         {"row_labels": False},
-        "line 1: column 0 (counted from 0) has an empty name",
+        "line 1: column 1 has an empty name; name each column",
     ),
     "long row": (
         "a,b\n0,1\n0,1,1\n",
         {},
         "data.csv, line 3: 3 fields, but 2 are expected as in the first line; look",
     ),
-    "short row": ("a,b\n0,1\n0\n", {}, "data.csv, line 3: 1 fields, but 2 are expected"),
-    "blank line": ("a,b\n0,1\n\n\n0,1\n", {}, "data.csv, line 3: the line is blank; remove it"),
+    "short row": ("a,b\n0,1\n0\n", {}, "data.csv, line 3: 1 field, but 2 are expected"),
+    "blank line of one column": (
+        "a\n0\n\n\n1\n",
+        {},
+        'data.csv, line 3: the line is blank; remove it, or write "" for a missing cell',
+    ),
     "open quote": (
         'a,b\n0,"1\n0,1\n',
         {},
@@ -135,10 +144,15 @@ BAD_TEXT: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         {},
         "data.csv, line 3: byte 0xe9 at offset 8 is not utf-8; use encoding='latin-1' (--encoding latin-1)",
     ),
-    "utf-16": (
-        "a,b\n0,1\n".encode("utf-16"),
+    "utf-16 without mark": (
+        "a,b\n0,1\n".encode("utf-16-le"),
         {},
-        "it holds NUL bytes; use encoding='utf-16' (--encoding utf-16)",
+        "it holds NUL bytes; use encoding='utf-16-le' (--encoding utf-16-le)",
+    ),
+    "utf-16 of the other order": (
+        "a,b\n0,1\n".encode("utf-16-be"),
+        {},
+        "it holds NUL bytes; use encoding='utf-16-be' (--encoding utf-16-be)",
     ),
     "not utf-16": (b"a,b\n0,1\n", {"encoding": "utf-16"}, "this is not utf-16; use the encoding"),
     "binary": (
@@ -146,6 +160,18 @@ BAD_TEXT: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         {},
         "this is not utf-8 text, it holds NUL bytes; give a text file, or one that ends in",
     ),
+    "decimal": ("a\n1\n", {"decimal": "x"}, "decimal='x' is neither a dot nor a comma; use decimal=','"),
+    "decimal and delimiter": (
+        "a,b\n1,0\n",
+        {"decimal": ",", "delimiter": ","},
+        "a comma can't separate both fields and decimals; use delimiter=';' (--delimiter ';')",
+    ),
+    "dot as a decimal comma": (
+        "a;b\n1,5;1.5\n",
+        {"decimal": ",", "threshold": 1},
+        'value "1.5" is not a finite number',
+    ),
+    "sheet": ("a\n1\n", {"sheet": "S"}, "the option sheet applies only to .xlsx files; leave it out"),
     "array": ("a\n1\n", {"array": "X"}, "the option array applies only to .npz files; leave it out"),
 }
 
@@ -163,14 +189,58 @@ def test_wrong_encoding_far_into_the_file(read: Reader) -> None:
         read(content)
 
 
-def test_cut_off_and_damaged_gzip(read: Reader) -> None:
-    content = gzip.compress(b"a,b\n" + np.random.default_rng(0).choice([b"0,1\n", b"1,1\n"], 5000).tobytes())
+@pytest.mark.parametrize(("name", "pack"), [("gzip", gzip.compress), ("bzip2", bz2.compress), ("xz", lzma.compress)])
+def test_cut_off_and_damaged_compression(read: Reader, name: str, pack: Callable[[bytes], bytes]) -> None:
+    content = pack(b"a,b\n" + np.random.default_rng(0).choice([b"0,1\n", b"1,1\n"], 5000).tobytes())
     for damaged in (
         content[:-30],
         content[: len(content) // 2] + b"\xff" * 40 + content[len(content) // 2 + 40 :],
     ):
-        with pytest.raises(DataError, match=r"data.csv.gz: the gzip data are cut off or damaged; copy the file again"):
-            read(damaged, "data.csv.gz")
+        with pytest.raises(
+            DataError, match=rf"data.csv.z: the {name} data are cut off or damaged; copy the file again"
+        ):
+            read(damaged, "data.csv.z")
+
+
+def test_archives(read: Reader) -> None:
+    def packed(*names: str) -> bytes:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name in names:
+                archive.writestr(name, "a,b\n0,1\n")
+        return buffer.getvalue()
+
+    assert read(packed("folder/", "folder/t.csv"), "t.zip").shape == (1, 2)
+    with pytest.raises(DataError, match=r't\.zip: the archive holds 2 files \("a\.csv", "b\.csv"\); unpack it'):
+        read(packed("a.csv", "b.csv"), "t.zip")
+    with pytest.raises(DataError, match=r"t\.csv: this is an Excel workbook; give it a name that ends in \.xlsx"):
+        read(packed("xl/workbook.xml"), "t.csv")
+    with pytest.raises(DataError, match=r"t\.zip: the zip data are cut off or damaged; copy the file again"):
+        read(packed("a.csv")[:-30], "t.zip")
+
+
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [("t.xls", "save it as .xlsx or CSV"), ("t.rds", "use write.csv in R"), ("t.sav", "save it as CSV")],
+)
+def test_formats_that_are_not_read(read: Reader, name: str, way_out: str) -> None:
+    with pytest.raises(DataError, match=re.escape(f"{name[1:]} files are not read; {way_out}")):
+        read(b"\0", name)
+
+
+def test_comments_that_may_be_rows(read: Reader) -> None:
+    text = "site,a,b\nP,1,0\n#Q,0,1\n# a remark\nR,1,1\n"
+    with pytest.raises(
+        DataError, match=r"line 3: the line begins with #, but has as many fields as a row; use comment=''"
+    ):
+        read(text)
+    with pytest.raises(DataError, match=r"line 5: the line begins with #"):
+        read("site,a,b\nP,1,0\n# a remark\nR,1,1\n#Q,0,1\n")
+    assert read(text, comment="#").row_names == ["P", "R"]
+    assert read(text.replace("# a remark\n", ""), comment="").row_names == ["P", "#Q", "R"]
+    assert read('site,a\n"P\n# 2",1\n"# 3",0\n').row_names == ["P\n# 2", "# 3"]  # inside quotes
+    with pytest.raises(DataError, match=r"line 5, column \"b\": value 7 is neither"):
+        read("# lines\n# are\nsite,a,b\n# counted\nR,1,7\nS,0,0\n")
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:

@@ -1,6 +1,11 @@
-"""Tables that a model must survive, each with a number of components."""
+"""Tables that a model must survive, each with a number of components, and what is to be warned about."""
+
+import warnings
+from contextlib import contextmanager
 
 import numpy as np
+
+from latentbits import DegenerateDataWarning
 
 NAN = np.nan
 
@@ -8,6 +13,22 @@ NAN = np.nan
 def some(n, D, density=0.4):
     """A table of 0 and 1 that depends on its size alone."""
     return (np.random.default_rng(n + D).random((n, D)) < density).astype(float)
+
+
+def leaves_nothing(cells, n_components):
+    """Whether fewer than two columns vary, or there are more components than rows or such columns: in plain loops."""
+    varying = sum({0, 1} <= {row[j] for row in cells} for j in range(len(cells[0])))
+    return varying < 2 or n_components > min(len(cells), varying)
+
+
+@contextmanager
+def warns_if_degenerate(cells, n_components):
+    """Inside, a warning is given if the table leaves nothing to be learned, and no other."""
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        yield
+    expected = {DegenerateDataWarning} if leaves_nothing(np.asarray(cells).tolist(), n_components) else set()
+    assert {warning.category for warning in given} == expected, [str(warning.message) for warning in given]
 
 
 def strange_tables(X):

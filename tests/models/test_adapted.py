@@ -211,7 +211,9 @@ class TestFastICA:
         ids=["eye", "two kinds", "one column", "four rows", "equal rows", "one row"],
     )
     def test_components_beyond_the_directions_of_the_data_are_0(self, data, rank):
-        with pytest.warns(UserWarning, match=f"vary in {rank} directions only; the other {6 - rank}"):
+        with pytest.warns(
+            UserWarning, match=f"vary in {rank} directions? only; the other {6 - rank} of n_components=6 are"
+        ):
             model = FastICA(6, random_state=0).fit(data)
         assert np.flatnonzero(model.components_.any(axis=1)).tolist() == list(range(rank))
         assert np.flatnonzero(model.weights_.any(axis=0)).tolist() == list(range(rank))

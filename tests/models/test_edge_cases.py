@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from latentbits import AspectBernoulli
-from tests.models.strange import some
+from tests.models.strange import some, warns_if_degenerate
 
 NAN = np.nan
 
@@ -43,10 +43,9 @@ CASES = {
 
 @pytest.fixture(params=CASES, scope="module")
 def case(request):
-    """X, and the model fitted to it without any warning."""
+    """X, and the model fitted to it; only tables that leave nothing to be learned are warned about."""
     X, K = CASES[request.param]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warns_if_degenerate(X, K):
         return X, AspectBernoulli(K, n_init=3, random_state=0).fit(X)
 
 
@@ -90,7 +89,7 @@ def test_likelihoods(case):
 def test_denoise_fills_every_cell(case):
     X, model = case
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"\d+ rows have no weight on any kept component")
+        warnings.filterwarnings("ignore", message=r"\d+ rows? (has|have) no weight on any kept component")
         cells = model.denoise(X)
     assert cells.shape == X.shape
     assert set(np.unique(cells)) <= {0, 1}

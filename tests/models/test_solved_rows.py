@@ -17,7 +17,7 @@ from latentbits.models.aspect import estimator as aspect_estimator
 from latentbits.models.aspect import statistics
 from latentbits.models.plsa import plsa
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*rows have no weight")
+pytestmark = pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
 
 N_INIT = 4
 

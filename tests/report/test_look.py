@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from .conftest import N_COMPONENTS, Fitted, Open, pixels
+from latentbits.findings import gather
+from latentbits.report import write_report
+
+from .conftest import N_COMPONENTS, Fitted, Open, pixels, playwright
+
+expect = playwright.expect
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
 
 CANVASES = [f".heat:nth-child({n}) .field canvas" for n in (1, 2, 3, 4)]
 
@@ -46,6 +58,91 @@ def test_every_control_has_a_name(open_page: Open, white: Fitted) -> None:
     assert nameless == 0
 
 
+VERDICT = ["The model predicts hidden cells better than the columns' own frequencies.", "By 0.1 (standard error 0.01)."]
+NOTHING = ["Nothing here predicts cells better than the columns' own frequencies.", "The difference is 0.001."]
+
+
+class TestFirstScreen:
+    @pytest.fixture
+    def opened(self, open_page: Open, white: Fitted, tmp_path: Path) -> Callable[[dict[str, Any] | None], Any]:
+        """The page of a fit with a verdict, as a newcomer sees it."""
+
+        def made(verdict: dict[str, Any] | None) -> Any:
+            results = gather(white.model, white.data)
+            if verdict is not None:
+                results.summary["verdict"] = verdict
+            write_report(results, tmp_path / "r.html")
+            page = open_page(tmp_path / "r.html")
+            page.set_viewport_size({"width": 1300, "height": 900})
+            return page
+
+        return made
+
+    @pytest.mark.parametrize("verdict", [None, {"sentences": VERDICT, "predicts": True}])
+    def test_the_first_suspect_is_seen_without_scrolling(
+        self, opened: Callable[..., Any], white: Fitted, verdict: dict[str, Any] | None
+    ) -> None:
+        page = opened(verdict)
+        first = page.locator("#suspect-table tbody tr").first
+        expect(first).to_be_in_viewport(ratio=1)
+        best = white.model.suspects(white.data, top=1).iloc[0]
+        assert first.inner_text().split("\t")[:3] == [best["row"], best["column"], f"{best['score']:.2f}"]
+        for control in ("#suspect-kind", "#suspect-search", "[data-mark]", "#totals-row table", "#totals-column table"):
+            expect(page.locator(control).first).to_be_in_viewport()
+
+    def test_sections_in_order(self, opened: Callable[..., Any]) -> None:
+        page = opened(None)
+        order = page.locator("main > section").evaluate_all("(es) => es.map((e) => e.id)")
+        assert order == ["answer", "suspects", "work", "components", "cells", "row", "weights", "sure", "fitted"]
+
+    def test_the_verdict_leads(self, opened: Callable[..., Any], white: Fitted) -> None:
+        page = opened({"sentences": VERDICT, "predicts": True})
+        answer = gather(white.model, white.data).answer
+        assert page.locator("#answer p").all_inner_texts() == [*VERDICT, *answer]
+
+    def test_without_prediction_it_stands_alone(self, opened: Callable[..., Any], white: Fitted) -> None:
+        """And no number of suspects comes before the list."""
+        page = opened({"sentences": NOTHING, "predicts": False})
+        assert page.locator("#answer p").all_inner_texts() == NOTHING
+        expect(page.locator("#suspect-table tbody tr").first).to_be_in_viewport(ratio=1)
+        text = page.locator("#suspects").inner_text()
+        before = text[: text.index("site ")]
+        assert re.findall(r"\d+ (?:of|zeros|suspect)", before) == []
+        assert page.locator("#found li").all_inner_texts() == gather(white.model, white.data).answer
+        assert page.locator("#found").evaluate("(e) => e.offsetTop") > page.locator("#cells").evaluate(
+            "(e) => e.offsetTop"
+        )
+
+
+def test_a_narrow_screen_scrolls_down_only(open_page: Open, white: Fitted) -> None:
+    page = open_page(white.file)
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    line = page.locator("#suspect-table tbody tr").first
+    line.scroll_into_view_if_needed()
+    for cell in (line.locator("td").nth(0), line.locator("td").nth(1), line.locator("[data-mark=unsure]")):
+        box = cell.bounding_box()
+        assert box["width"] > 40
+        assert box["x"] + box["width"] <= 400
+
+
+def test_a_full_page_picture_shows_every_section(open_page: Open, white: Fitted) -> None:
+    """Without anybody having scrolled there; right after the ratings were changed as well."""
+    page = open_page(white.file)
+    page.get_by_label("Rating of component 1").fill("0.3")
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(300)
+    assert page.evaluate("latentbits.tables.length") == 2
+    picture = np.array(Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("L"), dtype=int)
+    for section in page.locator("main > section").all():
+        box = {side: round(value) for side, value in section.bounding_box().items()}
+        inside = picture[box["y"] + 4 : box["y"] + box["height"] - 4, box["x"] + 4 : box["x"] + box["width"] - 4]
+        assert inside.size > 0
+        drawn = np.flatnonzero((inside != inside[:, :1]).any(axis=1))
+        longest = np.diff(drawn, prepend=0, append=len(inside)).max()
+        assert longest < 120, f"{section.get_attribute('id')} has an empty part of {longest} pixels"
+
+
 class TestPaper:
     def test_no_controls_and_whole_tables(self, open_page: Open, white: Fitted) -> None:
         page = open_page(white.file, "dark")
@@ -64,6 +161,24 @@ class TestPaper:
         assert scrolls.evaluate_all("(es) => es.map((e) => e.scrollHeight > e.clientHeight)") == [False] * len(cut)
         assert page.evaluate("getComputedStyle(document.getElementById('work')).position") == "static"
         assert ground(page) == "rgb(255, 255, 255)"
+
+    def test_every_section_is_printed(self, open_page: Open, white: Fitted) -> None:
+        """Also what is out of sight and has just changed; marks are words, other buttons are gone."""
+        page = open_page(white.file)
+        page.locator("[data-mark=reject]").nth(1).click()
+        page.get_by_label("Rating of component 1").fill("0.3")
+        stale = page.locator("#row-view").inner_text()
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("#row-view").inner_text() != stale
+        page.emulate_media(media="print")
+        for section in page.locator("main > section").all():
+            assert section.is_visible()
+            assert section.evaluate("(e) => getComputedStyle(e).contentVisibility") == "visible"
+        assert page.locator("#suspect-table tbody tr").count() == 50
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        shown = [button.inner_text() for button in page.locator("[data-mark]").all() if button.is_visible()]
+        assert set(shown) <= {"reject"}
+        assert page.pdf().startswith(b"%PDF")
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_pictures_are_light(self, open_page: Open, white: Fitted, scheme: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from latentbits.cli.model_selection import sentences_of_range
 from latentbits.cli.options.click_helpers import Values
 from latentbits.errors import DataError
 from latentbits.models.registry import MODELS, NUMBER_MODELS
@@ -16,8 +18,9 @@ from latentbits.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from latentbits.findings.results import Data, Results
+    from latentbits.tasks.select import OrderSelection
 
-__all__ = ["Stopwatch", "fit_and_gather", "save_run", "show_as_images"]
+__all__ = ["Stopwatch", "add_verdict", "fit_and_gather", "save_run", "show_as_images"]
 
 
 class Stopwatch:
@@ -49,6 +52,32 @@ def fit_and_gather(
         estimator.set_params(verbose=0)  # a colleague who opens the model file didn't ask for progress
     with watch.timed("answers"):
         return gather(estimator, data, **fit_params)
+
+
+def add_verdict(
+    results: Results, found: OrderSelection | None, watch: Stopwatch, *, n_jobs: int | None, progress: bool
+) -> None:
+    """Ask whether the model predicts hidden cells, and let the results begin with the answer.
+
+    Cells that were held out when a number of components was chosen (`found`) are not predicted again.
+    """
+    from latentbits.findings import lead_with_verdict
+    from latentbits.tasks.verdict import verdict, verdicts_of_selection
+
+    model = results.model
+    with watch.timed("verdict"):
+        try:
+            known = {} if found is None else verdicts_of_selection(found, n_jobs=n_jobs, verbose=progress)
+            if found is not None and known:
+                answer = known[found.best_order].to_dict()
+                answer["sentences"] = sentences_of_range(known, found.best_order)
+            else:
+                seed = getattr(model, "random_state", None)
+                answer = verdict(model, results.data, random_state=seed, n_jobs=n_jobs, verbose=progress).to_dict()
+        except KeyboardInterrupt:
+            warnings.warn("interrupted: there is no verdict; the fit itself was finished", stacklevel=2)
+            return
+    lead_with_verdict(results, answer)
 
 
 def show_as_images(results: Results, shape: tuple[int, int]) -> None:

@@ -24,6 +24,7 @@ from latentbits.version import __version__
 __all__ = ["main", "program"]
 
 REFUSED = (DataError, ModelFileError, OSError)
+TOO_LARGE = "the memory is too small for this; give fewer rows or columns, or use a larger machine"
 
 
 class Program(click.Group):
@@ -38,6 +39,9 @@ class Program(click.Group):
             raise
         except REFUSED as error:
             terminal.print_error(error)
+            ctx.exit(terminal.REFUSED)
+        except MemoryError:
+            terminal.print_error(TOO_LARGE)
             ctx.exit(terminal.REFUSED)
         except KeyboardInterrupt:
             terminal.print_error("interrupted")

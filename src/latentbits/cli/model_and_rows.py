@@ -1,29 +1,35 @@
-"""A fitted model and a file of rows for it, opened together: columns are matched by name."""
+"""A fitted model and a file of rows for it, opened together: read as for the fit, columns matched by name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latentbits.cli.options.click_helpers import Values
-from latentbits.cli.options.reading import check_file, read
+import click
+
+from latentbits.cli.options.click_helpers import Command, Values, flag_of, given
+from latentbits.cli.options.reading import READING, check_file, reader_arguments
 from latentbits.cli.output_file import check_target
 from latentbits.errors import DataError
-from latentbits.files import escape_formula
 from latentbits.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
 
-__all__ = ["open_model_and_rows", "refuse_without_phantoms", "rows_for"]
+__all__ = ["open_model_and_rows", "read_afresh_option", "refuse_without_phantoms", "rows_for"]
+
+
+def read_afresh_option(command: Command) -> Command:
+    """Give a command the flag --read-afresh."""
+    text = "Read FILE by the options given here alone, not as the file of the fit was read."
+    return click.option("--read-afresh", is_flag=True, help=text)(command)
 
 
 def open_model_and_rows(
-    fitted: Path, file: Path, reading: Values, *, out: Path | None, force: bool
+    fitted: Path, file: Path, reading: Values, *, read_afresh: bool, out: Path | None, force: bool
 ) -> tuple[Any, BinaryData]:
-    """A model that knows phantoms, and the file's rows for it.
+    """A model that knows phantoms, and the file's rows for it; a note says if the fit knew more about its cells.
 
     What needs no reading is refused first: a path that isn't there, and an `out` that may not be written.
     """
@@ -33,7 +39,15 @@ def open_model_and_rows(
         check_target(out, force=force)
     model = run.load_model()
     refuse_without_phantoms(model, fitted)
-    return model, rows_for(model, file, reading)
+    _note_marks_of_fit(run)
+    return model, rows_for(run, model, file, reading, read_afresh=read_afresh)
+
+
+def _note_marks_of_fit(run: RunFolder) -> None:
+    asked = click.get_current_context().params
+    if run.marks_file is not None and "marks" in asked and asked["marks"] is None:
+        again = f"to use them here as well, give --marks {run.marks_file}"
+        click.echo(f"note: cells were marked for the fit; {again}", err=True)
 
 
 def refuse_without_phantoms(model: Any, place: Path) -> None:
@@ -45,50 +59,48 @@ def refuse_without_phantoms(model: Any, place: Path) -> None:
         )
 
 
-def rows_for(model: Any, file: Path, reading: Values) -> BinaryData:
-    """The file's data with the model's columns."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return read(file, reading)
-    return _in_order_of(list(names), _read_columns(names, file, reading), file.name)
+def rows_for(run: RunFolder, model: Any, file: Path, reading: Values, *, read_afresh: bool) -> BinaryData:
+    """The file's data with the model's columns, read as for the fit; a note says by which options."""
+    from latentbits.data.like import FitReading
+    from latentbits.data.readers import read_table
+
+    fit = FitReading.of_model(model, None if read_afresh else run.reading_of(model))
+    arguments = _given_arguments(reading)
+    data = read_table(file, **arguments, like=fit)
+    remembered = {option: value for option, value in (fit.reading or {}).items() if option not in arguments}
+    if note := _note(remembered, data):
+        click.echo(f"note: {note}", err=True)
+    return data
 
 
-def _read_columns(names: Sequence[str], file: Path, reading: Values) -> BinaryData:
-    """The file's data; of a file that has the model's columns only those, unless the user says which."""
-    if reading["columns"] or reading["exclude"]:
-        return read(file, reading)
-    try:
-        return read(file, {**reading, "columns": tuple(names)})
-    except DataError as error:
-        try:  # they aren't all there: if the whole file can be read, more can be said about what is
-            return read(file, reading)
-        except DataError:
-            raise error from None
+def _given_arguments(reading: Values) -> Values:
+    """The options that the user has given, be it with their default values, as keyword arguments of `read_table`."""
+    defaults = [option for option, settings in READING.items() if "default" in settings and given(option)]
+    return reader_arguments(reading) | {option: reading[option] for option in defaults}
 
 
-def _in_order_of(wanted: list[str], data: BinaryData, file: str) -> BinaryData:
-    """The data with their columns in the model's order; as they are if they have no names."""
-    import numpy as np
-
-    from latentbits.data.messages import quoted
-
-    if data.column_names is None or data.column_names == wanted:
-        return data
-    written = {str(escape_formula(name)): name for name in wanted}  # a file of ours may have an apostrophe in front
-    where = {written.get(name, name): j for j, name in enumerate(data.column_names)}
-    lacking = [name for name in wanted if name not in where]
-    extra = sorted(set(where) - set(wanted), key=where.__getitem__)
-    if lacking:
-        raise DataError(f"{file}: there is no column {_listed(lacking)}, which the model was fitted on; add it")
-    if extra:
-        flag = f"--exclude {quoted(extra[0])}"
-        raise DataError(f"{file}: the model doesn't know the column {_listed(extra)}; use {flag} to leave it out")
-    cells = np.ascontiguousarray(data.dense()[:, [where[name] for name in wanted]])
-    return replace(data, cells=cells, sparse=None, column_names=wanted)
+def _note(remembered: Values, data: BinaryData) -> str:
+    """Which options of the fit were used on the file, and whether the column that named the rows is lacking."""
+    used = {option: value for option, value in (data.reading or {}).items() if option in remembered}
+    label = remembered.get("row_labels")
+    lacking = isinstance(label, str) and used.get("row_labels") != label
+    named = used.pop("row_labels", None)
+    if named is not None and not lacking:
+        used["row_labels"] = named  # last: what cells mean matters more
+    parts = [f"read as for the fit: {', '.join(_typed(*option) for option in used.items())}"] if used else []
+    return "; ".join([*parts, f'there is no column "{label}", which named the rows of the fit'] if lacking else parts)
 
 
-def _listed(names: list[str]) -> str:
-    """The first of the names, and how many more there are."""
-    from latentbits.data.messages import quoted
+def _typed(option: str, value: Any) -> str:
+    """An option as it is typed on the command line."""
+    flag = flag_of(option)
+    if isinstance(value, bool):
+        return flag if value else flag_of(f"no_{option}")
+    words = [shlex.quote(f"{part:g}" if isinstance(part, float) else str(part)) for part in _listed(value)]
+    if READING.get(option, {}).get("multiple"):
+        return " ".join(f"{flag} {word}" for word in words)
+    return " ".join([flag, *words])
 
-    return quoted(names[0]) + (f" (and {len(names) - 1} more)" if len(names) > 1 else "")
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

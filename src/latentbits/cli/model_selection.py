@@ -6,14 +6,23 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from latentbits.cli.options.click_helpers import Values
+from latentbits.wording import TERMINAL_DIGITS, counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from latentbits.data.binary_data import BinaryData
     from latentbits.tasks.select import OrderSelection
+    from latentbits.tasks.verdict import Verdict
 
-__all__ = ["choice_lines", "select_number", "selection_tables", "size_line", "terminal_table"]
+__all__ = [
+    "choice_lines",
+    "select_number",
+    "selection_tables",
+    "sentences_of_range",
+    "size_line",
+    "terminal_table",
+]
 
 _DIFFER = (
     "They differ because they ask different things: aic and cv, what describes the rows; cells, what still helps to "
@@ -29,10 +38,14 @@ def select_number(
     numbers: list[int],
     *,
     criterion: list[str] | None,
+    default: tuple[str, ...],
     folds: int,
     progress: bool,
 ) -> OrderSelection:
-    """Fit the model with each of the numbers, and judge them; `parameters` are the model's others."""
+    """Fit the model with each of the numbers, and judge them; `parameters` are the model's others.
+
+    Without a criterion those of `default` are used that the model has.
+    """
     from latentbits.models.registry import model_class
     from latentbits.tasks.select import select_order
 
@@ -42,7 +55,7 @@ def select_number(
         estimator,
         data,
         numbers,
-        criterion=criterion or (["aic", "cells"] if hasattr(estimator, "aic") else ["cells"]),
+        criterion=criterion or [name for name in default if name != "aic" or hasattr(estimator, "aic")],
         n_folds=folds,
         random_state=parameters.get("random_state"),
         n_jobs=parameters.get("n_jobs"),
@@ -65,7 +78,7 @@ def choice_lines(found: OrderSelection) -> Iterator[str]:
 
 
 def _choice_line(choice: Any) -> str:
-    line = f"{choice.criterion}: {choice.best} component{'s' * (choice.best > 1)}"
+    line = f"{choice.criterion}: {counted(choice.best, 'component')}"
     if choice.rival != choice.best:
         line += f"; {choice.rival} would be as good, within one standard error"
     if choice.at_the_end:
@@ -73,14 +86,29 @@ def _choice_line(choice: Any) -> str:
     return line + "."
 
 
+def sentences_of_range(verdicts: dict[int, Verdict], chosen: int) -> list[str]:
+    """The sentences about the chosen number; if it predicts nothing but another number does, that comes first."""
+    own = verdicts[chosen]
+    other = max(verdicts, key=lambda number: verdicts[number].z)
+    if own.predicts or not verdicts[other].predicts:
+        return own.sentences
+    first = (
+        f"{counted(chosen, 'component')} predict{'s' * (chosen == 1)} no cell better than frequencies do, but "
+        f"{counted(other, 'component')} do, by {verdicts[other].z:.1f} standard errors, if what they add is "
+        f"discounted; they are overconfident, and so were not chosen. Fit them with --components {other}, or "
+        "try beta-ica: nothing below is evidence of false zeros."
+    )
+    return [first, *own.sentences[1:]]
+
+
 def size_line(data: BinaryData) -> str:
     """What was read, so that a column too many or too few is seen."""
     n_rows, n_columns = data.shape
     label = f'; the column "{data.row_label}" names the rows' if data.row_label else ""
-    return f"Read {n_rows:,} rows x {n_columns:,} columns ({data.density:.1%} ones{label})."
+    return f"Read {counted(n_rows, 'row')} x {counted(n_columns, 'column')} ({data.density:.1%} ones{label})."
 
 
 def terminal_table(table: pd.DataFrame) -> str:
     """A table for the terminal: the details of the differences are left to the files."""
     shown = table[[name for name in table.columns if not name.endswith(("_behind_se", "_p"))]]
-    return str(shown.to_string(index=False, float_format=lambda value: f"{value:.5g}"))
+    return str(shown.to_string(index=False, float_format=lambda value: f"{value:.{TERMINAL_DIGITS}g}"))

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from latentbits.data.codes import MISSING, row_blocks, with_index_types
 from latentbits.data.encoding import check_threshold, encode
 from latentbits.data.names import choose_names
+from latentbits.data.placed_marks import PlacedMarks
 from latentbits.errors import DataError
 
 if TYPE_CHECKING:
@@ -46,6 +47,16 @@ class BinaryData:
         One name for each column.
     row_label : str or None
         What the row names are called: the name of the column that they came from.
+    metadata : dict of str to list of str, or None
+        What else is known of the rows, such as a party or a management type: for each name one text a row, empty
+        where there is none. No model uses it.
+    notes : tuple of str
+        What was decided when the data were read: which column names the rows, and which are metadata.
+    reading : dict or None
+        How the file was read: the options of `read_table` that read another file in the same way. None for data that
+        come from no file.
+    marks : PlacedMarks or None
+        Cells that somebody has looked up (see `apply_marks`): models neither suspect nor change them.
 
     Examples
     --------
@@ -59,7 +70,7 @@ class BinaryData:
     >>> BinaryData.of([[0, 3], [1, 0]])
     Traceback (most recent call last):
     ...
-    latentbits.errors.DataError: row 0, column 1: value 3 is neither 0 nor 1; use binarize=1 to call every \
+    latentbits.errors.DataError: row 1, column 2: value 3 is neither 0 nor 1; use binarize=1 to call every \
 value >= 1 present
     """
 
@@ -68,6 +79,10 @@ value >= 1 present
     row_names: list[str] | None = None
     column_names: list[str] | None = None
     row_label: str | None = None
+    metadata: dict[str, list[str]] | None = None
+    notes: tuple[str, ...] = ()
+    reading: dict[str, Any] | None = None
+    marks: PlacedMarks | None = None
 
     def __post_init__(self) -> None:
         if (self.cells is None) == (self.sparse is None):
@@ -108,7 +123,7 @@ value >= 1 present
         ------
         DataError
             With the number of bad cells and the first three of them. Rows and columns without names are
-            counted from 0. A cell that is no number or text at all raises its subclass `DataTypeError`.
+            counted from 1. A cell that is no number or text at all raises its subclass `DataTypeError`.
 
         Examples
         --------
@@ -280,12 +295,17 @@ value >= 1 present
         ['b']
         """
         chosen = index if isinstance(index, slice) else np.asarray(index)
-        names = self.row_names and [self.row_names[i] for i in np.arange(self.shape[0])[chosen]]
+        kept = np.arange(self.shape[0])[chosen]
+        beside: dict[str, Any] = {
+            "row_names": self.row_names and [self.row_names[i] for i in kept],
+            "metadata": self.metadata and {name: [texts[i] for i in kept] for name, texts in self.metadata.items()},
+            "marks": self.marks and self.marks.of_rows(kept),
+        }
         if self.sparse is not None:
             parts = (self.sparse.data, self.sparse.indices, self.sparse.indptr)
             uniform = sp.csr_array(parts, shape=self.shape)  # SciPy can't slice unequal index types
-            return replace(self, sparse=with_index_types(uniform[chosen]), row_names=names)
-        return replace(self, cells=np.ascontiguousarray(self.dense()[chosen]), row_names=names)
+            return replace(self, sparse=with_index_types(uniform[chosen]), **beside)
+        return replace(self, cells=np.ascontiguousarray(self.dense()[chosen]), **beside)
 
     def hide(self, cells: np.ndarray) -> BinaryData:
         """Make more cells missing.

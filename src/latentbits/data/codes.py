@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
-import scipy.sparse as sp
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["BAD", "BLOCK_CELLS", "MISSING", "row_blocks", "with_index_types"]
 
@@ -56,6 +57,6 @@ def with_index_types(csr: sp.csr_array) -> sp.csr_array:
         The same object.
     """
     csr.sort_indices()
-    csr.indices = csr.indices.astype(np.int32, copy=False)
-    csr.indptr = csr.indptr.astype(np.int64, copy=False)
+    csr.indices = csr.indices.astype("int32", copy=False)
+    csr.indptr = csr.indptr.astype("int64", copy=False)
     return csr

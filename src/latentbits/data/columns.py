@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from latentbits.data.messages import Origin, quoted
+from latentbits.errors import UnknownColumnError
 
-__all__ = ["ColumnChoice"]
+__all__ = ["ColumnChoice", "positions"]
 
 
 @dataclass(frozen=True)
@@ -21,19 +22,22 @@ class ColumnChoice:
         The column that names the rows; False if there is none, None to find out.
     columns, exclude : sequence of str or None
         Names of the columns to read, None for all, and of those to leave out.
+    metadata : sequence of str or None
+        Names of the columns to keep beside the rows.
 
     Examples
     --------
     >>> choice = ColumnChoice("site", None, ["age"])
     >>> names = ["site", "age", "Equus", "Sus"]
     >>> label = choice.label(names, Origin())
-    >>> label, choice.data(names, label, Origin())
+    >>> label, choice.data(names, [label], Origin())
     (0, [2, 3])
     """
 
     row_labels: str | int | bool | None
     columns: Sequence[str] | None
     exclude: Sequence[str] | None
+    metadata: Sequence[str] | None = None
 
     def label(self, names: Sequence[str], origin: Origin) -> int | None:
         """Find the label column that the caller named.
@@ -58,22 +62,22 @@ class ColumnChoice:
         if self.row_labels is None or self.row_labels is False:
             return None
         if isinstance(self.row_labels, str):
-            return _positions([self.row_labels], names, origin)[0]
+            return positions([self.row_labels], names, origin)[0]
         if not 0 <= self.row_labels < len(names):
             raise origin.error(
                 f"row_labels={self.row_labels} is not a column; use 0 to {len(names) - 1}, a name or False"
             )
         return int(self.row_labels)
 
-    def data(self, names: Sequence[str], label: int | None, origin: Origin) -> list[int]:
+    def data(self, names: Sequence[str], others: Collection[int | None], origin: Origin) -> list[int]:
         """Find the data columns.
 
         Parameters
         ----------
         names : sequence of str
             Of all columns.
-        label : int or None
-            The position of the label column, which is left out.
+        others : collection of int
+            The positions of labels and metadata, which are left out.
         origin : Origin
             Where the data come from, for error messages.
 
@@ -87,8 +91,8 @@ class ColumnChoice:
         DataError
             If there is no such column, or none is left.
         """
-        wanted = range(len(names)) if self.columns is None else _positions(self.columns, names, origin)
-        left_out = self.excluded(names, origin) | {label}
+        wanted = range(len(names)) if self.columns is None else positions(self.columns, names, origin)
+        left_out = {*self.excluded(names, origin), *others}
         chosen = [j for j in wanted if j not in left_out]
         if not chosen:
             raise origin.error("no data columns are left; check columns, exclude and row_labels")
@@ -114,17 +118,58 @@ class ColumnChoice:
         DataError
             If there is no such column.
         """
-        return set(_positions(self.exclude or (), names, origin))
+        return set(positions(self.exclude or (), names, origin))
+
+    def beside(self, names: Sequence[str], origin: Origin) -> list[int]:
+        """Find the metadata columns that the caller named.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of all columns.
+        origin : Origin
+            Where the data come from, for error messages.
+
+        Returns
+        -------
+        list of int
+            Their positions.
+
+        Raises
+        ------
+        DataError
+            If there is no such column.
+        """
+        return positions(self.metadata or (), names, origin)
 
 
-def _positions(wanted: str | Sequence[str], names: Sequence[str], origin: Origin) -> list[int]:
-    """Where the wanted names are among the names."""
+def positions(wanted: str | Sequence[str], names: Sequence[str], origin: Origin) -> list[int]:
+    """Find columns by their names.
+
+    Parameters
+    ----------
+    wanted : str or sequence of str
+        Their names.
+    names : sequence of str
+        Of all columns.
+    origin : Origin
+        Where the data come from, for error messages.
+
+    Returns
+    -------
+    list of int
+        Their positions.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, with names that may have been meant.
+    """
     where = {name: j for j, name in enumerate(names)}
     listed = [wanted] if isinstance(wanted, str) else list(wanted)
     for name in listed:
         if name not in where:
             near = difflib.get_close_matches(str(name), names, 3) or names[:3]
-            raise origin.error(
-                f"there is no column {quoted(str(name))}; did you mean {' or '.join(map(quoted, near))}?"
-            )
+            message = f"there is no column {quoted(str(name))}; did you mean {' or '.join(map(quoted, near))}?"
+            raise UnknownColumnError(str(origin.error(message)), str(name))
     return [where[name] for name in listed]

@@ -21,7 +21,7 @@ from latentbits.data.messages import SHOWN, Origin, bad_cells_error, quoted
 from latentbits.data.names import Names, check_column_names, checked_text, choose_names
 from latentbits.errors import DataError, DataTypeError
 
-__all__ = ["Encoded", "check_threshold", "encode"]
+__all__ = ["Encoded", "check_threshold", "codes_of", "encode"]
 
 _NUMBERS = (int, float, np.bool_, Real, Decimal)
 
@@ -131,10 +131,23 @@ def check_threshold(binarize: float | None) -> float | None:
 # Values
 
 
-def _codes(values: np.ndarray, threshold: float | None) -> np.ndarray:
-    """Codes (0, 1, MISSING, BAD; int8, a new array) of values of any dtype and shape."""
+def codes_of(values: np.ndarray, threshold: float | None) -> np.ndarray:
+    """Encode values without checking them.
+
+    Parameters
+    ----------
+    values : array
+        Of any dtype and shape.
+    threshold : float or None
+        Every value >= `threshold` is 1, every smaller one 0.
+
+    Returns
+    -------
+    int8 array
+        The codes 0, 1, MISSING and BAD, in a new array.
+    """
     if isinstance(values, np.ma.MaskedArray):
-        codes = _codes(values.data, threshold)
+        codes = codes_of(values.data, threshold)
         codes[np.ma.getmaskarray(values)] = MISSING
         return codes
     if values.dtype.kind not in "biuf":
@@ -153,7 +166,7 @@ def _codes(values: np.ndarray, threshold: float | None) -> np.ndarray:
 
 
 def _as_float(value: Any) -> float:
-    """A Python object as the float that `_codes` understands: NaN if missing, infinite if no number."""
+    """A Python object as the float that `codes_of` understands: NaN if missing, infinite if no number."""
     try:
         if type(value) in (int, float, bool):  # nearly every value, and a cheaper test than those below
             return float(value)
@@ -165,7 +178,9 @@ def _as_float(value: Any) -> float:
         return math.inf
 
 
-def _bad_values_error(cells: Sequence[tuple[int, int, Any]], total: int, names: Names, options: _Options) -> DataError:
+def _bad_values_error(
+    cells: Sequence[tuple[int, int, Any]], total: int, names: Names, options: _Options, *, no_zeros: bool = False
+) -> DataError:
     """The error for `total` bad cells, of which `cells` are the first (row, column, value)."""
     origin, value = options.origin, cells[0][2]
     places = [(_place(i, j, names), _shown(value)) for i, j, value in cells]
@@ -183,7 +198,7 @@ def _bad_values_error(cells: Sequence[tuple[int, int, Any]], total: int, names: 
     elif value < 0:
         way_out = f"use NaN if it stands for missing, or {origin.advice(1).removeprefix('use ')}"
     else:
-        way_out = origin.advice(float(value))
+        way_out = origin.advice(float(value), no_zeros=no_zeros)
     fault = "neither 0 nor 1" if options.threshold is None else "not a finite number"
     return bad_cells_error(origin, places, total, way_out, fault)
 
@@ -191,8 +206,8 @@ def _bad_values_error(cells: Sequence[tuple[int, int, Any]], total: int, names: 
 def _place(i: int, j: int, names: Names) -> str:
     """A cell as an error message names it."""
     rows, columns = names
-    row = i if rows is None else quoted(rows[i])
-    column = j if columns is None else quoted(columns[j])
+    row = i + 1 if rows is None else quoted(rows[i])
+    column = j + 1 if columns is None else quoted(columns[j])
     return f"row {row}, column {column}"
 
 
@@ -256,7 +271,7 @@ def _dense_codes(array: np.ndarray, threshold: float | None) -> np.ndarray:
         return array.view(np.int8)
     cells = np.empty(array.shape, np.int8)
     for rows in row_blocks(*array.shape):
-        cells[rows] = _codes(array[rows], threshold)
+        cells[rows] = codes_of(array[rows], threshold)
     return cells
 
 
@@ -266,7 +281,9 @@ def _check_codes(cells: np.ndarray, options: _Options, names: Names, value_at: C
         return
     bad = np.flatnonzero(cells == BAD)
     first = [divmod(int(flat), cells.shape[1]) for flat in bad[:SHOWN]]
-    raise _bad_values_error([(i, j, value_at(i, j)) for i, j in first], bad.size, names, options)
+    cells_at = [(i, j, value_at(i, j)) for i, j in first]
+    no_zeros = not (cells == 0).any() and bool((cells == 1).any())
+    raise _bad_values_error(cells_at, bad.size, names, options, no_zeros=no_zeros)
 
 
 # Sparse matrices
@@ -285,7 +302,7 @@ def _from_sparse(X: Any, options: _Options) -> Encoded:
     if not csr.has_canonical_format:
         csr = csr.copy()  # summing works in place, and csr may share its arrays with X
         csr.sum_duplicates()
-    codes = _codes(csr.data, options.threshold)
+    codes = codes_of(csr.data, options.threshold)
     bad = np.flatnonzero(codes == BAD)
     if bad.size:
         rows = np.searchsorted(csr.indptr, bad[:SHOWN], side="right") - 1
@@ -315,7 +332,7 @@ def _from_frame(frame: nw.DataFrame[Any], options: _Options) -> Encoded:
     names = options.names(frame.shape, (own_rows, check_column_names(frame.columns, options.origin)))
     cells = np.empty(frame.shape, np.int8)
     for j, column in enumerate(frame.iter_columns()):
-        cells[:, j] = _codes(column.to_numpy(), options.threshold)
+        cells[:, j] = codes_of(column.to_numpy(), options.threshold)
     _check_codes(cells, options, names, lambda i, j: frame[:, j].to_numpy()[i])
     return Encoded(cells, None, *names)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +27,36 @@ class Origin:
         Opens every message; empty for data that come from no file.
     threshold : str
         How the caller spells the option that thresholds values, with {0:g} for the number.
+    row : str
+        What a row of the file is called: a line of text, or a row of a sheet.
 
     Examples
     --------
-    >>> Origin("sites.csv").error("the line is blank; remove it", "line 3")
+    >>> origin = Origin("sites.csv")
+    >>> origin.error("the line is blank; remove it", origin.place(3))
     DataError('sites.csv, line 3: the line is blank; remove it')
     """
 
     file: str = ""
     threshold: str = "binarize={0:g}"
+    row: str = "line"
+
+    def place(self, line: int | str, column: str | None = None) -> str:
+        """Name a row or a cell of the file.
+
+        Parameters
+        ----------
+        line : int or str
+            The number of the line or row, counted from 1, or its name in quotes.
+        column : str, optional
+            The name of the column.
+
+        Returns
+        -------
+        str
+            The text to put into a message.
+        """
+        return f"{self.row} {line}" + (f", column {quoted(column)}" if column is not None else "")
 
     def error(self, message: str, place: str = "", kind: type[DataError] = DataError) -> DataError:
         """Make the error, with file and place, if any, in front of the message.
@@ -56,20 +78,22 @@ class Origin:
         where = ", ".join(filter(None, (self.file, place)))
         return kind(f"{where}: {message}" if where else message)
 
-    def advice(self, value: float) -> str:
+    def advice(self, value: float, *, no_zeros: bool = False) -> str:
         """Advise what to do about a number that is neither 0 nor 1.
 
         Parameters
         ----------
         value : float
             The number; one between 0 and 1 is taken for a probability.
+        no_zeros : bool, optional
+            Whether there is no 0 beside it; 1 and 2 are then taken for codes of absent and present.
 
         Returns
         -------
         str
             The end of a sentence.
         """
-        cut = 0.5 if 0 < value < 1 else 1
+        cut = 0.5 if 0 < value < 1 else 2 if no_zeros and value == 2 else 1
         return f"use {self.threshold.format(cut)} to call every value >= {cut:g} present"
 
 
@@ -103,7 +127,7 @@ def option(name: str, value: object) -> str:
     name : str
         The name of the parameter.
     value : object
-        The value to give.
+        The value to give; of a list, the command line takes one after the other.
 
     Returns
     -------
@@ -114,8 +138,12 @@ def option(name: str, value: object) -> str:
     --------
     >>> option("encoding", "latin-1")
     "encoding='latin-1' (--encoding latin-1)"
+    >>> option("exclude", ["age", "rock type"])
+    "exclude=['age', 'rock type'] (--exclude age --exclude 'rock type')"
     """
-    return f"{name}={value!r} (--{name.replace('_', '-')} {value})"
+    flag = f"--{name.replace('_', '-')}"
+    values = value if isinstance(value, list) else [value]
+    return f"{name}={value!r} ({' '.join(f'{flag} {shlex.quote(str(one))}' for one in values)})"
 
 
 def bad_cells_error(
@@ -150,8 +178,8 @@ def bad_cells_error(
 
     Examples
     --------
-    >>> bad_cells_error(Origin(), [("row 0", "3"), ("row 4", "7")], 2, "correct them")
-    DataError('row 0: value 3 is neither 0 nor 1 (and 1 more bad cell, first at row 4: 7); correct them')
+    >>> bad_cells_error(Origin(), [("row 1", "3"), ("row 5", "7")], 2, "correct them")
+    DataError('row 1: value 3 is neither 0 nor 1 (and 1 more bad cell, first at row 5: 7); correct them')
     """
     (place, value), *others = cells
     also = ""

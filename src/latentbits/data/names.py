@@ -47,13 +47,13 @@ def check_column_names(
     texts = checked_text(names, origin, "column name", place)
     for position, name in enumerate(texts):
         if not name.strip() and position != unnamed:
-            raise origin.error(f"column {position} (counted from 0) has an empty name; name each column", place)
+            raise origin.error(f"column {position + 1} has an empty name; name each column", place)
     repeated, times = Counter(texts).most_common(1)[0] if texts else ("", 0)
     if times > 1:
-        first, second = [j for j, name in enumerate(texts) if name == repeated][:2]
+        first, second = [j + 1 for j, name in enumerate(texts) if name == repeated][:2]
         raise origin.error(
             f"the column name {quoted(repeated)} appears {times} times, first as columns {first} and "
-            f"{second} (counted from 0); give each column its own name",
+            f"{second}; give each column its own name",
             place,
         )
     return texts
@@ -86,7 +86,7 @@ def checked_text(names: Iterable[object], origin: Origin, what: str, place: str 
     texts = [str(name) for name in names]
     for position, name in enumerate(texts):
         if any("\ud800" <= letter <= "\udfff" for letter in name):
-            raise origin.error(f"{what} {position} (counted from 0), {name!a}, is no valid text; correct it", place)
+            raise origin.error(f"{what} {position + 1}, {name!a}, is no valid text; correct it", place)
     return texts
 
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latentbits.data.columns import ColumnChoice
-from latentbits.data.messages import Origin, check_is_file, quoted
+from latentbits.data.messages import Origin, check_is_file, option, quoted
 from latentbits.data.names import check_column_names
-from latentbits.data.text_file import TextFile
-from latentbits.data.text_rows import finite_number, is_blank, rows_of_width, split_header
+from latentbits.data.readers import check_decimal, row_source
+from latentbits.data.roles import examine, is_identifier
+from latentbits.data.text_reader import RowSource, open_rows
+from latentbits.data.words import Tokens
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,8 +116,11 @@ def read_numbers(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
     encoding: str = "utf-8",
+    decimal: str = ".",
+    comment: str | None = None,
+    sheet: str | None = None,
 ) -> NumberTable:
-    """Read delimited text (also gzipped) in which every cell is a finite number.
+    """Read delimited text (also compressed) or a sheet (.xlsx) in which every cell is a finite number.
 
     Parameters
     ----------
@@ -128,13 +133,20 @@ def read_numbers(
         Whether the first line names the columns. Without a header the columns are x1, x2, ...
     row_labels : str or False, optional
         The column that names the rows; False if there is none. By default it is the first one if its name is
-        empty, or if at least half of its cells are no numbers.
+        empty, if at least half of its cells are no numbers, or if it is named like an identifier (id, site, ...) and
+        holds different whole numbers.
     columns : sequence of str, optional
         Read only these columns, in this order.
     exclude : sequence of str, optional
         Leave these columns out.
     encoding : str, default="utf-8"
-        Of the text. A byte-order mark is skipped.
+        Of the text. A byte-order mark is skipped, and one of UTF-16 or UTF-32 is recognised.
+    decimal : {".", ","}, default="."
+        What separates the decimals of numbers in text.
+    comment : str, optional
+        How lines begin that are skipped. By default those that begin with #, unless they may be rows; "" for none.
+    sheet : str, optional
+        The sheet of a workbook that has several.
 
     Returns
     -------
@@ -161,38 +173,44 @@ def read_numbers(
     file = Path(path)
     origin = Origin(file.name)
     check_is_file(file, origin)
-    names, rows = _read_rows(TextFile(file, origin, encoding, delimiter), header, origin)
+    check_decimal(decimal, delimiter, origin)
+    source = row_source(file, origin, encoding=encoding, delimiter=delimiter, comment=comment, sheet=sheet)
+    names, rows = _read_rows(source, header, origin)
+    numbers = Tokens({}, None, decimal)
     choice = ColumnChoice(None if row_labels is True else row_labels, columns or None, exclude)
     label = choice.label(names, origin)
-    if choice.row_labels is None and _has_labels_first(names, rows):
+    if choice.row_labels is None and _has_labels_first(names, rows, numbers):
         label = 0
-    data = choice.data(names, label, origin)
-    values = np.array([[_number(fields[j], line, names[j], origin) for j in data] for line, fields in rows])
+    data = choice.data(names, (label,), origin)
+    values = np.array([[_number(fields[j], line, names[j], numbers, origin) for j in data] for line, fields in rows])
     chosen = [names[j] for j in data]
     if label is None:
         return NumberTable(values, None, chosen)
     return NumberTable(values, [fields[label] for _, fields in rows], chosen, names[label] or None)
 
 
-def _read_rows(file: TextFile, header: bool, origin: Origin) -> tuple[list[str], list[_Row]]:
+def _read_rows(source: RowSource, header: bool, origin: Origin) -> tuple[list[str], list[_Row]]:
     """Column names, and all rows but blank lines."""
-    with file.rows() as rows:
-        names, place, rows = split_header(rows, header, origin)
-        check_column_names(names, origin, place, unnamed=0)
-        filled = ((line, fields) for line, fields in rows if not is_blank(fields, width=2))
-        return names, list(rows_of_width(filled, len(names), origin))
+    with open_rows(source, header, origin) as (head, rows):
+        check_column_names(head.names, origin, head.place, unnamed=0)
+        return head.names, list(rows)
 
 
-def _has_labels_first(names: list[str], rows: list[_Row]) -> bool:
-    """Whether the first column names the rows: it has no name, or half of its cells are no numbers."""
-    words = sum(finite_number(fields[0]) is None for _, fields in rows)
-    return not names[0] or (2 * words >= len(rows) and len(names) > 1)
+def _has_labels_first(names: list[str], rows: list[_Row], numbers: Tokens) -> bool:
+    """Whether the first column names the rows."""
+    texts = [fields[0].strip() for _, fields in rows]
+    words = sum(numbers.number(text) is None for text in texts)
+    content = examine(texts, numbers)
+    numbered = is_identifier(names[0]) and content.whole and content.unique
+    return not names[0] or (len(names) > 1 and (2 * words >= len(rows) or numbered))
 
 
-def _number(text: str, line: int, column: str, origin: Origin) -> float:
-    value = finite_number(text)
+def _number(text: str, line: int, column: str, numbers: Tokens, origin: Origin) -> float:
+    value = numbers.number(text.strip())
     if value is None:
         what = f"value {quoted(text)} is no finite number" if text.strip() else "the cell is empty"
-        place = f"line {line}, column {quoted(column)}"
-        raise origin.error(f"{what}; fill it in, or leave its row or column out (--exclude)", place)
+        way_out = "fill it in, or leave its row or column out (--exclude)"
+        if numbers.decimal == "." and Tokens({}, None, ",").number(text.strip()) is not None:
+            way_out = f"use {option('decimal', ',')}"
+        raise origin.error(f"{what}; {way_out}", origin.place(line, column))
     return value

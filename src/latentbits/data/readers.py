@@ -1,7 +1,7 @@
-"""Files of 0-1 data: delimited text, NumPy, Matrix Market and Parquet.
+"""Files of 0-1 data: delimited text, Excel, Parquet, Feather, NumPy and Matrix Market.
 
 Text is read with the standard library's csv module rather than a faster parser, because errors name the line, the
-column and the text of every cell that is neither 0, 1 nor missing.
+column and the text of every cell that is neither 0, 1 nor missing. What only some formats need is imported for them.
 """
 
 from __future__ import annotations
@@ -9,19 +9,41 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from latentbits.data.binary_data import BinaryData
 from latentbits.data.columns import ColumnChoice
-from latentbits.data.matrix_files import read_matrix, read_parquet
-from latentbits.data.messages import Origin, check_is_file
+from latentbits.data.like import remembers_reading
+from latentbits.data.long_format import check_long, pivot
+from latentbits.data.messages import Origin, check_is_file, option
+from latentbits.data.names import check_column_names
+from latentbits.data.sheet import ExcelSheet
 from latentbits.data.text_file import TextFile
-from latentbits.data.text_reader import TextReader
+from latentbits.data.text_reader import RowSource, TextReader, open_rows
 from latentbits.data.words import Tokens, vocabulary
+from latentbits.errors import UselessOptionError
 
-__all__ = ["read_table"]
+if TYPE_CHECKING:
+    from latentbits.data.binary_data import BinaryData
+
+__all__ = ["check_decimal", "read_table", "row_source"]
+
+_MATRICES = ("npy", "npz", "mtx")
+_TYPED = ("parquet", "feather", "arrow")
+_SHEETS = ("xlsx", "xlsm")
+_FOREIGN = {
+    "xls": "save it as .xlsx or CSV",
+    "xlsb": "save it as .xlsx or CSV",
+    "ods": "save it as .xlsx or CSV",
+    "rds": "use write.csv in R",
+    "rda": "use write.csv in R",
+    "rdata": "use write.csv in R",
+    "sav": "save it as CSV",
+    "dta": "save it as CSV",
+}
+"""Formats that are not read, and what to do about them."""
 
 
+@remembers_reading
 def read_table(
     path: str | Path,
     *,
@@ -37,15 +59,29 @@ def read_table(
     threshold: float | None = None,
     encoding: str = "utf-8",
     array: str | None = None,
+    metadata: str | Sequence[str] | None = None,
+    long: Sequence[str] | None = None,
+    decimal: str = ".",
+    comment: str | None = None,
+    sheet: str | None = None,
+    like: Any = None,
 ) -> BinaryData:
     """Read a file of 0-1 data.
 
     The extension decides: .npy, .npz (dense or saved by `scipy.sparse.save_npz`), .mtx and .mtx.gz (Matrix
-    Market), .parquet; everything else is read as delimited text, gzip-compressed or not.
+    Market), .parquet, .feather, .xlsx; everything else is read as delimited text, compressed by gzip, bzip2, xz or
+    zip, or not.
 
     In text, cells are matched without regard to case and surrounding blanks. 1, TRUE and yes (and any number
     equal to 1) are ones; 0, FALSE and no (and any number equal to 0) are zeros; empty cells, NA, NaN, ?, N/A,
-    null and None are missing. Anything else is an error.
+    null and None are missing. Anything else is an error. Blank lines, delimiters at the end of lines and Excel's line
+    sep=; are skipped, and a header may have no name for the row labels, as R's `write.table` writes it.
+
+    Columns that are no data are found by one rule, with or without a threshold. The rows are named by a first column
+    without a name; or by a column named like an identifier (id, site, plot, sample, name, code, ..., Site_ID) that
+    holds different whole numbers or texts; or by a first column of different texts, or of whole numbers that increase.
+    A column of text with repeats, such as a party, is metadata, kept beside the rows. `BinaryData.notes` says what was
+    decided, and a UserWarning what was guessed.
 
     Parameters
     ----------
@@ -53,14 +89,13 @@ def read_table(
         The file.
     delimiter : str, optional
         One character. By default the one of comma, tab, semicolon and | that splits the first lines into the
-        same number of fields, and into the most.
+        same number of fields, and into the most; blanks if there is none of them.
     header : bool, default=True
         Whether the first line names the columns. Without a header the columns are x1, x2, ... by their
         position in the file.
     row_labels : str, int or False, optional
         The column that names the rows, by its name or its position from 0; False if there is none. By default
-        the first column is taken for the labels if its name is empty, or if the file has other columns
-        and at least half of the first one's filled cells can't be read as 0 or 1.
+        it is found as said above.
     columns : sequence of str, optional
         Read only these columns, in this order.
     exclude : sequence of str, optional
@@ -74,14 +109,30 @@ def read_table(
     threshold : float, optional
         Every number >= `threshold` is 1 and every smaller one 0.
     encoding : str, default="utf-8"
-        Of the text. A byte-order mark is skipped.
+        Of the text. A byte-order mark is skipped, and one of UTF-16 or UTF-32 is recognised.
     array : str, optional
         The array to read from an .npz file that holds several.
+    metadata : str or sequence of str, optional
+        Columns to keep beside the rows, whatever they hold; other columns may be found to be metadata as well.
+    long : sequence of two or three str, optional
+        The table has a row for each observation: the columns that hold the row (the site), the column (the species)
+        and, of three, the value. Pairs that don't occur are 0.
+    decimal : {".", ","}, default="."
+        What separates the decimals of numbers in text.
+    comment : str, optional
+        How lines begin that are skipped. By default those that begin with #, unless they may be rows; "" for none.
+    sheet : str, optional
+        The sheet of a workbook that has several.
+    like : fitted model, path or dict, optional
+        Read the file as the one of a fit was read: a fitted model, the folder of a fit (or its model file), or a
+        record of reading (`reading` of BinaryData, `reading_` of a model). Options that are given here go before those
+        of the fit. Of a model that knows the names of its columns these are read, in its order. A label column or an
+        excluded column that this file doesn't have, and options that mean nothing for its format, don't count.
 
     Returns
     -------
     BinaryData
-        The data with their names.
+        The data with their names, and in `reading` the options needed to read another file in the same way.
 
     Raises
     ------
@@ -99,30 +150,125 @@ def read_table(
     BinaryData(2 rows x 2 columns, 2 ones, 1 missing)
     >>> data.row_names, data.column_names
     (['Pikermi', 'Samos'], ['Equus', 'Sus'])
+    >>> data.notes
+    ('the column "site" names the rows (unique texts)',)
+    >>> _ = path.write_text("site,genus\\nPikermi,Equus\\nPikermi,Sus\\nSamos,Sus\\n")
+    >>> read_table(path, long=["site", "genus"]).to_frame()
+             Equus  Sus
+    Pikermi      1    1
+    Samos        0    1
     >>> folder.cleanup()
     """
     file = Path(path)
-    origin = Origin(file.name, "threshold={0:g} (--threshold {0:g})")
+    kind = _kind(file)
+    origin = Origin(file.name, "threshold={0:g} (--threshold {0:g})", "row" if kind in (*_TYPED, *_SHEETS) else "line")
     check_is_file(file, origin)
     if threshold is not None and not math.isfinite(threshold):
         raise origin.error(f"threshold={threshold} is not a finite number; use for example threshold=1")
-    choice = ColumnChoice(row_labels, columns, exclude)
-    kind = Path(file.name.lower().removesuffix(".gz")).suffix[1:]
-    words = {"missing": missing, "true": true, "false": false, "presence": presence, "delimiter": delimiter}
-    if kind != "npz":
-        _refuse_options({"array": array}, "to .npz files", origin)
-    if kind in ("npy", "npz", "mtx", "parquet"):
-        _refuse_options(words, f"to delimited text, not to .{kind} files", origin)
-    if kind == "parquet":
-        return read_parquet(file, choice, threshold, origin)
-    if kind in ("npy", "npz", "mtx"):
-        _refuse_options(vars(choice), f"to files with column names, not to .{kind} files", origin)
+    choice = ColumnChoice(row_labels, columns, exclude, metadata)
+    words = {"missing": missing, "true": true, "false": false, "presence": presence}
+    text = {"delimiter": delimiter, "comment": comment, "decimal": None if decimal == "." else decimal}
+    _refuse_foreign_options(kind, {"array": array, "sheet": sheet}, text, words | vars(choice) | {"long": long}, origin)
+    if kind in _MATRICES:
+        from latentbits.data.matrix_files import read_matrix
+
         return read_matrix(file, kind, array, threshold, origin)
-    tokens = Tokens(vocabulary(missing, true, false, presence, origin), threshold)
-    return TextReader(TextFile(file, origin, encoding, delimiter), origin, header, choice, tokens).read()
+    check_decimal(decimal, delimiter, origin)
+    observed = check_long(long, vars(choice), origin)
+    tokens = Tokens(vocabulary(missing, true, false, presence, origin), threshold, decimal)
+    if kind in _TYPED:
+        from latentbits.data.typed_tables import TypedTable, read_frame
+
+        table = TypedTable(read_frame(file, kind, origin), choice, tokens, any(map(_is_given, words.values())), origin)
+        return table.read() if observed is None else table.pivot(observed)
+    source = row_source(file, origin, encoding=encoding, delimiter=delimiter, comment=comment, sheet=sheet)
+    if observed is None:
+        return TextReader(source, origin, header, choice, tokens).read()
+    with open_rows(source, header, origin) as (head, rows):
+        check_column_names(head.names, origin, head.place, unnamed=0)
+        return pivot(head.names, rows, observed, tokens, origin)
+
+
+def row_source(
+    file: Path, origin: Origin, *, encoding: str, delimiter: str | None, comment: str | None, sheet: str | None
+) -> RowSource:
+    """Choose how the rows of a file are read.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The file.
+    origin : Origin
+        Where the data come from, for error messages.
+    encoding, delimiter, comment, sheet : str or None
+        As `read_table` takes them.
+
+    Returns
+    -------
+    RowSource
+        A sheet of a workbook, or delimited text.
+
+    Raises
+    ------
+    DataError
+        If the format is known and not read.
+    """
+    kind = _kind(file)
+    if kind in _FOREIGN:
+        raise origin.error(f".{kind} files are not read; {_FOREIGN[kind]}")
+    if kind in _SHEETS:
+        return ExcelSheet(file, origin, sheet)
+    return TextFile(file, origin, encoding, delimiter, comment)
+
+
+def _kind(file: Path) -> str:
+    """The extension, but for that of compression."""
+    return Path(file.name.lower().removesuffix(".gz")).suffix[1:]
+
+
+def _is_given(value: object) -> bool:
+    return value is not None
+
+
+def _refuse_foreign_options(
+    kind: str, archives: dict[str, Any], text: dict[str, Any], names: dict[str, Any], origin: Origin
+) -> None:
+    """Refuse options that are about other formats than this one."""
+    if kind != "npz":
+        _refuse_options({"array": archives["array"]}, "to .npz files", origin)
+    if kind not in _SHEETS:
+        _refuse_options({"sheet": archives["sheet"]}, "to .xlsx files", origin)
+    if kind in (*_MATRICES, *_TYPED, *_SHEETS):
+        _refuse_options(text, f"to delimited text, not to .{kind} files", origin)
+    if kind in _MATRICES:
+        _refuse_options(names, f"to files with column names, not to .{kind} files", origin)
 
 
 def _refuse_options(options: dict[str, Any], applies: str, origin: Origin) -> None:
-    given = [name for name, value in options.items() if value is not None]
+    given = [name for name, value in options.items() if _is_given(value)]
     if given:
-        raise origin.error(f"the option {given[0]} applies only {applies}; leave it out")
+        message = f"the option {given[0]} applies only {applies}; leave it out"
+        raise UselessOptionError(str(origin.error(message)), given[0])
+
+
+def check_decimal(decimal: str, delimiter: str | None, origin: Origin) -> None:
+    """Refuse what can't separate decimals.
+
+    Parameters
+    ----------
+    decimal : str
+        What separates the decimals of numbers.
+    delimiter : str or None
+        What separates fields, if the caller said so.
+    origin : Origin
+        Where the data come from, for error messages.
+
+    Raises
+    ------
+    DataError
+        If it is neither a dot nor a comma, or the delimiter too.
+    """
+    if decimal not in (".", ","):
+        raise origin.error(f"decimal={decimal!r} is neither a dot nor a comma; use {option('decimal', ',')}")
+    if decimal == "," == delimiter:
+        raise origin.error(f"a comma can't separate both fields and decimals; use {option('delimiter', ';')}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.numbers import NumberTable
+from latentbits.data.placed_marks import PlacedMarks
 from latentbits.errors import DataError
 
 __all__ = ["load_data", "save_data"]
@@ -48,6 +50,8 @@ def save_data(data: BinaryData | NumberTable, file: Path, **fit_params: Any) -> 
             arrays[name] = _as_text(names)
     if data.row_label is not None:
         arrays["row_label"] = _as_text([data.row_label])
+    if (marks := getattr(data, "marks", None)) is not None:
+        arrays["marks"] = marks.as_table()
     if isinstance(data, NumberTable):
         arrays["values"] = data.values
     elif data.sparse is not None:
@@ -88,7 +92,10 @@ def load_data(file: Path) -> tuple[BinaryData | NumberTable, dict[str, np.ndarra
         fit_params = {name.removeprefix(_FIT_PARAM): arrays.pop(name) for name in further}
         names: dict[str, Any] = {name: _as_list(arrays[name]) if name in arrays else None for name in _NAMES}
         names["row_label"] = _as_list(arrays["row_label"])[0] if "row_label" in arrays else None
+        marks = arrays.pop("marks", None)
         data = _rebuild(arrays, names)
+        if marks is not None and isinstance(data, BinaryData):
+            data = replace(data, marks=_checked_marks(marks, data))
         _check_lengths(data, fit_params)
         return data, fit_params
     except (ValueError, KeyError, IndexError, TypeError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
@@ -113,6 +120,17 @@ def _rebuild(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData
     if not csr.has_canonical_format or not np.isin(csr.data, (1, MISSING)).all():
         raise ValueError("its sparse cells don't fit together")
     return BinaryData(None, csr, **names)
+
+
+def _checked_marks(table: np.ndarray, data: BinaryData) -> PlacedMarks:
+    n_rows, n_columns = data.shape
+    if table.ndim != 2 or table.shape[1] != 3 or table.dtype.kind != "i":
+        raise ValueError("its marks are no table")
+    marks = PlacedMarks.of(table)
+    inside = ((marks.rows >= 0) & (marks.rows < n_rows) & (marks.columns >= 0) & (marks.columns < n_columns)).all()
+    if not inside or not np.isin(table[:, 2], (0, 1, MISSING)).all():
+        raise ValueError("its marks are of other data")
+    return marks
 
 
 def _check_lengths(data: BinaryData | NumberTable, fit_params: dict[str, np.ndarray]) -> None:

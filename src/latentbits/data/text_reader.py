@@ -1,87 +1,112 @@
-"""Delimited text of 0-1 data: the labels, the cells, and one error for all cells that are neither 0 nor 1."""
+"""Rows of text as 0-1 data: the labels, the metadata, the cells, and one error for all cells that are neither 0 nor 1.
+
+Nothing here needs NumPy before the whole file is accepted, so a file is refused at once.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import itemgetter
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
-from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.data.advice import Surroundings
+from latentbits.data.bad_cells import BadCells, refusal
 from latentbits.data.columns import ColumnChoice
-from latentbits.data.messages import SHOWN, Origin, bad_cells_error, option, quoted
+from latentbits.data.long_format import refuse_long_format
+from latentbits.data.messages import Origin, quoted
 from latentbits.data.names import check_column_names
-from latentbits.data.text_file import TextFile
-from latentbits.data.text_rows import Rows, finite_number, rows_of_width, split_header
+from latentbits.data.roles import Content, Roles, examine, find_roles, is_identifier
+from latentbits.data.text_rows import Header, Rows, no_row_error, rows_of_width, split_header
 from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens
-from latentbits.errors import DataError
 
-__all__ = ["TextReader"]
+if TYPE_CHECKING:
+    import numpy as np
+
+    from latentbits.data.binary_data import BinaryData
+
+__all__ = ["RowSource", "TextReader", "open_rows"]
 
 
-@dataclass
-class _BadCells:
-    """The cells that could not be read: how many in each column; the first as (line, column, text)."""
+class RowSource(Protocol):
+    """A file of rows of text, which may be opened several times."""
 
-    counts: Counter[int] = field(default_factory=Counter)
-    first: list[tuple[int, int, str]] = field(default_factory=list)
+    def rows(self) -> AbstractContextManager[Rows]:
+        """Open the file, within a `with` statement.
 
-    def add(self, line: int, columns: Sequence[int], texts: Sequence[str], codes: bytes) -> None:
-        """Take note of the bad cells of a row, or of some of its columns."""
-        bad = [(line, j, text) for j, text, code in zip(columns, texts, codes, strict=True) if code == BAD_BYTE]
-        self.counts.update(j for _, j, _ in bad)
-        self.first = sorted(self.first + bad)[:SHOWN]
+        Returns
+        -------
+        context manager of an iterator of (int, list of str)
+            Line numbers and fields of all rows, those of the header included.
+        """
+
+
+@contextmanager
+def open_rows(source: RowSource, header: bool, origin: Origin) -> Iterator[tuple[Header, Rows]]:
+    """Open a file, within a `with` statement, and take the header off.
+
+    Parameters
+    ----------
+    source : RowSource
+        The file.
+    header : bool
+        Whether the first row has the names.
+    origin : Origin
+        Where the data come from, for error messages.
+
+    Yields
+    ------
+    header : Header
+        The names, not yet validated.
+    rows : iterator of (int, list of str)
+        The rows of data, each with a field for each name.
+    """
+    with source.rows() as rows:
+        head, rows = split_header(rows, header, origin)
+        yield head, rows_of_width(rows, len(head.names), origin)
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Which column of a text file is what.
+    """Which columns are kept as text, as they may be no data, and which are encoded row by row."""
 
-    `text` is the column kept as text: the labels or, if `undecided`, the first column, of which only its
-    content can tell whether it holds labels. `encoded` are the columns encoded row by row.
-    """
-
-    names: list[str]
-    data: list[int]
-    text: int | None
-    undecided: bool
-
-    @property
-    def encoded(self) -> list[int]:
-        return [j for j in self.data if j != self.text]
+    header: Header
+    kept: list[int]
+    encoded: list[int]
 
 
 @dataclass
 class _Body:
-    """The rows of a text file: codes of the encoded columns, texts of the text column, and the rows' lines."""
+    """The rows of a file: codes of the encoded columns, texts of the others, and the rows' lines."""
 
+    texts: dict[int, list[str]]
     codes: bytearray = field(default_factory=bytearray)
-    texts: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    bad: _BadCells = field(default_factory=_BadCells)
+    empty: list[int] = field(default_factory=list)
+    bad: BadCells = field(default_factory=BadCells)
 
 
 @dataclass(frozen=True)
 class TextReader:
-    """One pass over one delimited text file.
+    """One file of rows of text, read by one set of options.
 
     Attributes
     ----------
-    file : TextFile
+    source : RowSource
         The file.
     origin : Origin
         Where the data come from, for error messages.
     header : bool
-        Whether the first line names the columns.
+        Whether the first row has column names.
     choice : ColumnChoice
         The columns asked for.
     tokens : Tokens
-        What the cells' texts mean.
+        What cells mean.
     """
 
-    file: TextFile
+    source: RowSource
     origin: Origin
     header: bool
     choice: ColumnChoice
@@ -100,112 +125,184 @@ class TextReader:
         DataError
             With the line, the column and the value, and what to do about it.
         """
-        with self.file.rows() as rows:
-            names, place, rows = split_header(rows, self.header, self.origin)
+        with open_rows(self.source, self.header, self.origin) as (header, rows):
             if self.header:
-                self._refuse_data_as_header(names, place)
-            layout = self._layout(names, place)
+                self._refuse_data_as_header(header)
+            layout = self._layout(header)
             body = self._read_body(rows, layout)
-        return self._assemble(layout, body)
+        return _Table(self, layout, body).accepted()
 
-    def _refuse_data_as_header(self, names: list[str], place: str) -> None:
-        strict = Tokens(self.tokens.words, None)  # without the threshold, by which years would be data
-        if BAD_BYTE not in strict.codes(names) and any(names):
+    @cached_property
+    def strict(self) -> Tokens:
+        """The words without the threshold, by which any number would be data."""
+        return self.tokens.without_threshold()
+
+    def _refuse_data_as_header(self, header: Header) -> None:
+        names = header.names
+        data = [code != BAD_BYTE for code in self.strict.codes(names)]
+        repeated = len(set(names[1:])) < len(names[1:])
+        if any(names) and (all(data) or (all(data[1:]) and repeated)):
             raise self.origin.error(
                 f"this looks like data ({quoted(names[-1])}), but a header line with column names is "
                 "expected; add one, or use header=False (--no-header)",
-                place,
+                header.place,
             )
 
-    def _layout(self, names: list[str], place: str) -> _Layout:
-        label = self.choice.label(names, self.origin)
-        automatic = self.choice.row_labels is None
-        if automatic and not names[0]:
-            label = 0
-        check_column_names(names, self.origin, place, unnamed=label)
-        data = self.choice.data(names, label, self.origin)
-        # A first column that wasn't chosen (nor left out) may hold the labels all the same; the only one chosen can't.
-        possible = set(data) != {0} and 0 not in self.choice.excluded(names, self.origin)
-        undecided = automatic and label is None and possible
-        return _Layout(names, data, 0 if undecided else label, undecided)
+    def _layout(self, header: Header) -> _Layout:
+        names, choice, origin = header.names, self.choice, self.origin
+        label, beside = choice.label(names, origin), choice.beside(names, origin)
+        found = 0 if choice.row_labels is None and not names[0] else label
+        check_column_names(names, origin, header.place, unnamed=found)
+        data = choice.data(names, (found, *beside), origin)
+        candidates = {j for j, name in enumerate(names) if is_identifier(name)} | {0}
+        kept = (candidates - choice.excluded(names, origin)) | {*beside, *([] if found is None else [found])}
+        return _Layout(header, sorted(kept), [j for j in data if j not in kept])
 
     def _read_body(self, rows: Rows, layout: _Layout) -> _Body:
-        body, columns, encode_row = _Body(), layout.encoded, self.tokens.codes
-        pick = _picker(columns)
-        for line, row in rows_of_width(rows, len(layout.names), self.origin):
-            texts = pick(row)
-            codes = encode_row(texts)
+        body = _Body({j: [] for j in layout.kept})
+        columns, pick, encode_row = layout.encoded, _picker(layout.encoded), self.tokens.codes
+        texts_of = list(body.texts.items())
+        for line, row in rows:
+            cells = pick(row)
+            codes = encode_row(cells)
             body.codes += codes
-            body.lines.append(line)
-            if layout.text is not None:
-                body.texts.append(row[layout.text].strip())
             if BAD_BYTE in codes:
-                body.bad.add(line, columns, texts, codes)
+                body.bad.add_row(line, columns, cells, codes)
+            if not any(row):
+                body.empty.append(len(body.lines))
+            body.lines.append(line)
+            for j, texts in texts_of:
+                texts.append(row[j].strip())
         return body
 
-    def _assemble(self, layout: _Layout, body: _Body) -> BinaryData:
-        """The data, once it is known whether the text column holds labels."""
-        columns, labels = layout.encoded, body.texts if layout.text is not None else None
-        cells = np.frombuffer(body.codes, np.int8).reshape(len(body.lines), len(columns))
-        if layout.undecided:
-            codes = self.tokens.codes(body.texts)
-            if not _are_labels(codes):
-                columns, labels = layout.data, None
-            if labels is None and 0 in columns:
-                cells = np.insert(cells, columns.index(0), np.frombuffer(codes, np.int8), axis=1)
-                for line, text, code in zip(body.lines, body.texts, codes, strict=True):
-                    body.bad.add(line, [0], [text], bytes([code]))
-        if body.bad.counts:
-            filled = dict(zip(columns, (cells != MISSING).sum(axis=0), strict=True))
-            raise self._bad_cells_error(body.bad, layout.names, filled)
-        names = [layout.names[j] for j in columns]
-        label = None if labels is None or layout.text is None else layout.names[layout.text]
-        return BinaryData(np.ascontiguousarray(cells), None, labels, names, label or None)
+    def texts_of(self, columns: Sequence[int]) -> dict[int, list[str]]:
+        """Read the file once more, for columns that turned out to be text.
 
-    def _bad_cells_error(self, bad: _BadCells, names: list[str], filled: dict[int, int]) -> DataError:
-        """The error for all bad cells; `filled` counts the cells of each column that aren't missing."""
-        cells = [
-            (f"line {line}, column {quoted(names[j])}", text if finite_number(text) is not None else quoted(text))
-            for line, j, text in bad.first
+        Parameters
+        ----------
+        columns : sequence of int
+            Their positions.
+
+        Returns
+        -------
+        dict of int to list of str
+            The cells of each column, without surrounding blanks.
+        """
+        with open_rows(self.source, self.header, self.origin) as (_, rows):
+            picked = [[row[j].strip() for j in columns] for _, row in rows]
+        return dict(zip(columns, map(list, zip(*picked, strict=True)), strict=True))
+
+
+class _Table:
+    """A file that was read: what its columns are, and whether its cells are 0-1 data."""
+
+    def __init__(self, reader: TextReader, layout: _Layout, body: _Body) -> None:
+        self.reader, self.layout, self.body = reader, layout, body
+        self.names = layout.header.names
+        self.texts = body.texts | self._texts_of_words()
+        self.roles = self._find_roles()
+        if self.roles.label is not None and body.empty:
+            self._drop_empty_rows()
+        others = (self.roles.label, *self.roles.metadata)
+        self.columns = reader.choice.data(self.names, others, reader.origin)
+
+    def accepted(self) -> BinaryData:
+        """The data, or the error for all bad cells."""
+        choice, origin = self.reader.choice, self.reader.origin
+        refuse_long_format(self.names, self.contents, self.roles, self.body.bad, choice, origin)
+        codes = {j: self.reader.tokens.codes(self.texts[j]) for j in self.columns if j in self.body.texts}
+        self._refuse_bad_cells(codes)
+        self.roles.warn(origin)
+        from latentbits.data.binary_data import BinaryData
+
+        label, beside = self.roles.label, self.roles.metadata
+        return BinaryData(
+            self._cells(codes),
+            row_names=None if label is None else self.texts[label],
+            column_names=[self.names[j] for j in self.columns],
+            row_label=None if label is None else self.names[label] or None,
+            metadata={self.names[j]: self.texts[j] for j in beside} or None,
+            notes=self.roles.notes,
+        )
+
+    def _encoded(self, j: int) -> bytearray:
+        """The codes of a column that was encoded row by row."""
+        return self.body.codes[self.layout.encoded.index(j) :: len(self.layout.encoded)]
+
+    def _n_filled(self, j: int) -> int:
+        return len(self.body.lines) - self._encoded(j).count(MISSING_BYTE)
+
+    def _texts_of_words(self) -> dict[int, list[str]]:
+        """The cells of the columns that hold nothing but unknown words."""
+        if self.reader.choice.columns is not None:
+            return {}
+        number = self.reader.tokens.number
+        words = [
+            j
+            for j, column in self.body.bad.items()
+            if all(number(word) is None for word in column.words) and column.count == self._n_filled(j)
         ]
-        # A column with hardly a 0 or 1 in it is something else; if all are, it is the coding that is.
-        other = [names[j] for j in sorted(bad.counts) if bad.counts[j] >= 0.9 * filled[j]]
-        ways = [_exclude_option(other)] if other and len(other) < len(filled) else []
-        ways += self._ways_out(bad.first[0][2], excluding=bool(ways))
-        fault = "neither 0 nor 1" if self.tokens.threshold is None else "not a finite number"
-        return bad_cells_error(self.origin, cells, bad.counts.total(), f"use {', or '.join(ways)}", fault)
+        return self.reader.texts_of(words) if words else {}
 
-    def _ways_out(self, text: str, excluding: bool) -> list[str]:
-        """What may be done about a cell with this text, when `excluding` its column was proposed or not."""
-        word = text.strip()
-        number = finite_number(word)
-        if number is not None:
-            threshold = self.origin.advice(number).removeprefix("use ")
-            return [f"{option('missing', text)} if it stands for missing", threshold] if number < 0 else [threshold]
-        if excluding:
-            return []
-        return [
-            f"{option('presence', word)} if it marks a presence and empty cells are absences, true, false or "
-            "missing (--true, --false, --missing) to say what words mean, or correct the cell"
-        ]
+    def _find_roles(self) -> Roles:
+        empty = set(self.body.empty)
+        self.contents: dict[int, Content] = {
+            j: examine([text for i, text in enumerate(texts) if i not in empty] if empty else texts, self.reader.strict)
+            for j, texts in self.texts.items()
+        }
+        header = self.layout.header
+        unnamed = (
+            "the header has no name for it" if header.lacks_label else "it has no name" if not self.names[0] else ""
+        )
+        return find_roles(self.names, self.contents, self.reader.choice, self.reader.origin, unnamed)
 
+    def _drop_empty_rows(self) -> None:
+        """Leave out rows without a name or any cell, such as those at the end of an exported sheet."""
+        width, empty = len(self.layout.encoded), set(self.body.empty)
+        left = [i for i in range(len(self.body.lines)) if i not in empty]
+        if not left:
+            raise no_row_error(self.reader.origin)
+        self.body.codes = bytearray().join(self.body.codes[i * width : (i + 1) * width] for i in left)
+        self.body.lines = [self.body.lines[i] for i in left]
+        self.texts = {j: [texts[i] for i in left] for j, texts in self.texts.items()}
 
-def _exclude_option(names: list[str]) -> str:
-    """The option that leaves these columns out, or the first few of them."""
-    flags = " ".join(f"--exclude {name}" for name in names[:SHOWN])
-    more = f" and {len(names) - SHOWN} more like it" if len(names) > SHOWN else ""
-    return f"exclude={names[:SHOWN]} ({flags}){more} to leave out what is not 0-1"
+    def _refuse_bad_cells(self, codes: dict[int, bytes]) -> None:
+        """Refuse cells of data columns that are neither 0, 1 nor missing; `codes` are those of columns kept as text."""
+        bad = BadCells({j: column for j, column in self.body.bad.items() if j in self.columns})
+        for j, column in codes.items():
+            if BAD_BYTE in column:
+                for line, text, code in zip(self.body.lines, self.texts[j], column, strict=True):
+                    bad.add_row(line, [j], [text], bytes([code]))
+        if bad:
+            columns = {j: codes[j] if j in codes else self._encoded(j) for j in bad}
+            filled = {j: len(column) - column.count(MISSING_BYTE) for j, column in columns.items()}
+            zeros = {j: column.count(0) for j, column in columns.items()}
+            everything = b"".join([self.body.codes, *codes.values()])
+            around = Surroundings(
+                self.names, len(self.columns), filled, zeros, 0 in everything, 1 in everything, self.roles.numbered
+            )
+            raise refusal(bad, around, self.reader.tokens, self.reader.origin)
+
+    def _cells(self, codes: dict[int, bytes]) -> np.ndarray:
+        """The codes of the data columns, in their order."""
+        import numpy as np
+
+        encoded = self.layout.encoded
+        cells = np.frombuffer(self.body.codes, np.int8).reshape(len(self.body.lines), len(encoded))
+        if encoded == self.columns:
+            return cells
+        where = {j: k for k, j in enumerate(encoded)}
+        chosen = np.empty((len(cells), len(self.columns)), np.int8)
+        for k, j in enumerate(self.columns):
+            chosen[:, k] = np.frombuffer(codes[j], np.int8) if j in codes else cells[:, where[j]]
+        return chosen
 
 
 def _picker(columns: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
     """A fast way to the fields at these positions."""
+    if not columns:
+        return lambda row: ()
     first, last = columns[0], columns[-1] + 1
     if list(columns) == list(range(first, last)):
         return itemgetter(slice(first, last))  # of one column, too, a list
     return itemgetter(*columns)
-
-
-def _are_labels(codes: bytes) -> bool:
-    """Whether a column is more like labels: at least half of its filled cells are neither 0 nor 1."""
-    filled = len(codes) - codes.count(MISSING_BYTE)
-    return filled > 0 and 2 * codes.count(BAD_BYTE) >= filled

@@ -77,6 +77,8 @@ class Tokens(dict[str, int]):
         The code of each known word, see `vocabulary`.
     threshold : float or None
         Every number >= `threshold` is 1 and every smaller one 0; without it only 0 and 1 are known numbers.
+    decimal : {".", ","}
+        What separates the decimals of a number.
 
     Examples
     --------
@@ -84,10 +86,38 @@ class Tokens(dict[str, int]):
     [1, 1, 0, 254]
     """
 
-    def __init__(self, words: dict[str, int], threshold: float | None) -> None:
+    def __init__(self, words: dict[str, int], threshold: float | None, decimal: str = ".") -> None:
         super().__init__()
         self.words = words
         self.threshold = threshold
+        self.decimal = decimal
+
+    def without_threshold(self) -> Tokens:
+        """Make tokens of the same words that know no numbers but 0 and 1.
+
+        Returns
+        -------
+        Tokens
+            These themselves if they have no threshold.
+        """
+        return self if self.threshold is None else Tokens(self.words, None, self.decimal)
+
+    def number(self, word: str) -> float | None:
+        """Read a word as a finite number.
+
+        Parameters
+        ----------
+        word : str
+            A cell without surrounding blanks.
+
+        Returns
+        -------
+        float or None
+            None if it is no finite number, or written with another separator of decimals.
+        """
+        if self.decimal == ",":
+            return None if "." in word else finite_number(word.replace(",", "."))
+        return finite_number(word)
 
     def __missing__(self, text: str) -> int:
         byte = self._code(text.strip().lower()) & 0xFF
@@ -98,7 +128,7 @@ class Tokens(dict[str, int]):
     def _code(self, word: str) -> int:
         if word in self.words:
             return self.words[word]
-        number = finite_number(word)
+        number = self.number(word)
         if number is None:
             return BAD
         if self.threshold is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from latentbits.findings.results import Data, Results
 
-__all__ = ["gather"]
+__all__ = ["gather", "lead_with_verdict"]
 
 
 def gather(model: Any, data: Data, **fit_params: Any) -> Results:
@@ -41,3 +42,22 @@ def gather(model: Any, data: Data, **fit_params: Any) -> Results:
     results.fit_params = fit_params
     results.answer = results.answer or results.lines[:2]
     return results
+
+
+def lead_with_verdict(results: Results, verdict: Mapping[str, Any]) -> None:
+    """Put the verdict first in summary and lines; if nothing is predicted, leave out what would be read as evidence.
+
+    Parameters
+    ----------
+    results : Results
+        Of the model that the verdict is on; changed.
+    verdict : mapping
+        What `Verdict.to_dict` returns, or the "verdict" of an earlier summary.
+    """
+    results.summary = {"verdict": dict(verdict), **results.summary}
+    if not verdict["predicts"]:
+        results.answer = [line for line in results.answer if line not in results.evidence] or results.lines[:1]
+        results.lines = [line for line in results.lines if line not in results.evidence]
+        if "suspects" in results.tables:
+            results.lines.append("suspects.csv ranks the zeros all the same, by a model that predicts none of them.")
+    results.lines[:0] = verdict["sentences"]

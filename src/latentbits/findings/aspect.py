@@ -22,6 +22,7 @@ from latentbits.findings.results import (
     restart_lines,
     size,
     stability_clause,
+    with_names,
 )
 from latentbits.models.aspect.aspect_rows import AspectRows, Kind
 from latentbits.models.aspect.base import AspectModel
@@ -67,8 +68,9 @@ def gather(solved: AspectRows) -> Results:
         "objective": partial(plots.plot_objective, model),
         "denoising": partial(plots.plot_denoising, data, denoised),
     }
-    lines = list(_lines(summary, suspects))
-    return Results(model, data, tables, summary, figures, lines, _answer(summary), solved=solved)
+    lines, answer = list(_lines(summary, suspects)), _answer(summary)
+    evidence = [*_suspect_lines(summary, suspects), *answer]
+    return Results(model, data, tables, summary, figures, lines, answer, evidence=evidence, solved=solved)
 
 
 def _suspects(solved: AspectRows) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -79,7 +81,7 @@ def _suspects(solved: AspectRows) -> tuple[pd.DataFrame, dict[str, int]]:
     parts: list[pd.DataFrame] = []
     counts: dict[str, int] = {}
     for kind in kinds:
-        part = solved.suspects(kind=kind, top=N_SUSPECTS)
+        part = with_names(solved.suspects(kind=kind, top=N_SUSPECTS))
         part.insert(2, "kind", kind)
         counts[kind] = int((solved.suspicion(kind=kind) >= SUSPECTED).sum())
         parts.append(part)
@@ -159,5 +161,9 @@ def _suspect_lines(summary: dict[str, Any], table: pd.DataFrame) -> Iterator[str
         yield f"{of_all} are suspected: by the content of its row, {meaning} is likelier there{end}"
         best = table[(table["kind"] == kind) & (table["score"] >= SUSPECTED)].head(N_LISTED)
         for suspect in best.itertuples():
-            place = f"row {quoted(str(suspect.row))}, column {quoted(str(suspect.column))}"
-            yield f"    {suspect.score:.2f}  {place}"
+            yield f"    {suspect.score:.2f}  {_place('row', suspect.row)}, {_place('column', suspect.column)}"
+
+
+def _place(what: str, name: str) -> str:
+    """A row or column in a sentence; one without a name is called "row 3" already."""
+    return name if name.startswith(f"{what} ") else f"{what} {quoted(name)}"

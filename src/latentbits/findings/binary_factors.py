@@ -12,6 +12,7 @@ from latentbits import plots
 from latentbits.data.numbers import NumberTable
 from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_lines, size
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
+from latentbits.wording import counted
 
 __all__ = ["gather"]
 
@@ -43,8 +44,8 @@ def gather(model: BinaryFactorAnalysis, data: NumberTable) -> Results:
 
 def _lines(model: BinaryFactorAnalysis, summary: dict[str, Any]) -> Iterator[str]:
     n, gone = model.n_components_, len(model.discards_)
-    dropped = f"; {gone} of {n + gone} were discarded while learning" if gone else ""
-    yield f"{n} binary factor{'s' * (n != 1)} found in {size(summary['data'])}{dropped}."
+    dropped = f"; {gone} of {n + gone} {'was' if gone == 1 else 'were'} discarded while learning" if gone else ""
+    yield f"{counted(n, 'binary factor')} found in {size(summary['data'])}{dropped}."
     if n == 0:
         yield "Nothing in the data is stronger than the noise."
     else:

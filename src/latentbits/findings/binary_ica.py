@@ -23,6 +23,7 @@ from latentbits.findings.results import (
     unused,
 )
 from latentbits.models.binary_ica.estimator import BinaryICA
+from latentbits.wording import counted
 
 __all__ = ["gather"]
 
@@ -62,9 +63,10 @@ def _segments_table(model: BinaryICA, names: list[str]) -> pd.DataFrame:
 def _lines(model: BinaryICA, summary: dict[str, Any], variables: list[str], given: bool) -> Iterator[str]:
     n = model.mixing_.shape[1]
     U = len(model.segments_)
-    yield f"{n} source{'s' * (n > 1)} in {U} segment{'s' * (U > 1)} of {size(summary['data'])}."
+    yield f"{counted(n, 'source')} in {counted(U, 'segment')} of {size(summary['data'])}."
     if not given:
-        yield f"No --segments were given, so the rows were cut, in their order, into {U} runs of equal length."
+        runs = counted(U, "run")
+        yield f"No --segments were given, so the rows were cut, in their order, into {runs} of equal length."
     for k, column in enumerate(model.mixing_.T[:N_LISTED]):
         order = np.argsort(-column, kind="stable")
         up = [i for i in order if column[i] > 0][:N_LISTED]
@@ -72,7 +74,7 @@ def _lines(model: BinaryICA, summary: dict[str, Any], variables: list[str], give
         against = f"; against {_named(variables, down)}" if down else ""
         yield f"Source {k}: {_named(variables, up)}{against}."
     if n > N_LISTED:
-        yield f"The other {n - N_LISTED} are in mixing.csv."
+        yield f"{counted(n - N_LISTED, 'more source')} in mixing.csv."
     yield from restart_lines(summary)
 
 

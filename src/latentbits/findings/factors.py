@@ -26,6 +26,7 @@ from latentbits.findings.results import (
 from latentbits.models.factor_model import FactorModel
 from latentbits.models.solved_rows import SolvedRows
 from latentbits.tasks.stability import component_stability
+from latentbits.wording import counted
 
 __all__ = ["components_table", "gather", "weights_table"]
 
@@ -47,7 +48,7 @@ def gather(solved: SolvedRows) -> Results:
     if (model.components_ >= 0).all() and (model.components_ <= 1).all():
         figures["components"] = partial(plots.plot_components, model)
     n = len(model.components_)
-    lines = [f"{n} component{'s' * (n > 1)} fitted to {size(summary['data'])}."]
+    lines = [f"{counted(n, 'component')} fitted to {size(summary['data'])}."]
     if "aic" in summary:
         lines.append(f"AIC {summary['aic']:.1f}, BIC {summary['bic']:.1f} (lower is better, among fits of this model).")
     answer = [lines[0], f"How sure: {stability_clause(summary)}."] if has_restarts(model) else []

@@ -13,6 +13,7 @@ from latentbits import plots
 from latentbits.data.numbers import NumberTable
 from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_lines, size
 from latentbits.models.ica_mixture.estimator import ICAMixture
+from latentbits.wording import counted
 
 __all__ = ["gather"]
 
@@ -63,9 +64,8 @@ def _mixing_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
 
 def _lines(summary: dict[str, Any]) -> Iterator[str]:
     clusters = summary["clusters"]
-    n = len(clusters)
-    yield f"{n} cluster{'s' * (n > 1)} found in {size(summary['data'])}."
+    yield f"{counted(len(clusters), 'cluster')} found in {size(summary['data'])}."
     for part in clusters:
-        sources = f"{part['sources']} source{'s' * (part['sources'] != 1)}"
+        sources = counted(part["sources"], "source")
         yield f"Cluster {part['cluster']} has {part['share']:.1%} of the rows and {sources}."
     yield from restart_lines(summary)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Union
 
+from latentbits.wording import counted, place
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -33,6 +35,7 @@ __all__ = [
     "size",
     "stability_clause",
     "unused",
+    "with_names",
 ]
 
 Data = Union["BinaryData", "NumberTable"]
@@ -62,6 +65,8 @@ class Results:
         The two most important sentences of these.
     fit_params : dict
         What `fit` was given beside the data.
+    evidence : list of str
+        Those of the lines and of the answer that are left out when the model predicts nothing (`lead_with_verdict`).
     solved : SolvedRows, optional
         The model and the rows with all that has been solved for, where the model is a `FactorModel`.
     """
@@ -74,6 +79,7 @@ class Results:
     lines: list[str]
     answer: list[str] = field(default_factory=list)
     fit_params: dict[str, Any] = field(default_factory=dict)
+    evidence: list[str] = field(default_factory=list)
     solved: Any = None
 
 
@@ -86,18 +92,27 @@ def data_table(cells: np.ndarray, data: Data) -> pd.DataFrame:
 
 
 def labelled(values: np.ndarray, names: list[str], data: Data) -> pd.DataFrame:
-    """A table with the rows' labels, or positions, in front."""
+    """A table with the rows' labels, or what rows without one are called, in front."""
     import pandas as pd
 
     table = pd.DataFrame(values, columns=names)
-    labels = data.row_names if data.row_names is not None else range(len(values))
+    labels = data.row_names if data.row_names is not None else [place("row", i) for i in range(len(values))]
     table.insert(0, unused(data.row_label or "row", names), labels)
     return table
 
 
 def attributes(data: Data) -> list[str]:
-    """The columns' names; without any, their positions, as in the table of suspects."""
-    return data.column_names if data.column_names is not None else [str(j) for j in range(data.shape[1])]
+    """The columns' names, or what columns without one are called."""
+    return data.column_names if data.column_names is not None else [place("column", j) for j in range(data.shape[1])]
+
+
+def with_names(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of cells (suspects, explanations) for people: positions, which Python counts from 0, become "row 1"."""
+    named = table.copy()
+    for what in ("row", "column"):
+        if table[what].dtype.kind == "i":
+            named[what] = [place(what, position) for position in table[what]]
+    return named
 
 
 def unused(name: str, taken: Sequence[str]) -> str:
@@ -158,7 +173,13 @@ def _about(data: Data) -> dict[str, Any]:
     if isinstance(data, NumberTable):
         return about
     counts = {"ones": data.n_ones, "zeros": data.n_observed - data.n_ones, "missing": data.n_missing}
-    return {**about, **counts, "density": data.density}
+    return {**about, **counts, "density": data.density, "constant_columns": _n_constant(data)}
+
+
+def _n_constant(data: BinaryData) -> int:
+    """How many columns don't have both a 0 and a 1: they say nothing about what goes together."""
+    ones = data.ones_per_column()
+    return int(((ones == 0) | (ones == data.observed_per_column())).sum())
 
 
 def _versions() -> dict[str, str]:
@@ -186,11 +207,12 @@ def components_fingerprint(model: Any) -> str:
 
 def size(data: dict[str, Any]) -> str:
     """The size of the data in words."""
-    table = f"{data['rows']:,} rows x {data['columns']:,} columns"
+    table = f"{counted(data['rows'], 'row')} x {counted(data['columns'], 'column')}"
     if "ones" not in data:
         return table
-    missing = f", {data['missing']:,} cell{'s' * (data['missing'] > 1)} missing" if data["missing"] else ""
-    return f"{table} ({data['density']:.1%} ones{missing})"
+    missing = f", {counted(data['missing'], 'cell')} missing" if data["missing"] else ""
+    constant = f", {counted(data['constant_columns'], 'constant column')}" if data.get("constant_columns") else ""
+    return f"{table} ({data['density']:.1%} ones{missing}{constant})"
 
 
 def restart_lines(summary: dict[str, Any]) -> Iterator[str]:
@@ -202,7 +224,7 @@ def restart_lines(summary: dict[str, Any]) -> Iterator[str]:
     if made == 1:
         yield "There was one restart only; more of them (--restarts 10) show whether the answer is stable."
     elif agreeing > 1:
-        yield f"{agreeing} of {made} restarts came within 0.01 % of the best objective."
+        yield f"{agreeing} of {counted(made, 'restart')} came within 0.01 % of the best objective."
     else:
         yield (
             f"No other of {made} restarts came within 0.01 % of the best objective; more of them "

@@ -17,13 +17,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.errors import DataError
+from latentbits.errors import DataError, DegenerateDataWarning
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of
 from latentbits.fitting.workers import n_workers
+from latentbits.models.degenerate import degeneracy
 from latentbits.models.spec import spec_of
 from latentbits.numerics import RandomSource, as_generator
+from latentbits.wording import place
 
-__all__ = ["BinaryModel", "Model", "RestartedModel", "check_row_weight"]
+__all__ = ["BinaryModel", "Model", "RestartedModel", "check_learnable", "check_row_weight"]
 
 LARGEST_WEIGHT = 1e9
 """Beyond this a row's weight drowns the digits of all others."""
@@ -111,12 +113,14 @@ class BinaryModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     def _data(self, X: Any, *, reset: bool = False) -> BinaryData:
         """X validated, its columns checked against those of the fit; with `reset` they become those of the fit."""
         data = X if isinstance(X, BinaryData) else BinaryData.of(X, binarize=self.binarize)
-        if reset and data.n_observed == 0:
-            raise DataError(f"all {data.shape[0]} x {data.shape[1]} cells are missing; give a table with a 0 or a 1")
+        if reset:
+            check_learnable(data, getattr(self, "n_components", None), stacklevel=4)
         if isinstance(X, BinaryData):
             self._check_columns(X, reset=reset)
         else:
             validate_data(self, X if hasattr(X, "shape") else data.dense(), reset=reset, skip_check_array=True)
+        if reset:
+            self.reading_ = data.reading
         return data
 
     def _check_columns(self, data: BinaryData, *, reset: bool) -> None:
@@ -136,7 +140,7 @@ class BinaryModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         if names is not None and fitted is not None and not np.array_equal(names, fitted):
             first = next(j for j, pair in enumerate(zip(names, fitted, strict=True)) if pair[0] != pair[1])
             raise DataError(
-                f'column {first} is "{names[first]}" but the model was fitted with "{fitted[first]}" there; '
+                f'{place("column", first)} is "{names[first]}" but the model was fitted with "{fitted[first]}" there; '
                 "put the columns into the order of the fit"
             )
 
@@ -145,17 +149,26 @@ class BinaryModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         return None if names is None else [str(name) for name in names]
 
 
+def check_learnable(data: BinaryData, n_components: int | None, *, stacklevel: int) -> None:
+    """Refuse a table without an observed cell; warn if it leaves nothing to learn, or fewer components than these."""
+    if data.n_observed == 0:
+        raise DataError(f"all {data.shape[0]} x {data.shape[1]} cells are missing; give a table with a 0 or a 1")
+    reason = degeneracy(data, n_components)
+    if reason:
+        warnings.warn(reason, DegenerateDataWarning, stacklevel=stacklevel)
+
+
 def check_row_weight(sample_weight: ArrayLike | None, n_rows: int, name: str = "sample_weight") -> np.ndarray:
     """Row weights as float64: all 1 by default, else finite, not negative, and not all 0."""
     if sample_weight is None:
         return np.ones(n_rows)
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n_rows,):
-        raise ValueError(f"{name} has the shape {weight.shape}; give one weight for each of {n_rows} rows")
+        raise DataError(f"{name} has the shape {weight.shape}; give one weight for each of {n_rows} rows")
     if not np.all(np.isfinite(weight)) or np.any(weight < 0):
-        raise ValueError(f"{name} must be finite and not negative; give rows to leave out a weight of 0")
+        raise DataError(f"{name} must be finite and not negative; give rows to leave out a weight of 0")
     if weight.max(initial=0.0) > LARGEST_WEIGHT:
-        raise ValueError(f"a sample weight is above {LARGEST_WEIGHT:g}; divide all of them by the same number")
+        raise DataError(f"a sample weight is above {LARGEST_WEIGHT:g}; divide all of them by the same number")
     if not np.any(weight > 0):
-        raise ValueError("every sample weight is zero; give at least one row a weight above 0")
+        raise DataError("every sample weight is zero; give at least one row a weight above 0")
     return weight

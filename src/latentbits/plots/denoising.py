@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.plots.style import house_style, new_figure, remove_frame, shortened, spread
+from latentbits.wording import place
 
 __all__ = ["plot_denoising"]
 
@@ -178,7 +179,7 @@ def _add_key(figure: Figure, codes: dict[str, NDArray[np.intp]]) -> None:
 
 
 def _row_names(data: BinaryData, rows: Positions, width: int) -> list[str]:
-    names = [f"row {row}" for row in rows] if data.row_names is None else [data.row_names[row] for row in rows]
+    names = [place("row", row) for row in rows] if data.row_names is None else [data.row_names[row] for row in rows]
     return [shortened(name, width) for name in names]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latentbits.plots.style import KINDS
+from latentbits.wording import place
 
 __all__ = ["attribute", "components_of", "kinds_of", "names_of", "shares_of", "titles_of"]
 
@@ -59,17 +60,21 @@ def kinds_of(model: Any, n_components: int) -> list[str]:
 
 
 def shares_of(model: Any) -> Floats | None:
-    """Return each component's share of the data, the rows' mean weight; None for a model without weights.
+    """Return each component's share of the data, the rows' mean weight; None where weights of a row don't sum to 1.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> shares_of(SimpleNamespace(weights_=[[1, 0], [0.5, 0.5]]))
     array([0.75, 0.25])
+    >>> shares_of(SimpleNamespace(weights_=[[20.0, 3.0]])) is None
+    True
     """
     if not hasattr(model, "weights_"):
         return None
     weights = np.asarray(model.weights_, dtype=float)
+    if not np.allclose(weights.sum(axis=1), 1):
+        return None
     return np.average(weights, axis=0, weights=getattr(model, "row_weight_", None))
 
 
@@ -103,11 +108,11 @@ def names_of(model: Any, names: Sequence[object] | None, n_columns: int) -> list
     --------
     >>> from types import SimpleNamespace
     >>> names_of(SimpleNamespace(), None, 2)
-    ['column 0', 'column 1']
+    ['column 1', 'column 2']
     """
     found = getattr(model, "feature_names_in_", None) if names is None else names
     if found is None:
-        return [f"column {j}" for j in range(n_columns)]
+        return [place("column", j) for j in range(n_columns)]
     if len(found) != n_columns:
         raise ValueError(f"names has {len(found)} entries; give one for each of {n_columns} columns.")
     return [str(name) for name in found]

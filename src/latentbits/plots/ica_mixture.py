@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from latentbits.plots.fitted import Floats, attribute
+from latentbits.plots.fitted import Floats, attribute, names_of
 from latentbits.plots.style import BEST, INK, QUIET, house_style, new_figure, whole_numbers
 
 __all__ = ["plot_bound", "plot_clusters", "plot_source_densities", "plot_strengths"]
@@ -68,7 +68,8 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
                 tip = centre + 2 * A[:, m] * sources[own, m].std()
                 arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
                 ax.annotate("", tip[[i, j]], centre[[i, j]], arrowprops=arrow)
-    ax.set(xlabel=f"column {i}", ylabel=f"column {j}")
+    names = names_of(model, None, rows.shape[1])
+    ax.set(xlabel=names[i], ylabel=names[j])
     if len(means) > 1:
         ax.legend(markerscale=2.5)
     return figure

@@ -34,7 +34,7 @@ def write_report(
     selection : DataFrame, optional
         The table of an order selection, to be drawn.
     ratings : dict, optional
-        What a page has saved as ratings.json; where the sliders begin.
+        What a page has saved as ratings.json: where the sliders begin, and which cells are marked.
     """
     from latentbits.files import atomic_file
     from latentbits.report.content import page_content

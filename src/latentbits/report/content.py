@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from latentbits.findings.results import Results, components_fingerprint, has_restarts, restart_lines
+from latentbits.findings.results import Data, Results, components_fingerprint, has_restarts, restart_lines
 from latentbits.report.workbench import workbench
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def page_content(
         "model": summary["model"],
         "file": summary["data"].get("file") or "",
         "components_fingerprint": components_fingerprint(results.model) if has_bench else None,
-        "answer": results.answer,
-        "lines": [] if has_bench else [line for line in results.lines if line not in results.answer],
+        "data_fingerprint": summary["data"]["fingerprint"],
+        **_sentences(results),
         "notes": [note for note in summary.get("notes", []) if not note.startswith(NO_PHANTOM)],
         "sure": [*_choice(summary), *restart_lines(summary)],
         "facts": _facts(summary),
@@ -56,8 +56,23 @@ def page_content(
         "selection": None if selection is None else _curves(selection),
         "workbench": workbench(results, shape=shape, ratings=ratings) if has_bench else None,
         "pictures": [] if has_bench else [_picture(name, draw()) for name, draw in results.figures.items()],
-        "tables": [] if has_bench else [_table(name, table) for name, table in results.tables.items()],
+        "tables": [] if has_bench else [_table(name, table, results.data) for name, table in results.tables.items()],
     }
+
+
+def _sentences(results: Results) -> dict[str, Any]:
+    """The verdict, the answer below it, and what is said further down.
+
+    If the model predicts nothing, the verdict stands alone: the answer, which counts suspects, goes down.
+    """
+    found: dict[str, Any] = results.summary.get("verdict") or {}
+    verdict = list(found.get("sentences", []))
+    answer = [sentence for sentence in results.answer if sentence not in verdict]
+    lines = [] if results.solved is not None else [line for line in results.lines if line not in results.answer]
+    predicts = bool(found.get("predicts", True))
+    if not predicts:
+        lines, answer = [*answer, *lines], []
+    return {"verdict": verdict, "predicts": predicts, "answer": answer, "lines": lines}
 
 
 def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -151,10 +166,12 @@ def _picture(name: str, figure: Figure) -> dict[str, str]:
     return {"title": name.replace("_", " "), "source": "data:image/png;base64," + b64encode(file.getvalue()).decode()}
 
 
-def _table(name: str, table: pd.DataFrame) -> dict[str, Any]:
-    """The first lines of a table, every cell as text."""
+def _table(name: str, table: pd.DataFrame, data: Data) -> dict[str, Any]:
+    """The first lines of a table, every cell as text; rows of the data without names are counted from 1."""
     head = table.head(N_TABLE_LINES)
     lines = [[_shown(cell) for cell in line] for line in head.to_numpy(object)]
+    if data.row_names is None and table.columns[0] == "row" and table["row"].tolist() == list(range(data.shape[0])):
+        lines = [[f"row {i}", *line[1:]] for i, line in enumerate(lines, 1)]
     return {"name": name, "columns": [str(column) for column in table.columns], "lines": lines, "n_lines": len(table)}
 
 

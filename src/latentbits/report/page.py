@@ -15,7 +15,19 @@ from latentbits.files import plain_scalar
 
 __all__ = ["render"]
 
-SCRIPTS = ("model.js", "shapes.js", "components.js", "cells.js", "rows.js", "files.js", "page.js")
+SCRIPTS = (
+    "model.js",
+    "shapes.js",
+    "components.js",
+    "cells.js",
+    "zoom.js",
+    "rows.js",
+    "suspects.js",
+    "marks.js",
+    "files.js",
+    "sure.js",
+    "page.js",
+)
 _ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 

@@ -23,6 +23,7 @@ from latentbits.models.aspect.phantoms import CONTENT
 from latentbits.models.aspect.weighting import AVERAGE_CELLS
 from latentbits.models.factor_model import FactorModel
 from latentbits.models.solved_rows import SolvedRows
+from latentbits.report.suspect_lists import N_TOTALS, Positions, packed_floats, suspect_lists
 
 __all__ = ["workbench"]
 
@@ -37,31 +38,37 @@ def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[
     model, data = solved.model, solved.data
     names = attributes(data)
     grid = _grid(names, shape)
-    rows, columns = _sample(model, data, whole=grid is not None)
+    sample = _sample(model, data, whole=grid is not None)
+    rows, columns = sample
     shown = data.rows(rows)
     cells = shown.dense()[:, columns]
     W, H = solved.weights[rows], model.components_[:, columns]
-    bench = {
+    bench: dict[str, Any] = {
         "sampled": _sampled(data.shape, cells.shape),
         "shape": list(cells.shape),
         "n_components": len(H),
-        "rows": _row_names(data.row_names, rows),
-        "columns": _names([names[j] for j in columns]),
         "row_label": escape_formula(unused(data.row_label or "row", names)),
+        "metadata": _metadata(data, rows),
         "grid": grid,
         "cells": _packed(cells),
         "ones": shown.ones_per_row().astype(int).tolist(),
         "observed": shown.observed_per_row().astype(int).tolist(),
-        "weights": _floats(W),
-        "components": _floats(H),
+        "weights": packed_floats(W),
+        "components": packed_floats(H),
+        "suspected": SUSPECTED,
+        "n_suspects": N_SUSPECTS,
+        "n_totals": N_TOTALS,
     }
     if isinstance(solved, AspectRows):
         content = model.phantoms_ == CONTENT
+        bench["lists"], sample = suspect_lists(solved, sample)
         bench |= _aspect_part(solved, rows, columns) | _rated(model, ratings)
         bench["row_shares"] = [part["share"] for part in results.summary["components"]]
     else:
         content = np.ones(len(H), dtype=bool)
         bench["reconstruction"] = _bytes(np.rint(solved.reconstruct()[np.ix_(rows, columns)] * 255))
+    bench["rows"] = _names("row", data.row_names, sample.rows)
+    bench["columns"] = _names("column", data.column_names, sample.columns)
     bench["row_order"] = _by_strongest(np.abs(W), content).tolist()
     bench["column_order"] = _by_strongest(np.abs(H).T, content).tolist()
     return bench
@@ -69,37 +76,49 @@ def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[
 
 def _aspect_part(solved: AspectRows, rows: np.ndarray, columns: np.ndarray) -> dict[str, Any]:
     """What the answers of an aspect model need beyond weights and components."""
-    model, components = solved.model, solved.model._components
+    model = solved.model
     return {
         "kinds": model.phantoms_.tolist(),
         "shares": model.shares_.tolist(),
         "lean": AVERAGE_CELLS,
-        "suspected": SUSPECTED,
-        "n_suspects": N_SUSPECTS,
         "noise_of": NOISE_OF,
-        "causes": {
-            "weights": _floats(solved.cause_weights[rows]),
-            "ones": _floats(components.H1[:, columns]),
-            "zeros": _floats(components.H0[:, columns]),
-        },
+        "causes": _causes(solved, rows, columns),
         "n_restarts": len(model.restart_components_),
         "consensus": _bytes(_consensus(solved)[np.ix_(rows, columns)]),
     }
 
 
+def _causes(solved: AspectRows, rows: np.ndarray, columns: np.ndarray) -> dict[str, str] | None:
+    """What shares the responsibility for cells; None where weights and components do, which saves room."""
+    components, H = solved.model._components, solved.model.components_
+    same = np.array_equal(solved.cause_weights, solved.weights)
+    if same and np.array_equal(components.H1, H) and np.array_equal(components.H0, 1 - H):
+        return None
+    return {
+        "weights": packed_floats(solved.cause_weights[rows]),
+        "ones": packed_floats(components.H1[:, columns]),
+        "zeros": packed_floats(components.H0[:, columns]),
+    }
+
+
 def _consensus(solved: AspectRows) -> np.ndarray:
-    """The mean suspicion of all restarts in 1/256, rounded down so that one half stays the border."""
+    """The mean suspicion of all restarts in 1/200, rounded down.
+
+    So one half stays the border, and the page can write every score with two digits as Python does.
+    """
     absence, presence = (solved.suspicion(kind=kind) for kind in NOISE_OF)  # each is 0 where the other isn't
-    return np.minimum(np.floor((absence + presence) * 256), 255)
+    return np.floor((absence + presence) * 200)
 
 
 def _rated(model: AspectModel, ratings: dict[str, Any] | None) -> dict[str, Any]:
-    """Where the sliders stand when the page is opened."""
+    """Where the sliders stand when the page is opened, and which cells are marked."""
     default = {
         "ratings": (model.phantoms_ == CONTENT).astype(float).tolist(),
         "names": [""] * len(model.components_),
         "threshold": 0.5,
         "change": "auto",
+        "marks": [],
+        "data": None,
     }
     return {"rated": {**default, **{key: value for key, value in (ratings or {}).items() if key in default}}}
 
@@ -107,7 +126,7 @@ def _rated(model: AspectModel, ratings: dict[str, Any] | None) -> dict[str, Any]
 # ---- which cells, in which order ---------------------------------------------------------------------------
 
 
-def _sample(model: FactorModel, data: BinaryData, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+def _sample(model: FactorModel, data: BinaryData, *, whole: bool) -> Positions:
     """The columns in which components differ most, and rows drawn at random, as many as the page can hold.
 
     `whole` rows keep all their columns.
@@ -121,7 +140,7 @@ def _sample(model: FactorModel, data: BinaryData, *, whole: bool) -> tuple[np.nd
     rows = np.arange(n_rows)
     if n_rows > most_rows:
         rows = np.sort(np.random.default_rng(0).choice(n_rows, most_rows, replace=False))
-    return rows, columns
+    return Positions(rows, columns)
 
 
 def _sampled(whole: tuple[int, int], shown: tuple[int, ...]) -> str:
@@ -161,35 +180,46 @@ def _grid(names: list[str], shape: tuple[int, int] | None) -> list[int] | None:
 # ---- compact forms -----------------------------------------------------------------------------------------
 
 
-def _row_names(names: list[str] | None, rows: np.ndarray) -> dict[str, Any]:
-    """Names of rows; one that is empty, or that others have as well, is shown with its position."""
+def _names(what: str, names: list[str] | None, positions: np.ndarray) -> dict[str, Any]:
+    """Names of rows or columns as they are shown and as files have them; without any, the page counts from 1.
+
+    One that is empty, or that others have as well, is shown with its position, and known by it. Names that a
+    spreadsheet could take for a formula are escaped in files.
+    """
+    places = None if np.array_equal(positions, np.arange(len(positions))) else positions.tolist()
+    found: dict[str, Any] = {"what": what, "n": len(positions), "at": places, "shown": None, "safe": {}, "unclear": []}
     if names is None:
-        return _names([str(i) for i in rows])
+        return found
     times = Counter(names)
-    chosen = _names([names[i] for i in rows])
-    for at, i in enumerate(rows):
-        if times[names[i]] > 1 or not names[i].strip():
-            chosen["safe"][at] = str(escape_formula(names[i]))
-            chosen["shown"][at] = f"{names[i]} (row {i})".strip()
-    return chosen
+    found["shown"] = [names[i] for i in positions]
+    for at, i in enumerate(positions):
+        name, safe = names[i], str(escape_formula(names[i]))
+        if safe != name:
+            found["safe"][at] = safe
+        if times[name] > 1 or not name.strip():
+            found["unclear"].append(at)
+            found["safe"][at] = safe
+            found["shown"][at] = f"{name} ({what} {i + 1})".strip()
+    return found
 
 
-def _names(names: list[str]) -> dict[str, Any]:
-    """Names as they are shown, and by position those that a spreadsheet could take for a formula, escaped."""
-    unsafe = {i: safe for i, name in enumerate(names) if (safe := escape_formula(name)) != name}
-    return {"shown": names, "safe": unsafe}
+def _metadata(data: BinaryData, rows: np.ndarray) -> list[dict[str, Any]]:
+    """What is known of the rows beside their cells: the values of each column, and which of them each row has."""
+    columns: dict[str, list[str]] = getattr(data, "metadata", None) or {}
+    found = []
+    for name, values in columns.items():
+        levels, codes = np.unique(np.array([str(value) for value in values], dtype=object)[rows], return_inverse=True)
+        found.append({"name": name, "levels": levels.tolist(), "codes": codes.tolist()})
+    return found
 
 
-def _packed(cells: np.ndarray) -> str:
-    """Cells in two bits each, four a byte, the first lowest: 0, 1, or 2 for missing."""
+def _packed(cells: np.ndarray) -> dict[str, Any]:
+    """Cells in one bit each, or in two if any is missing (then 2), the first lowest in its byte."""
     codes = np.where(cells == MISSING, 2, cells).astype(np.uint8).ravel()
-    fours = np.pad(codes, (0, -len(codes) % 4)).reshape(-1, 4)
-    return _bytes(fours[:, 0] | fours[:, 1] << 2 | fours[:, 2] << 4 | fours[:, 3] << 6)
+    bits = 2 if 2 in codes else 1
+    each = np.unpackbits(codes[:, None], axis=1, count=bits, bitorder="little")
+    return {"bits": bits, "text": _bytes(np.packbits(each, bitorder="little"))}
 
 
 def _bytes(values: np.ndarray) -> str:
     return b64encode(np.ascontiguousarray(values, dtype=np.uint8).tobytes()).decode()
-
-
-def _floats(values: np.ndarray) -> str:
-    return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()

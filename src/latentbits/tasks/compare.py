@@ -117,7 +117,7 @@ def compare(
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     jobs: dict[tuple[str, str, int], Callable[[], trials.Outcome]] = {}
     for name, estimator in named.items():
-        data = trials.data_for(estimator, X)
+        data = trials.data_for(estimator, X, getattr(estimator, "n_components", None))
         folds = trials.Folds(data, n_folds, fold_seed)
         make = partial(trials.prepared, estimator, seed)
         jobs |= {(*place, fold): job for place, fold, job in held_out_jobs(make, name, data, folds, wanted)}

@@ -21,7 +21,7 @@ from latentbits.tasks.stability import component_stability
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CRITERIA", "OrderSelection", "select_order"]
+__all__ = ["CRITERIA", "HeldOutCells", "OrderSelection", "select_order"]
 
 CRITERIA = {
     "aic": "Akaike's criterion of the fit on all data; lower is better",
@@ -32,6 +32,22 @@ CRITERIA = {
 }
 LOWER_IS_BETTER = ("aic", "bic")
 HELD_OUT = ("cv", "cells")
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutCells:
+    """What was predicted for every observed cell by the fit that didn't see it.
+
+    Attributes
+    ----------
+    folds : Folds
+        Which cells were hidden together.
+    predicted : dict of int to ndarray
+        Probabilities of a 1 by the number of components, the observed cells row by row.
+    """
+
+    folds: trials.Folds
+    predicted: dict[int, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +75,8 @@ class OrderSelection:
         Fitted to all data with `best_order` components.
     models : dict
         All models fitted to all data, by their number of components.
+    held_out : HeldOutCells or None
+        With "cells", what each number of components predicts for the cells that were held out.
     """
 
     table: pd.DataFrame
@@ -66,6 +84,7 @@ class OrderSelection:
     folds: pd.DataFrame
     stability: pd.DataFrame
     models: dict[int, Any]
+    held_out: HeldOutCells | None = None
 
     @property
     def best_order(self) -> int:
@@ -152,13 +171,14 @@ def select_order(
     check_number("n_folds", n_folds, least=2, integer=True)
     # A seed of its own for the folds: `compare` and `select_order` with the same random_state use the same ones.
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
-    data = trials.data_for(estimator, X)
+    data = trials.data_for(estimator, X, max(numbers) if varies else None)
     folds = trials.Folds(data, n_folds, fold_seed)
     jobs: dict[tuple[str, int, int], Callable[[], trials.Outcome]] = {}
     for k in reversed(numbers):  # the longest first, so that no thread is left with it at the end
         make = partial(trials.prepared, estimator, seed, **({parameter: k} if varies else {}))
         jobs["all", k, 0] = partial(_fit_all, make, data)
-        jobs |= {(*place, fold): job for place, fold, job in held_out_jobs(make, k, data, folds, wanted)}
+        kept = held_out_jobs(make, k, data, folds, wanted, keep=True)
+        jobs |= {(*place, fold): job for place, fold, job in kept}
     outcomes = trials.run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
     done = dict(zip(jobs, outcomes, strict=True))
     trials.sum_up_convergence([outcome.model for outcome in outcomes])
@@ -173,20 +193,36 @@ def select_order(
     )
     stability = pd.concat([_stability(k, model) for k, model in models.items()], ignore_index=True)
     table = _table(wanted, data, models, scores, stability, {k: done["all", k, 0].seconds for k in numbers})
-    return OrderSelection(table, _choices(wanted, table), scores, stability, models)
+    held_out = _held_out(folds, numbers, done) if "cells" in wanted else None
+    return OrderSelection(table, _choices(wanted, table), scores, stability, models, held_out)
+
+
+def _held_out(
+    folds: trials.Folds, numbers: list[int], done: dict[tuple[str, int, int], trials.Outcome]
+) -> HeldOutCells:
+    fold = folds.of_observed()
+    outcomes = {k: [done["cells", k, number] for number in range(folds.n)] for k in numbers}
+    return HeldOutCells(folds, {k: trials.all_predicted(outcomes[k], fold) for k in numbers})
 
 
 def held_out_jobs(
-    make: Callable[[], Any], key: Any, data: Any, folds: trials.Folds, criteria: Sequence[str]
+    make: Callable[[], Any],
+    key: Any,
+    data: Any,
+    folds: trials.Folds,
+    criteria: Sequence[str],
+    *,
+    keep: bool = False,
 ) -> list[tuple[tuple[str, Any], int, Callable[[], trials.Outcome]]]:
-    """The fits that held-out criteria need: ((criterion, key), fold, job)."""
+    """The fits that held-out criteria need: ((criterion, key), fold, job); with `keep` they keep their predictions."""
     found: list[tuple[tuple[str, Any], int, Callable[[], trials.Outcome]]] = []
     if "cv" in criteria:
         for fold, (train, test) in enumerate(folds.rows()):
             found.append((("cv", key), fold, partial(_fit_without_rows, make, data, train, test)))
     if "cells" in criteria:
+        folds.check_cells()
         for fold in range(folds.n):
-            found.append((("cells", key), fold, partial(_fit_without_cells, make, data, folds, fold)))
+            found.append((("cells", key), fold, partial(_fit_without_cells, make, data, folds, fold, keep)))
     return found
 
 
@@ -201,8 +237,10 @@ def _fit_without_rows(make: Callable[[], Any], data: Any, train: np.ndarray, tes
     return trials.fit_without_rows(make(), data, train, test)
 
 
-def _fit_without_cells(make: Callable[[], Any], data: BinaryData, folds: trials.Folds, fold: int) -> trials.Outcome:
-    return trials.fit_without_cells(make(), data, folds.cells(fold))
+def _fit_without_cells(
+    make: Callable[[], Any], data: BinaryData, folds: trials.Folds, fold: int, keep: bool
+) -> trials.Outcome:
+    return trials.fit_without_cells(make(), data, folds.cells(fold), keep=keep)
 
 
 def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str]:

@@ -19,13 +19,24 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_array
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.errors import DataError
+from latentbits.errors import DataError, DegenerateDataWarning
 from latentbits.fitting.progress import Progress
 from latentbits.fitting.restarts import stopped_by
 from latentbits.fitting.workers import n_workers, one_blas_thread
-from latentbits.models.base import BinaryModel
+from latentbits.models.base import BinaryModel, check_learnable
+from latentbits.wording import counted
 
-__all__ = ["CellScore", "Folds", "Outcome", "data_for", "fit_all", "fit_without_cells", "fit_without_rows", "run_all"]
+__all__ = [
+    "CellScore",
+    "Folds",
+    "Outcome",
+    "all_predicted",
+    "data_for",
+    "fit_all",
+    "fit_without_cells",
+    "fit_without_rows",
+    "run_all",
+]
 
 SURE = 1e-3
 """Predicted probabilities are clipped this far from 0 and 1: one overconfident cell must not decide a comparison."""
@@ -34,11 +45,16 @@ Result = TypeVar("Result")
 Data = BinaryData | np.ndarray
 
 
-def data_for(estimator: Any, X: Any) -> Data:
-    """X validated for the estimator: BinaryData for models of 0-1 data, else an array of numbers."""
-    if isinstance(estimator, BinaryModel):
-        return BinaryData.of(X, binarize=estimator.binarize)
-    return np.asarray(check_array(X, dtype=np.float64))
+def data_for(estimator: Any, X: Any, n_components: int | None = None) -> Data:
+    """X validated for the estimator: BinaryData for models of 0-1 data, else an array of numbers.
+
+    What a fit of `n_components` would refuse or warn about is said here, once: `run_all` silences the many fits.
+    """
+    if not isinstance(estimator, BinaryModel):
+        return np.asarray(check_array(X, dtype=np.float64))
+    data = BinaryData.of(X, binarize=estimator.binarize)
+    check_learnable(data, n_components, stacklevel=4)
+    return data
 
 
 class Folds:
@@ -56,27 +72,59 @@ class Folds:
     def rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Training and test rows of each fold."""
         n_rows = self.data.shape[0]
+        if n_rows == 1:
+            raise DataError('one row can\'t be held out ("cv"); give more rows, or use another criterion (--criterion)')
         if self.n > n_rows:
             raise DataError(f"n_folds={self.n} (--folds) must be at most the number of rows, {n_rows}")
         splitter = KFold(self.n, shuffle=True, random_state=self._seed)
-        return list(splitter.split(np.zeros((self.data.shape[0], 1))))
+        folds = list(splitter.split(np.zeros((n_rows, 1))))
+        if isinstance(self.data, BinaryData):
+            seen = self.data.observed_per_row()
+            self._refuse_empty(np.array([seen[test].sum() for _, test in folds]), "held-out rows")
+        return folds
 
     def cells(self, fold: int) -> np.ndarray:
         """Which cells a fold hides (N x D)."""
+        return self._folds_of_cells() == fold
+
+    def _folds_of_cells(self) -> np.ndarray:
         # Drawn on first use; threads that do so at the same time draw the same folds from the seed.
         if self._cell_fold is None:
             rng = np.random.default_rng(self._seed)
             self._cell_fold = rng.integers(self.n, size=self.data.shape, dtype=np.int16)
-        return self._cell_fold == fold
+        return self._cell_fold
+
+    def check_cells(self) -> None:
+        """Refuse folds that hide no observed cell, before anything is fitted."""
+        if not isinstance(self.data, BinaryData):
+            return
+        seen = self.data.dense() != MISSING
+        hidden = np.bincount(self._folds_of_cells()[seen], minlength=self.n)
+        self._refuse_empty(hidden, "hidden cells")
+
+    def _refuse_empty(self, observed: np.ndarray, what: str) -> None:
+        """Refuse folds of which one has no observed cell to be predicted."""
+        if not observed.all():
+            raise DataError(
+                f"n_folds={self.n} (--folds) leaves a fold without an observed cell among its {what}, as the table has "
+                f"{counted(observed.sum(), 'observed cell')}; use fewer folds, or give more data"
+            )
+
+    def of_observed(self) -> np.ndarray:
+        """The fold of each observed cell, row by row."""
+        self.cells(0)
+        assert self._cell_fold is not None
+        return self._cell_fold[_observed(self.data)]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one fit; `scores` by the name of the criterion."""
+    """Result of one fit; `scores` by the name of the criterion, `predicted` the probabilities of hidden cells."""
 
     model: Any
     seconds: float
     scores: dict[str, float]
+    predicted: np.ndarray | None = None
 
 
 def fit_all(estimator: Any, data: Data) -> Outcome:
@@ -91,13 +139,26 @@ def fit_without_rows(estimator: Any, data: Data, train: np.ndarray, test: np.nda
     return Outcome(_summary_of(model), seconds, {"cv": float(model.score(_rows(data, test)))})
 
 
-def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray) -> Outcome:
-    """A fit without some cells; their mean log likelihood, and the area under the ROC curve of their ranking."""
+def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray, *, keep: bool = False) -> Outcome:
+    """A fit without some cells; their mean log likelihood, and the area under the ROC curve of their ranking.
+
+    With `keep`, also the probabilities of a 1 in the hidden cells whose values are known, row by row.
+    """
     seen = data.hide(hidden)
     model, seconds = _timed_fit(estimator, seen)
     # Reconstructed from `seen`: the row's weights must not be estimated from the hidden cells.
-    score = CellScore.of(data, hidden, model.reconstruct(seen))
-    return Outcome(_summary_of(model), seconds, {"cells": score.log_likelihood, "auc": score.auc})
+    probabilities = model.reconstruct(seen)
+    score = CellScore.of(data, hidden, probabilities)
+    predicted = probabilities[hidden & _observed(data)].astype(np.float32) if keep else None
+    return Outcome(_summary_of(model), seconds, {"cells": score.log_likelihood, "auc": score.auc}, predicted)
+
+
+def all_predicted(outcomes: Sequence[Outcome], fold: np.ndarray) -> np.ndarray:
+    """The predictions of all folds as one array, a number for each observed cell; `fold` says which hid it."""
+    together = np.empty(len(fold), dtype=np.float32)
+    for number, outcome in enumerate(outcomes):
+        together[fold == number] = outcome.predicted
+    return together
 
 
 @dataclass(frozen=True)
@@ -126,7 +187,7 @@ def run_all(
 ) -> list[Result]:
     """Results of all jobs in their order, on `n_jobs` threads; Ctrl-C ends the fits that are under way.
 
-    Convergence warnings of single fits are suppressed; the caller gives one for all (`sum_up_convergence`).
+    Warnings of single fits are suppressed; callers give one for all (`data_for`, `sum_up_convergence`).
     """
     stop = threading.Event()
     results: list[Result] = []
@@ -137,6 +198,7 @@ def run_all(
         ThreadPoolExecutor(n_workers(n_jobs), thread_name_prefix="latentbits-trial") as pool,
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", DegenerateDataWarning)
         warnings.filterwarnings("ignore", message="interrupted")
 
         def run(job: Callable[[], Result]) -> Result:
@@ -166,7 +228,7 @@ def sum_up_convergence(models: Sequence[Any]) -> None:
     short = sum(not getattr(model, "converged_", True) for model in models)
     if short:
         warnings.warn(
-            f"{short} of {len(models)} fits made all their passes without converging; raise max_iter, or tol",
+            f"{short} of {counted(len(models), 'fit')} made all passes without converging; raise max_iter, or tol",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -196,6 +258,11 @@ class _FitSummary:
 
 def _summary_of(model: Any) -> _FitSummary:
     return _FitSummary(bool(getattr(model, "converged_", True)))
+
+
+def _observed(data: Data) -> np.ndarray:
+    assert isinstance(data, BinaryData)
+    return data.dense() != MISSING
 
 
 def _rows(data: Data, index: np.ndarray) -> Data:

@@ -34,7 +34,7 @@ class TestReconstruct:
         np.testing.assert_allclose(kept, [[0.5 / 0.65, 0.15 / 0.65, 0]])
         assert not lost.any()
 
-    @pytest.mark.filterwarnings("ignore:.*rows have no weight")
+    @pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
     def test_ratings_for_each_component_or_each_row(self, model):
         r = np.array([1.0, 0.5, 0.0])
         W = model.weights_ * r
@@ -72,7 +72,7 @@ class TestReconstruct:
             model.inverse_transform([[NAN, 0.5, 0.5]])
 
 
-@pytest.mark.filterwarnings("ignore:.*rows have no weight")
+@pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
 class TestDenoise:
     def test_is_the_reconstruction_without_phantoms_cut_at_the_threshold(self, model):
         P = model.reconstruct(X, ratings=(model.phantoms_ == "content").astype(float))

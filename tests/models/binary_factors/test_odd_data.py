@@ -126,5 +126,5 @@ def test_scikit_learn_checks(inference):
 
 def test_a_column_in_another_unit_is_warned_about():
     X = np.random.default_rng(0).normal(size=(50, 4)) * [1, 1, 1000, 1]
-    with pytest.warns(UserWarning, match=r"column 2 has 100.0% of all variance"):
+    with pytest.warns(UserWarning, match=r"column 3 has 100.0% of all variance"):
         BinaryFactorAnalysis(2, n_init=1, random_state=0).fit(X)

@@ -26,7 +26,7 @@ class TestFit:
 
     def test_six_sources_of_six_columns(self):
         truth = simulated.binary_ica(1000, 6, 6, 40, random_state=1)
-        model = BinaryICA(n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
+        model = BinaryICA(6, n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
         assert mean_cosine_similarity(truth.mixing, model.mixing_) > 0.95
 
     def test_maximum_likelihood_starts_from_blica_and_goes_on(self, model):

@@ -1,12 +1,19 @@
 """Binary ICA: segments of rows, and how many of them the mixing takes."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from latentbits.errors import DataError
 from latentbits.models.binary_ica.estimator import BinaryICA
-from latentbits.models.binary_ica.identifiability import identifiability, mean_cosine_similarity
+from latentbits.models.binary_ica.identifiability import (
+    default_sources,
+    identifiability,
+    mean_cosine_similarity,
+    rows_needed,
+)
 from latentbits.models.binary_ica.segments import segments_by_length
 from tests.models.binary_ica.tools import NAN, TRUTH, random_parameters
 
@@ -26,14 +33,54 @@ class TestIdentifiability:
 
     @pytest.mark.filterwarnings("ignore:constant columns")
     def test_fit_warns_of_what_cannot_be_identified(self):
-        with pytest.warns(UserWarning, match="4 columns in 4 segments are few for 4 components"):
-            BinaryICA(n_init=1, n_segments=4, random_state=0).fit(TRUTH.X[:, :4])
+        with (
+            pytest.warns(UserWarning, match="4 columns in 4 segments are few for 4 sources"),
+            pytest.warns(
+                UserWarning, match="250.0 rows each on average are too few for 4 sources of 4 columns, .* 300"
+            ),
+        ):
+            BinaryICA(4, n_init=1, n_segments=4, random_state=0).fit(TRUTH.X[:, :4])
         with pytest.warns(UserWarning, match="with two columns the order of its rows is not identifiable"):
             BinaryICA(1, n_init=1, random_state=0).fit(TRUTH.X[:, :2])
         with pytest.warns(UserWarning, match="one segment does not identify the sources' rotation"):
             BinaryICA(2, n_init=1, n_segments=1, random_state=0).fit(TRUTH.X)
-        with pytest.warns(UserWarning, match="rows each on average"):
+        with pytest.warns(UserWarning, match="30 segments with 2.0 rows each on average are too few for 1 source of"):
             BinaryICA(1, n_init=1, n_segments=30, random_state=0).fit(TRUTH.X[:60])
+
+    @pytest.mark.parametrize(
+        ("n", "U", "rows", "expected"),
+        [
+            (12, 10, 300, 6),
+            (12, 10, 50, 6),
+            (12, 10, 49.9, 4),
+            (12, 10, 1, 4),
+            (12, 1, 1000, 1),
+            (3, 10, 10, 1),
+            (2, 10, 10, 1),
+            (1, 10, 1000, 1),
+            (5, 2, 100, 2),
+        ],
+    )
+    def test_the_default_number_of_sources(self, n, U, rows, expected):
+        K = default_sources(n, U, rows)
+        assert expected == K
+        assert K == 1 or identifiability(n, K, U) >= 0
+        assert rows < 5 or rows >= rows_needed(n, K)
+
+    @pytest.mark.parametrize(("rows", "n_sources"), [(400, 2), (1000, 3)])
+    def test_the_default_is_told_with_its_numbers(self, rows, n_sources):
+        text = (
+            f"{n_sources} sources of 6 columns in 10 segments with {rows / 10:.1f} rows each on average will be sought"
+        )
+        with pytest.warns(UserWarning, match=text):
+            model = BinaryICA(n_init=1, random_state=0).fit(TRUTH.X[:rows])
+        assert model.mixing_.shape == (6, n_sources)
+
+    def test_a_number_that_is_given_is_taken_in_silence(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = BinaryICA(3, n_init=1, random_state=0).fit(TRUTH.X, segments=TRUTH.segments)
+        assert model.mixing_.shape == (6, 3)
 
     def test_similarity_is_free_of_scale_sign_and_order(self):
         A = random_parameters(5, 3, 1).mixing
@@ -80,9 +127,9 @@ class TestSegments:
 
     def test_refusals_name_the_way_out(self, model):
         estimator = BinaryICA(2)
-        with pytest.raises(DataError, match="one label for each of 1000 rows"):
+        with pytest.raises(DataError, match="one label for each of 1,000 rows"):
             estimator.fit(TRUTH.X, segments=[1, 2])
-        with pytest.raises(DataError, match="row 1 has no segment"):
+        with pytest.raises(DataError, match="row 2 has no segment"):
             estimator.fit(TRUTH.X[:3], segments=["a", None, "b"])
         with pytest.raises(DataError, match="can't be sorted"):
             estimator.fit(TRUTH.X[:2], segments=np.array(["a", 1], dtype=object))

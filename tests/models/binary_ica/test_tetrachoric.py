@@ -228,7 +228,7 @@ def test_empty_cells_warn_with_their_number_and_the_first():
     assert len(record) == 1
     assert record[0].filename == __file__
     assert_sound(answer)
-    with pytest.warns(UserWarning, match="first: columns 0 and 1 in segment 7"):
+    with pytest.warns(UserWarning, match="first: columns 1 and 2 in segment 7"):
         tetrachoric(X, np.full(len(X), 7))
 
 
@@ -247,7 +247,7 @@ def test_correct_moves_only_pairs_with_an_empty_cell():
 
 def test_constant_columns_have_no_correlation_and_a_finite_threshold():
     data = np.column_stack([correlated(50, 2), np.zeros(50), np.ones(50)])
-    with pytest.warns(UserWarning, match=r"^constant columns: 2, 3; their correlations are given as 0") as record:
+    with pytest.warns(UserWarning, match=r"^constant columns: 3, 4; their correlations are given as 0") as record:
         answer = tetrachoric(data)
     assert len(record) == 1
     assert_sound(answer)
@@ -272,7 +272,7 @@ def test_tiny_segments_survive(correct):
 def test_columns_never_seen_together():
     nan = np.nan
     data = [[0, nan, 1], [1, nan, 0], [nan, 0, 1], [nan, 1, 0], [1, nan, 1], [nan, 0, 0], [0, nan, 0], [nan, 1, 1]]
-    with pytest.warns(UserWarning, match=r"^1 pairs of columns are never seen .* \(first: columns 0 and 1\)"):
+    with pytest.warns(UserWarning, match=r"^1 pair of columns is never seen .* \(first: columns 1 and 2\)"):
         answer = tetrachoric(data)
     assert_sound(answer)
     assert (answer.correlations[0, 1], answer.standard_errors[0, 1], answer.n_pairs[0, 1]) == (0, 1, 0)
@@ -313,8 +313,8 @@ def test_segments_in_a_column_and_in_the_order_that_people_count():
     [
         ({"segments": [0, 1]}, r"segments has the shape \(2,\); give one label for each of 12 rows"),
         ({"segments": [np.nan] * 12}, "has no segment"),
-        ({"segments": np.array([None, "a"] * 6)}, "row 0 has no segment"),
-        ({"segments": ["a", float("nan")] * 6}, "row 1 has no segment"),
+        ({"segments": np.array([None, "a"] * 6)}, "row 1 has no segment"),
+        ({"segments": ["a", float("nan")] * 6}, "row 2 has no segment"),
         ({"segments": ["a", 1] * 6}, "mixes numbers and texts"),
         ({"weights": [1e20] * 12}, "above 1e"),
         ({"weights": [1, 2]}, "give one weight for each of 12 rows"),
@@ -325,7 +325,7 @@ def test_segments_in_a_column_and_in_the_order_that_people_count():
 def test_bad_input_is_refused_with_the_way_out(options, message):
     with pytest.raises(ValueError, match=message):
         tetrachoric(X, **options)
-    with pytest.raises(DataError, match="row 0, column 1: value 3"):
+    with pytest.raises(DataError, match="row 1, column 2: value 3"):
         tetrachoric([[0, 3]])
 
 

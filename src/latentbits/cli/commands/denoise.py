@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.model_and_rows import open_model_and_rows
+from latentbits.cli.model_and_rows import open_model_and_rows, read_afresh_option
 from latentbits.cli.options.click_helpers import Values, given, model_argument
 from latentbits.cli.options.output import table_options, terminal_options
-from latentbits.cli.options.ratings import CHANGES, Ratings, ratings_option, values_for
+from latentbits.cli.options.ratings import CHANGES, Ratings, marks_option, note_unused_marks, ratings_option, values_for
 from latentbits.cli.options.reading import reading_options
 from latentbits.cli.output_file import output_table
 from latentbits.cli.terminal import Terminal
 from latentbits.findings.results import data_table
+from latentbits.wording import counted
+
+if TYPE_CHECKING:
+    from latentbits.data.marks import Marks
 
 __all__ = ["denoise"]
 
@@ -32,6 +36,7 @@ __all__ = ["denoise"]
     help="Cells with at least this probability of a 1 become 1.",
 )
 @ratings_option("0 for phantoms, 1 for the rest")
+@marks_option("confirmed ones become 1, rejected ones 0")
 @click.option(
     "--change",
     type=click.Choice(CHANGES),
@@ -42,12 +47,15 @@ __all__ = ["denoise"]
 @table_options
 @terminal_options
 @reading_options
+@read_afresh_option
 def denoise(
     fitted: Path,
     file: Path,
     reading: Values,
+    read_afresh: bool,
     threshold_probability: float,
     ratings: Ratings | None,
+    marks: Marks | None,
     change: Any,
     out: Path | None,
     force: bool,
@@ -55,15 +63,19 @@ def denoise(
 ) -> None:
     """Write FILE as 0-1 data without the phantoms of the model in DIR; missing cells are filled.
 
-    DIR is a folder made by "latentbits fit", or a model file. Columns are matched by name. A file of ratings
+    DIR is a folder made by "latentbits fit", or a model file. FILE is read like the file of the fit; options
+    given here go before those given there. Columns are matched by name. A file of ratings
     that was saved in a report also says threshold and change, unless they are given here.
     """
-    model, data = open_model_and_rows(fitted, file, reading, out=out, force=force)
+    model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force)
+    note_unused_marks(ratings, marks)
     saved = {} if ratings is None else ratings.document
     if not given("threshold_probability"):
         threshold_probability = saved.get("threshold", threshold_probability)
     if not given("change"):
         change = saved.get("change", change)
-    cells = model.denoise(data, threshold=threshold_probability, ratings=values_for(model, ratings), change=change)
-    details = f": {len(cells):,} rows, {(cells != data.dense()).sum():,} of {cells.size:,} cells changed or filled in"
+    rated = values_for(model, ratings)
+    cells = model.denoise(data, threshold=threshold_probability, ratings=rated, change=change, marks=marks)
+    changed = f"{(cells != data.dense()).sum():,} of {counted(cells.size, 'cell')} changed or filled in"
+    details = f": {counted(len(cells), 'row')}, {changed}"
     output_table(data_table(cells, data), out, force=force, terminal=terminal, details=details)

@@ -15,6 +15,7 @@ import click
 from latentbits.cli.options.click_helpers import FILE_PATH
 from latentbits.cli.options.output import terminal_options
 from latentbits.cli.terminal import REFUSED, Terminal, print_error
+from latentbits.wording import counted
 
 __all__ = ["experiments"]
 
@@ -167,7 +168,7 @@ def _write_page(folder: Path, out: Path) -> Path:
 def _print_claims(result: dict[str, Any], terminal: Terminal) -> None:
     """Print the claims, a line each, and a warning if jobs are of older code."""
     name, n_jobs, older = result["experiment"], result["jobs"], result["jobs_of_older_code"]
-    terminal.print(f"{name}: {result['title']} ({result['scale']}, {n_jobs} job{'s' * (n_jobs != 1)})")
+    terminal.print(f"{name}: {result['title']} ({result['scale']}, {counted(n_jobs, 'job')})")
     for claim in result["claims"]:
         terminal.print(f"    {claim['verdict']:12}  {claim['statement']}: {claim['ours']} (paper: {claim['paper']})")
     if older:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.fit_run import Stopwatch, fit_and_gather, save_run, show_as_images
+from latentbits.cli.fit_run import Stopwatch, add_verdict, fit_and_gather, save_run, show_as_images
 from latentbits.cli.model_selection import choice_lines, select_number, selection_tables
 from latentbits.cli.options.click_helpers import FILE_PATH, Values, bundled, given
-from latentbits.cli.options.criteria import criterion_option, folds_option
+from latentbits.cli.options.criteria import CHOOSING, criterion_option, folds_option
 from latentbits.cli.options.learning import LEARNING, parameters_of
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, shape_option, terminal_options
+from latentbits.cli.options.ratings import marks_option
 from latentbits.cli.options.reading import (
     check_file,
     read,
@@ -21,7 +22,6 @@ from latentbits.cli.options.reading import (
     read_with_segments,
     reader_arguments,
     reading_options,
-    without_column,
 )
 from latentbits.cli.terminal import INTERRUPTED, Terminal, warnings_as_notes
 from latentbits.files import to_records
@@ -30,6 +30,7 @@ from latentbits.output_folder import PLOTS_FOLDER, SUMMARY_FILE
 from latentbits.run_folder import REPORT_FILE, RunFolder
 
 if TYPE_CHECKING:
+    from latentbits.data.marks import Marks
     from latentbits.findings.results import Data, Results
     from latentbits.tasks.select import OrderSelection
 
@@ -44,12 +45,18 @@ _INTERRUPTED = "interrupted:"
 )
 @click.option("--model", type=click.Choice(list(MODELS)), default="aspect-bernoulli", show_default=True)
 @bundled("learning", LEARNING)
-@criterion_option
+@criterion_option(CHOOSING)
 @folds_option
 @click.option("--segments", metavar="COLUMN", help="binary-ica: the column that says which segment a row belongs to.")
+@marks_option("confirmed ones are 1 in the fit, rejected ones 0, and neither is a suspect")
 @click.option("--out", type=FILE_PATH, metavar="DIR", required=True, help="The folder to make.")
 @force_option(FOLDER_FORCE)
 @shape_option
+@click.option(
+    "--verdict/--no-verdict",
+    default=True,
+    help="Whether to ask first if the model predicts hidden cells better than frequencies.  [default: verdict]",
+)
 @click.option("--report/--no-report", default=True, help="Whether DIR gets a report.html.  [default: report]")
 @terminal_options
 @reading_options
@@ -61,9 +68,11 @@ def fit(
     criterion: list[str] | None,
     folds: int,
     segments: str | None,
+    marks: Marks | None,
     out: Path,
     force: bool,
     shape: tuple[int, int] | None,
+    verdict: bool,
     report: bool,
     terminal: Terminal,
 ) -> None:
@@ -76,32 +85,52 @@ def fit(
     models (aspect-bernoulli, beta-ica) also denoised.csv and suspects.csv (the 1000 most suspected zeros, and ones if
     there is a black phantom). A fit that is interrupted leaves the best answer so far, and exit code 130.
 
+    The answer begins with a verdict: does the model predict hidden cells better than the frequencies of columns, and
+    of rows and columns? If not, its suspects are no evidence of false zeros. This takes 5 more fits, with at most 3
+    random starts each; --no-verdict leaves it out.
+
     Several numbers of components are compared as by "latentbits select"; the model that the first --criterion
-    chooses is kept. This leaves nothing when it is interrupted.
+    chooses is kept, by default the one that predicts held-out cells best. This leaves nothing when it is interrupted.
     """
     RunFolder(out).check(force=force)
     numbers = learning["components"]
     searching = _is_search(model, numbers)
     if segments is not None and model != "binary-ica":
         raise click.UsageError(f"--segments is not an option of {model}; leave it out, or use --model binary-ica")
+    if marks is not None and model in NUMBER_MODELS:
+        raise click.UsageError(f"--marks is about 0-1 data, and {model} takes numbers; leave it out")
     check_file(file)
     parameters = parameters_of({**learning, "components": numbers and numbers[0]}, model)
     watch = Stopwatch()
     with watch.timed("read"):
         data, fit_params = _read_for(model, file, reading, segments)
+        if marks is not None:
+            from latentbits.data.marks import apply_marks
+
+            data = apply_marks(data, marks)
+    progress = terminal.shows_progress
+    found = None
     with warnings_as_notes() as notes:
         if searching:
-            search = {"numbers": numbers, "criterion": criterion, "folds": folds}
-            results = _select_and_gather(model, parameters, data, watch, progress=terminal.shows_progress, **search)
+            search = {"numbers": numbers, "criterion": criterion, "default": CHOOSING, "folds": folds}
+            results, found = _select_and_gather(model, parameters, data, watch, progress=progress, **search)
         else:
-            results = fit_and_gather(model, parameters, data, watch, progress=terminal.shows_progress, **fit_params)
-        results.summary["data"] |= _origin(file, reading, segments)
+            results = fit_and_gather(model, parameters, data, watch, progress=progress, **fit_params)
+        if verdict and model in TABLE_MODELS and not _is_interrupted(notes):
+            add_verdict(results, found, watch, n_jobs=parameters.get("n_jobs"), progress=progress)
+        results.summary["data"] |= _origin(file, data, reading)
+        if marks is not None:
+            _tell_marks(results, marks)
         if shape is not None:
             show_as_images(results, shape)
     save_run(results, out, force=force, notes=notes, watch=watch, report=report)
     _print_results(results, out, terminal)
-    if any(note.startswith(_INTERRUPTED) for note in notes):
+    if _is_interrupted(notes):
         click.get_current_context().exit(INTERRUPTED)
+
+
+def _is_interrupted(notes: list[str]) -> bool:
+    return any(note.startswith(_INTERRUPTED) for note in notes)
 
 
 def _is_search(model: str, numbers: list[int] | None) -> bool:
@@ -123,15 +152,23 @@ def _read_for(model: str, file: Path, reading: Values, segments: str | None) -> 
     return read_numbers(file, reading) if model in NUMBER_MODELS else read(file, reading), {}
 
 
-def _origin(file: Path, reading: Values, segments: str | None) -> Values:
+def _origin(file: Path, data: Data, reading: Values) -> Values:
     """Where the data came from and how they were read, so that they can be read again in the same way."""
-    options = reading if segments is None else without_column(reading, segments)
-    return {"file": file.name, "reading": reader_arguments(options)}
+    record = getattr(data, "reading", None)
+    return {"file": file.name, "reading": reader_arguments(reading) if record is None else record}
+
+
+def _tell_marks(results: Results, marks: Marks) -> None:
+    """Put into summary and lines how many cells were looked up."""
+    counts = results.data.marks.counts()  # type: ignore[union-attr]
+    results.summary["data"]["marks"] = {"file": marks.place.removesuffix(": "), **counts}
+    known = f"{counts['confirmed']:,} confirmed as 1, {counts['rejected']:,} rejected as 0, {counts['unsure']:,} unsure"
+    results.lines.append(f"Cells that were looked up: {known}; the first two kinds are no suspects.")
 
 
 def _select_and_gather(
     name: str, parameters: Values, data: Any, watch: Stopwatch, *, numbers: list[int], **options: Any
-) -> Results:
+) -> tuple[Results, OrderSelection]:
     """Fit the model of that name with each number of components, and ask the best everything."""
     from latentbits.findings import gather
 
@@ -149,7 +186,7 @@ def _select_and_gather(
         "choices": to_records(found.choices),
     }
     results.lines[1:1] = _lines_about_choice(found, numbers)
-    return results
+    return results, found
 
 
 def _lines_about_choice(found: OrderSelection, numbers: list[int]) -> Iterator[str]:
@@ -157,18 +194,17 @@ def _lines_about_choice(found: OrderSelection, numbers: list[int]) -> Iterator[s
     for line in choice_lines(found):
         yield f"    {line}"
     if found.best_order not in numbers:
-        yield "1 stands for independent columns: more components aren't worth their price in these data."
+        yield "1 stands for independent columns: by this criterion more components aren't worth their price."
 
 
 def _print_results(results: Results, folder: Path, terminal: Terminal) -> None:
     """The short answer on the terminal, or the summary for a script."""
     terminal.print_json(results.summary)
-    first, *others = results.lines
-    terminal.print(first)
-    if results.data.row_label:
-        terminal.print(f'The column "{results.data.row_label}" names the rows (--no-row-labels if it is data).')
-    for line in others:
+    size = len(results.summary.get("verdict", {}).get("sentences", ()))  # where the size of the data is stated
+    for place, line in enumerate(results.lines):
         terminal.print(line)
+        if place == size and results.data.row_label:
+            terminal.print(f'The column "{results.data.row_label}" names the rows (--no-row-labels if it is data).')
     tables = ", ".join(f"{name}.csv" for name in results.tables if name != "restarts")
     terminal.print(f"Look at {folder}: {tables}, {SUMMARY_FILE}, and pictures in {PLOTS_FOLDER}.")
     if REPORT_FILE in results.summary["files"]:

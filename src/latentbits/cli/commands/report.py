@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latentbits.cli.fit_run import show_as_images
-from latentbits.cli.model_and_rows import refuse_without_phantoms, rows_for
+from latentbits.cli.model_and_rows import read_afresh_option, refuse_without_phantoms, rows_for
 from latentbits.cli.options.click_helpers import FILE_PATH, Values, model_argument
 from latentbits.cli.options.output import force_option, shape_option, terminal_options
 from latentbits.cli.options.ratings import Ratings, ratings_option
@@ -36,10 +36,12 @@ __all__ = ["report"]
 @shape_option
 @terminal_options
 @optional_reading_options
+@read_afresh_option
 def report(
     fitted: Path,
     file: Path | None,
     reading: Values,
+    read_afresh: bool,
     out: Path | None,
     force: bool,
     ratings: Ratings | None,
@@ -48,25 +50,31 @@ def report(
 ) -> None:
     """Write the report of the model in DIR: one HTML file that needs no network and can be sent on.
 
-    It is about the rows that the model was fitted to or, if FILE is given, about those of FILE, whose columns are
-    matched by name. DIR is a folder made by "latentbits fit", or (with FILE) a model file.
+    It is about the rows that the model was fitted to or, if FILE is given, about those of FILE, which is read like
+    the file of the fit and whose columns are matched by name. DIR is a folder made by "latentbits fit", or (with FILE)
+    a model file.
     """
     run = RunFolder.open(fitted)
     target = _target(run, file, out, force=force)
+    if file is None and read_afresh:
+        raise click.UsageError("--read-afresh is about reading FILE; give one, or leave it out")
     if file is None:
         run.check_data()
     else:
         check_file(file)
 
-    from latentbits.findings import gather
+    from latentbits.findings import gather, lead_with_verdict
 
     model = run.load_model()
     if ratings is not None:
         refuse_without_phantoms(model, fitted)
         ratings.check(model)
-    data, fit_params = run.load_data() if file is None else (_other_rows(model, file, reading), {})
+    data, fit_params = run.load_data() if file is None else (_other_rows(run, model, file, reading, read_afresh), {})
     results = gather(model, data, **fit_params)
-    results.summary |= run.fit_record
+    record = run.fit_record
+    if "verdict" in record:
+        lead_with_verdict(results, record.pop("verdict"))
+    results.summary |= record
     results.summary["data"]["file"] = run.file_name if file is None else file.name
     if shape := shape or run.image_shape:
         show_as_images(results, shape)
@@ -86,11 +94,11 @@ def _target(run: RunFolder, file: Path | None, out: Path | None, *, force: bool)
     return target
 
 
-def _other_rows(model: Any, file: Path, reading: Values) -> BinaryData:
+def _other_rows(run: RunFolder, model: Any, file: Path, reading: Values, read_afresh: bool) -> BinaryData:
     """The rows of a file with the model's columns."""
     from latentbits.models.registry import model_name
 
     name = model_name(model)
     if name not in TABLE_MODELS:
         raise DataError(f"{file.name}: a report of {name} is about the rows it was fitted to; leave FILE out")
-    return rows_for(model, file, reading)
+    return rows_for(run, model, file, reading, read_afresh=read_afresh)

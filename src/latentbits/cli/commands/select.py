@@ -8,7 +8,7 @@ import click
 
 from latentbits.cli.model_selection import choice_lines, select_number, selection_tables, size_line, terminal_table
 from latentbits.cli.options.click_helpers import Values, bundled
-from latentbits.cli.options.criteria import criterion_option, folds_option
+from latentbits.cli.options.criteria import SHOWING, criterion_option, folds_option
 from latentbits.cli.options.learning import LEARNING, parameters_of
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_folder_option, terminal_options
 from latentbits.cli.options.reading import check_file, read, reading_options
@@ -29,7 +29,7 @@ CHOOSABLE = [name for name in TABLE_MODELS if MODELS[name].has_components]
 )
 @click.option("--model", type=click.Choice(CHOOSABLE), default="aspect-bernoulli", show_default=True)
 @click.option("--components", type=Numbers(), required=True, metavar="RANGE", help="To try, such as 2:8 or 2,4,8.")
-@criterion_option
+@criterion_option(SHOWING)
 @folds_option
 @bundled("learning", {key: settings for key, settings in LEARNING.items() if key != "components"})
 @optional_folder_option
@@ -59,9 +59,8 @@ def select(
     check_file(file)
     parameters = parameters_of(learning, model)
     data = read(file, reading)
-    found = select_number(
-        model, parameters, data, components, criterion=criterion, folds=folds, progress=terminal.shows_progress
-    )
+    search: Values = {"criterion": criterion, "default": SHOWING, "folds": folds}
+    found = select_number(model, parameters, data, components, progress=terminal.shows_progress, **search)
     tables = selection_tables(found)
     summary = {"model": model, "file": file.name, "best": found.best_order, "choices": to_records(found.choices)}
     if out is not None:

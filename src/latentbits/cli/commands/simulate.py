@@ -12,6 +12,7 @@ from latentbits.cli.options.output import table_options, terminal_options
 from latentbits.cli.output_file import check_target, output_table
 from latentbits.cli.terminal import Terminal
 from latentbits.output_folder import OutputFolder
+from latentbits.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,8 +72,8 @@ def simulate(
     table, tables = _tables(made)
     if truth is not None:
         OutputFolder(truth).save_tables(tables, {}, force=force)
-    kinds = f"{components} component{'s' * (components > 1)}{', the last a white phantom' * white_phantom}"
-    size = f": {rows:,} rows x {columns:,} columns of {kinds}"
+    kinds = f"{counted(components, 'component')}{', the last a white phantom' * white_phantom}"
+    size = f": {counted(rows, 'row')} x {counted(columns, 'column')} of {kinds}"
     output_table(table, out, force=force, terminal=terminal, details=size)
     if out is not None:
         terminal.print(f"Go on with: latentbits fit {out} --components 2:{components + 2} --out run")

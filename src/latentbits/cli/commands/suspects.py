@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from latentbits.cli.model_and_rows import open_model_and_rows
+from latentbits.cli.model_and_rows import open_model_and_rows, read_afresh_option
 from latentbits.cli.options.click_helpers import Values, model_argument
 from latentbits.cli.options.output import table_options, terminal_options
-from latentbits.cli.options.ratings import Ratings, ratings_option, values_for
+from latentbits.cli.options.ratings import Ratings, marks_option, note_unused_marks, ratings_option, values_for
 from latentbits.cli.options.reading import reading_options
 from latentbits.cli.output_file import output_table
 from latentbits.cli.terminal import Terminal
+from latentbits.findings.results import with_names
+
+if TYPE_CHECKING:
+    from latentbits.data.marks import Marks
 
 __all__ = ["suspects"]
 
@@ -32,16 +36,20 @@ __all__ = ["suspects"]
 )
 @click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, help="How many cells.")
 @ratings_option("phantoms don't count as content")
+@marks_option("confirmed and rejected ones are left out")
 @table_options
 @terminal_options
 @reading_options
+@read_afresh_option
 def suspects(
     fitted: Path,
     file: Path,
     reading: Values,
+    read_afresh: bool,
     kind: Literal["absence", "presence"],
     top: int,
     ratings: Ratings | None,
+    marks: Marks | None,
     out: Path | None,
     force: bool,
     terminal: Terminal,
@@ -50,8 +58,11 @@ def suspects(
 
     The score ranks cells: the probability that the content of the row would put a 1 there (or not), averaged over the
     restarts of the fit; with --ratings by the best restart alone. It is no measured error rate. DIR is a folder made by
-    "latentbits fit", or a model file. Columns are matched by name; rows without names are counted from 0.
+    "latentbits fit", or a model file. FILE is read like the file of the fit; options given here go before those given
+    there. Columns are matched by name; without names the first row is "row 1", and so in "latentbits
+    explain".
     """
-    model, data = open_model_and_rows(fitted, file, reading, out=out, force=force)
-    table = model.suspects(data, kind=kind, top=top, ratings=values_for(model, ratings))
-    output_table(table, out, force=force, terminal=terminal)
+    model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force)
+    note_unused_marks(ratings, marks)
+    table = model.suspects(data, kind=kind, top=top, ratings=values_for(model, ratings), marks=marks)
+    output_table(with_names(table), out, force=force, terminal=terminal)

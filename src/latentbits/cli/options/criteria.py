@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 from latentbits.cli.options.click_helpers import Command
 from latentbits.cli.options.value_types import Names
 
-__all__ = ["criterion_option", "folds_option"]
+__all__ = ["CHOOSING", "SHOWING", "criterion_option", "folds_option"]
 
 FOLDS = 10
+CHOOSING, SHOWING = ("cells", "aic"), ("aic", "cells")
+"""The criteria of a fit, the first about what a fit is asked for (which cells are false); and those of a table."""
 
 
-def criterion_option(command: Command) -> Command:
+def criterion_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
     """Give a command the criteria of choosing a number."""
     return click.option(
         "--criterion",
         type=Names(("aic", "bic", "evidence", "cv", "cells")),
         metavar="LIST",
         help="aic, bic, evidence (beta-ica), cv (held-out rows), cells (held-out cells); the first one chooses.  "
-        "[default: aic,cells; for nmf and fast-ica cells]",
-    )(command)
+        f"[default: {','.join(default)}; for nmf and fast-ica cells]",
+    )
 
 
 def folds_option(command: Command) -> Command:

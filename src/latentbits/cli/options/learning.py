@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from latentbits.cli.options.click_helpers import Values, flag_of, given
-from latentbits.cli.options.value_types import Numbers
+from latentbits.cli.options.value_types import FloatRange, Numbers
 from latentbits.constraints import Choice, Number
 from latentbits.models.registry import MODELS
 from latentbits.models.spec import Parameter
@@ -76,9 +76,7 @@ def _range(allowed: Number) -> Values:
         ends["min"] = kind(allowed.least)
     if not math.isinf(allowed.below):
         ends["max"] = kind(allowed.below)
-    return (
-        {"type": click.IntRange(**ends)} if allowed.integer else {"type": click.FloatRange(**ends), "callback": finite}
-    )
+    return {"type": click.IntRange(**ends)} if allowed.integer else {"type": FloatRange(**ends), "callback": finite}
 
 
 def _help(name: str, by_model: dict[str, Parameter]) -> str:

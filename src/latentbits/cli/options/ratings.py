@@ -1,20 +1,29 @@
-"""How much of each component to keep: numbers on the command line, or the file that a report's reader has saved."""
+"""How much of each component to keep, and which cells were looked up: numbers, or the file saved in a report.
+
+The file, ratings.json, is described in latentbits/data/marks.py. Beside "marks" and "data" it has "model" (its name),
+"components" (their fingerprint), "ratings" (a number from 0 to 1 for each component), "names" (a text for each),
+"threshold" (from 0 to 1) and "change" (see `CHANGES`); all but "ratings" may be absent. With --marks only "marks" and
+"data" count, with --ratings the others.
+"""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from latentbits.cli.options.click_helpers import FILE_PATH
 from latentbits.errors import DataError
+from latentbits.wording import counted
 
-__all__ = ["CHANGES", "Ratings", "ratings_option", "values_for"]
+if TYPE_CHECKING:
+    from latentbits.data.marks import Marks
 
-FORMAT, VERSION = "latentbits-ratings", 1
+__all__ = ["CHANGES", "Ratings", "marks_option", "note_unused_marks", "ratings_option", "values_for"]
+
 CHANGES = ("auto", "both", "absence", "presence")
 
 
@@ -47,8 +56,7 @@ class Ratings:
             raise DataError(f"{self.file}: these are ratings of {rated}, but the fitted model is {kind}; rate that one")
         if len(self.values) != n:
             place = f"{self.file}: " if self.file else ""
-            plural = "s" * (n > 1)
-            raise DataError(f"{place}ratings must be {n} number{plural} from 0 to 1, one for each component")
+            raise DataError(f"{place}ratings must be {counted(n, 'number')} from 0 to 1, one for each component")
         rated = self.document.get("components", components_fingerprint(model))
         if rated != components_fingerprint(model):
             raise DataError(
@@ -95,6 +103,27 @@ def ratings_option(default: str) -> Any:
     )
 
 
+def marks_option(effect: str) -> Any:
+    """Give a command --marks, which gives `Marks`; `effect` says what becomes of marked cells."""
+
+    def load(ctx: click.Context, option: click.Parameter, file: Path | None) -> Marks | None:
+        if file is None:
+            return None
+        from latentbits.data.marks import Marks
+
+        return Marks.of(file)
+
+    text = f"The file saved in a report, with cells that were looked up: {effect}."
+    return click.option("--marks", type=FILE_PATH, callback=load, metavar="FILE.json", help=text)
+
+
+def note_unused_marks(ratings: Ratings | None, marks: Marks | None) -> None:
+    """Tell the user if the file of ratings has marks that nobody asked for."""
+    if ratings is not None and marks is None and (unused := ratings.document.get("marks")):
+        number = f"{len(unused):,} mark{'s' * (len(unused) > 1)}"
+        click.echo(f"note: {ratings.file} has {number} of cells as well; --marks {ratings.file} uses them", err=True)
+
+
 def values_for(model: Any, ratings: Ratings | None) -> list[float] | None:
     """The numbers, once it is clear that they belong to the model."""
     if ratings is None:
@@ -104,17 +133,9 @@ def values_for(model: Any, ratings: Ratings | None) -> list[float] | None:
 
 
 def _loaded(file: Path) -> Ratings:
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:  # no text, or no JSON
-        raise DataError(f"{file.name}: this is no JSON; give the ratings that were saved in a report") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DataError(f"{file.name}: this is no file of ratings; give the one that was saved in a report")
-    if document.get("version") != VERSION:
-        raise DataError(
-            f"{file.name}: this is version {document.get('version')!r} of such files, and only {VERSION} is known; "
-            "save the ratings again in a report of this version of latentbits"
-        )
+    from latentbits.data.marks import Marks, load_document
+
+    document = load_document(file)
     values = _checked(document.get("ratings"), f"{file.name}: ")
     names = document.get("names", [""] * len(values))
     if not isinstance(names, list) or len(names) != len(values) or not all(map(_is_text, names)):
@@ -123,6 +144,7 @@ def _loaded(file: Path) -> Ratings:
         raise DataError(f'{file.name}: "threshold" must be a number from 0 to 1')
     if document.get("change", "auto") not in CHANGES:
         raise DataError(f'{file.name}: "change" must be one of {", ".join(CHANGES)}')
+    Marks.in_document(document, f"{file.name}: ")
     return Ratings(values, file.name, document)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 
 from latentbits.cli.options.click_helpers import FILE_PATH, Command, Values, bundled, flag_of, given
 from latentbits.errors import DataError
+from latentbits.wording import place
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
@@ -27,11 +29,37 @@ __all__ = [
     "without_column",
 ]
 
+
+class LongFormat(click.Option):
+    """Two columns and perhaps a third, which click takes for an argument too many: FILE goes before."""
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """Take the third column off the arguments that are left."""
+        value, others = super().handle_parse_result(ctx, opts, args)
+        if value is not None and others:
+            value, others = (*value, others[0]), others[1:]
+            ctx.params[str(self.name)] = value
+        return value, others
+
+
 READING: dict[str, Values] = {
     "row_labels": {"metavar": "COLUMN", "help": "The column that names the rows.  [default: found]"},
     "no_row_labels": {"is_flag": True, "help": "No column names the rows."},
     "columns": {"metavar": "COLUMN", "multiple": True, "help": "Read only this column (may be repeated)."},
     "exclude": {"metavar": "COLUMN", "multiple": True, "help": "Leave this column out (may be repeated)."},
+    "metadata": {
+        "metavar": "COLUMN",
+        "multiple": True,
+        "help": "Keep this column beside the rows (may be repeated).  [default: text with repeats]",
+    },
+    "long": {
+        "cls": LongFormat,
+        "nargs": 2,
+        "metavar": "SITE SPECIES [VALUE]",
+        "help": "FILE has a line for each observation, with these columns; pairs that don't occur are 0.",
+    },
     "missing": {
         "metavar": "WORD",
         "multiple": True,
@@ -43,12 +71,20 @@ READING: dict[str, Values] = {
     "threshold": {"metavar": "NUMBER", "type": float, "help": "Numbers of at least this are 1, others 0."},
     "delimiter": {"metavar": "CHARACTER", "help": "What separates fields.  [default: found]"},
     "encoding": {"metavar": "NAME", "default": "utf-8", "show_default": True, "help": "Of text files."},
+    "decimal": {
+        "type": click.Choice((".", ",")),
+        "default": ".",
+        "show_default": True,
+        "help": "What separates the decimals of numbers.",
+    },
+    "comment": {"metavar": "TEXT", "help": 'How lines begin that are skipped, "" for none.  [default: #]'},
+    "sheet": {"metavar": "NAME", "help": "Which sheet of an .xlsx file."},
     "no_header": {"is_flag": True, "help": "The first line is data; columns are called x1, x2, ..."},
     "array": {"metavar": "NAME", "help": "Which array of an .npz file."},
 }
 """The options of reading, for `bundled`."""
 
-_BINARY_ONLY = ("missing", "true", "false", "presence", "threshold", "array")
+_BINARY_ONLY = ("metadata", "long", "missing", "true", "false", "presence", "threshold", "array")
 """Those that make no sense for tables of numbers."""
 
 
@@ -126,7 +162,7 @@ def read_with_segments(file: Path, reading: Values, column: str) -> tuple[Binary
     labels = read(file, only).row_names or []
     empty = next((i for i, label in enumerate(labels) if not label.strip()), None)
     if empty is not None:
-        raise DataError(f'{file.name}: row {empty} (counted from 0) has nothing in the column "{column}"; fill it in')
+        raise DataError(f'{file.name}: {place("row", empty)} has nothing in the column "{column}"; fill it in')
     try:
         return data, [float(label) for label in labels]
     except ValueError:

@@ -8,8 +8,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from latentbits.models.registry import MODELS, TABLE_MODELS
+from latentbits.wording import plain_number
 
-__all__ = ["ModelNames", "Names", "Numbers", "Shape"]
+__all__ = ["FloatRange", "ModelNames", "Names", "Numbers", "Shape"]
 
 
 class Numbers(click.ParamType):
@@ -86,6 +87,17 @@ class ModelNames(click.ParamType):
 def _continued(incomplete: str, known: tuple[str, ...]) -> list[CompletionItem]:
     *before, last = incomplete.split(",")
     return [CompletionItem(",".join([*before, word])) for word in known if word.startswith(last)]
+
+
+class FloatRange(click.FloatRange):
+    """A number in a range, which is shown without needless digits: x>=0.000001, not x>=1e-06."""
+
+    def _describe_range(self) -> str:
+        lower = "" if self.min is None else f"{plain_number(self.min)}{'<' if self.min_open else '<='}"
+        upper = "" if self.max is None else f"{'<' if self.max_open else '<='}{plain_number(self.max)}"
+        if not upper and self.min is not None:
+            return f"x{'>' if self.min_open else '>='}{plain_number(self.min)}"
+        return f"{lower}x{upper}"
 
 
 class Shape(click.ParamType):

@@ -28,6 +28,7 @@ from latentbits.models.base import RestartedModel
 from latentbits.models.factor_model import FactorModel
 from latentbits.models.solved_rows import RowSolver, Solution
 from latentbits.numerics import RandomSource
+from latentbits.wording import counted
 
 __all__ = ["NMF", "FastICA"]
 
@@ -238,6 +239,8 @@ class NMF(_Adapted):
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns; set only if the training data have names that are all strings.
+    reading_ : dict or None
+        How the file of the training data was read, if they were read from one (see `read_table`); None otherwise.
 
     Examples
     --------
@@ -343,6 +346,8 @@ class FastICA(_Adapted):
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns; set only if the training data have names that are all strings.
+    reading_ : dict or None
+        How the file of the training data was read, if they were read from one (see `read_table`); None otherwise.
 
     Examples
     --------
@@ -380,9 +385,10 @@ class FastICA(_Adapted):
         whitened = _whiten(V - self.column_share_, self.n_components)
         found = len(whitened.back)
         if found < self.n_components:
+            left = self.n_components - found
             warnings.warn(
-                f"the rows vary in {found} directions only; the other {self.n_components - found} of "
-                f"n_components={self.n_components} are left at 0",
+                f"the rows vary in {counted(found, 'direction')} only; the other {left} of "
+                f"n_components={self.n_components} {'is' if left == 1 else 'are'} left at 0",
                 stacklevel=3,
             )
         return whitened

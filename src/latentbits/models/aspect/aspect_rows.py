@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,11 +15,12 @@ from latentbits.errors import DataError, warn_user
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE, find_phantoms
 from latentbits.models.aspect.weighting import cause_probabilities, reweight, shrink_to_average
 from latentbits.models.solved_rows import SolvedRows, lazy, solve
+from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from latentbits.models.aspect.base import AspectModel, Components
 
-__all__ = ["NOISE_OF", "AspectRows", "Kind"]
+__all__ = ["NOISE_OF", "AspectRows", "Kind", "SuspectedCells"]
 
 Kind = Literal["absence", "presence"]
 NOISE_OF: dict[Kind, str] = {"absence": WHITE, "presence": BLACK}
@@ -33,6 +34,15 @@ CHANGES = ("auto", "both", "absence", "presence")
 STUCK = 0.03
 """A restart whose objective is this much (relative) below the best has found another, poorer picture. Restarts that
 are merely somewhat behind (up to 2.4 % on birds, digits and fossils) improve the average."""
+
+
+class SuspectedCells(NamedTuple):
+    """Cells that may be false: their positions, scores, and how likely a phantom made each."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    score: np.ndarray
+    phantom: np.ndarray
 
 
 class AspectRows(SolvedRows):
@@ -63,7 +73,10 @@ class AspectRows(SolvedRows):
         rated = self._checked_ratings(ratings, len(self.weights))
         kept, lost = reweight(self.weights, rated, self.model.shares_)
         if lost.any():
-            warn_user(f"{lost.sum()} rows have no weight on any kept component; they get the average kept weights")
+            warn_user(
+                f"{counted(lost.sum(), 'row')} {'has' if lost.sum() == 1 else 'have'} no weight on any kept component; "
+                f"{'it gets' if lost.sum() == 1 else 'they get'} the average kept weights"
+            )
         return self.model._probabilities(kept)
 
     def denoise(self, *, threshold: float = 0.5, ratings: ArrayLike | None = None, change: str = "auto") -> np.ndarray:
@@ -80,7 +93,7 @@ class AspectRows(SolvedRows):
         observed = self.data.dense()
         for value in {0, 1} - changed:
             cells[observed == value] = value
-        return cells
+        return cells if self.data.marks is None else self.data.marks.settle(cells)
 
     def _changed(self, change: str) -> set[int]:
         """Which values of observed cells may change."""
@@ -103,7 +116,7 @@ class AspectRows(SolvedRows):
         shapes = [(K,)] if n_rows is None else [(K,), (n_rows, K)]
         if r.shape not in shapes or not np.all((r >= 0) & (r <= 1)) or not r.any(axis=-1).all():
             each = "one for each component" + (", or for each row and component" if n_rows is not None else "")
-            raise DataError(f"ratings must be {K} numbers from 0 to 1 ({each}), not all of them 0")
+            raise DataError(f"ratings must be {counted(K, 'number')} from 0 to 1 ({each}), not all of them 0")
         return r
 
     # ---- causes --------------------------------------------------------------------------------------------------
@@ -198,26 +211,43 @@ class AspectRows(SolvedRows):
             raise DataError(f'kind={kind!r} is unknown; use "absence" or "presence"')
         content = self._content if ratings is None else self._rated_content(ratings)
         score = content if kind == "absence" else 1 - content
-        return np.where(self.data.dense() == FALSE_VALUE[kind], score, 0.0)
+        return np.where(self._may_be_false(kind), score, 0.0)
 
-    def suspects(self, *, kind: Kind, top: int | None, ratings: ArrayLike | None = None) -> pd.DataFrame:
-        """The cells most likely to be false, the most suspected first."""
+    def _may_be_false(self, kind: Kind) -> np.ndarray:
+        """Which cells have the value that is in question, and were neither confirmed nor rejected by anybody: N x D."""
+        cells = self.data.dense() == FALSE_VALUE[kind]
+        if self.data.marks is not None:
+            known = self.data.marks.decided
+            cells[known.rows, known.columns] = False
+        return cells
+
+    def most_suspected(self, *, kind: Kind, top: int | None, ratings: ArrayLike | None = None) -> SuspectedCells:
+        """The cells most likely to be false, the most suspected first; equal scores in reading order."""
         if top is not None and (not isinstance(top, Integral) or top < 0):
             raise DataError(f"top={top!r} must be a whole number of cells, or None for all")
         score = self.suspicion(kind=kind, ratings=ratings)
         value = FALSE_VALUE[kind]
-        flat = np.flatnonzero(self.data.dense() == value)
+        flat = np.flatnonzero(self._may_be_false(kind))
         best = flat[np.argsort(-score.ravel()[flat], kind="stable")[:top]]
         rows, columns = np.divmod(best, self.data.shape[1])
         q = self._causes(np.full(len(best), value), self.cause_weights[rows], columns)
-        return pd.DataFrame(
+        phantom = q[:, self.model.phantoms_ == NOISE_OF[kind]].sum(axis=1)
+        return SuspectedCells(rows, columns, score.ravel()[best], phantom)
+
+    def suspects(self, *, kind: Kind, top: int | None, ratings: ArrayLike | None = None) -> pd.DataFrame:
+        """The same as a table, with the names of rows and columns."""
+        found = self.most_suspected(kind=kind, top=top, ratings=ratings)
+        table = pd.DataFrame(
             {
-                "row": _labels(self.data.row_names, rows),
-                "column": _labels(self.model._column_names(), columns),
-                "score": score.ravel()[best],
-                "phantom": q[:, self.model.phantoms_ == NOISE_OF[kind]].sum(axis=1),
+                "row": _labels(self.data.row_names, found.rows),
+                "column": _labels(self.model._column_names(), found.columns),
+                "score": found.score,
+                "phantom": found.phantom,
             }
         )
+        if self.data.marks is not None:
+            table["mark"] = self.data.marks.unsure_at(found.rows, found.columns)
+        return table
 
 
 def _position(key: int | str | None, names: list[str] | None, n: int, what: str) -> int:
@@ -225,9 +255,11 @@ def _position(key: int | str | None, names: list[str] | None, n: int, what: str)
     if isinstance(key, str):
         if names is not None and key in names:
             return names.index(key)
-        raise DataError(f'no {what} is named "{key}"; give one of the data\'s {what} names, or a position from 0')
+        raise DataError(
+            f'no {what} is named "{key}"; give one of the data\'s {what} names, or a position (the first is 0)'
+        )
     if not isinstance(key, Integral) or not -n <= key < n:
-        raise DataError(f"{what} {key} is outside 0 .. {n - 1}; positions count from 0")
+        raise DataError(f"there is no {what} at position {key!r}; give a whole number from 0 (the first) to {n - 1}")
     return int(key) % n
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from latentbits.data.marks import Marks
 from latentbits.fitting.restarts import Restart
 from latentbits.models.aspect.aspect_rows import AspectRows, Kind
 from latentbits.models.aspect.phantoms import find_phantoms
@@ -79,9 +81,14 @@ class AspectModel(RestartedFactorModel):
         K, D = self.components_.shape
         return D * K + (K - 1) * n_rows
 
-    def _solved(self, X: Any) -> AspectRows:
+    def _solved(self, X: Any, marks: Any = None) -> AspectRows:
+        """The rows of X; an analyst's marks of their cells are about the answers, and change no weight."""
         check_is_fitted(self)
-        return AspectRows(self, self._data(X))
+        data = self._data(X)
+        if marks is not None:
+            placed = Marks.of(marks).placed_in(data, self._column_names())
+            data = replace(data, marks=placed if data.marks is None else data.marks.updated(placed))
+        return AspectRows(self, data)
 
     @property
     def shares_(self) -> np.ndarray:
@@ -120,6 +127,7 @@ class AspectModel(RestartedFactorModel):
         threshold: float = 0.5,
         ratings: ArrayLike | None = None,
         change: str = "auto",
+        marks: Any = None,
     ) -> Any:
         """0-1 data with the phantoms removed: `reconstruct` without them, cut at `threshold`. Missing cells are filled.
 
@@ -136,13 +144,17 @@ class AspectModel(RestartedFactorModel):
             takes ones away, "both" is the reconstruction as it is (the papers' rule). "auto" changes what the phantoms
             can have falsified: zeros if all of them are white, ones if all are black, both if there are both, and
             (with a warning) no observed cell if there is no phantom.
+        marks : path, dict or list of dict, optional
+            Cells that somebody has looked up, as in `apply_marks`: confirmed ones are 1 and rejected ones 0, whatever
+            the reconstruction says. Other cells are as without marks; fit again to `apply_marks(X, marks)` to learn
+            from them.
 
         Returns
         -------
         DataFrame or ndarray of int8
             A pandas frame with its names if X is one, else an array.
         """
-        cells = self._solved(X).denoise(threshold=threshold, ratings=ratings, change=change)
+        cells = self._solved(X, marks).denoise(threshold=threshold, ratings=ratings, change=change)
         return pd.DataFrame(cells, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else cells
 
     def explain(
@@ -200,7 +212,13 @@ class AspectModel(RestartedFactorModel):
         return self._solved(X).suspicion(kind=kind, ratings=ratings)
 
     def suspects(
-        self, X: Any, *, kind: Kind = "absence", top: int | None = 100, ratings: ArrayLike | None = None
+        self,
+        X: Any,
+        *,
+        kind: Kind = "absence",
+        top: int | None = 100,
+        ratings: ArrayLike | None = None,
+        marks: Any = None,
     ) -> pd.DataFrame:
         """The cells most likely to be false, the most suspected first.
 
@@ -214,11 +232,13 @@ class AspectModel(RestartedFactorModel):
             How many cells; None for all.
         ratings : array-like of shape (n_components,), optional
             As in `suspicion`.
+        marks : path, dict or list of dict, optional
+            Cells that somebody has looked up, as in `apply_marks`: confirmed and rejected ones are left out.
 
         Returns
         -------
         DataFrame
             With the columns row, column, score (see `suspicion`) and phantom: the posterior, in the best run, that a
-            phantom of that kind caused the cell.
+            phantom of that kind caused the cell. With marks also the column mark: "unsure", or empty.
         """
-        return self._solved(X).suspects(kind=kind, top=top, ratings=ratings)
+        return self._solved(X, marks).suspects(kind=kind, top=top, ratings=ratings)

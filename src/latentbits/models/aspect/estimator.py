@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect import Inference
 from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
@@ -96,6 +97,8 @@ class AspectBernoulli(AspectModel):
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns; set only if the training data have names that are all strings.
+    reading_ : dict or None
+        How the file of the training data was read, if they were read from one (see `read_table`); None otherwise.
 
     References
     ----------
@@ -237,6 +240,8 @@ class BetaICA(AspectModel):
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns; set only if the training data have names that are all strings.
+    reading_ : dict or None
+        How the file of the training data was read, if they were read from one (see `read_table`); None otherwise.
 
     References
     ----------
@@ -379,7 +384,7 @@ class BetaICA(AspectModel):
             Upper ends.
         """
         if self.inference == "em":
-            raise ValueError('variational EM estimates weights without a posterior; fit with inference="vb"')
+            raise DataError('variational EM estimates weights without a posterior; fit with inference="vb"')
         gamma = self._gamma_of(self._solved(X))
         return _beta_interval(gamma, gamma.sum(axis=1, keepdims=True) - gamma, level)
 

@@ -107,7 +107,7 @@ def encode(Q: np.ndarray, F: np.ndarray, method: Encoder, workers: Workers) -> N
     Choice(get_args(Encoder)).check("method", method)
     m = len(Q)
     if method == "enum" and m > ENUM_LIMIT:
-        raise ValueError(
+        raise DataError(
             f"enumerating the 2^{m} codes of {m} bits takes too long; use another method, or at most {ENUM_LIMIT} bits"
         )
     if m == 0:

@@ -25,6 +25,7 @@ from latentbits.models.binary_factors.model import (
 )
 from latentbits.models.binary_factors.runs import Found, discards_table, found_by, make_runner, shifted
 from latentbits.numerics import RandomSource, as_generator, check_number
+from latentbits.wording import place
 
 __all__ = ["BinaryFactorAnalysis"]
 
@@ -215,9 +216,10 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         variance = Z.var(axis=0)
         if len(variance) > 2 and variance.max() > DOMINANT * variance.sum():
             j = int(variance.argmax())
-            name = getattr(self, "feature_names_in_", range(len(variance)))[j]
+            names = getattr(self, "feature_names_in_", None)
+            which = place("column", j) if names is None else f"column {names[j]}"
             warnings.warn(
-                f"column {name} has {variance[j] / variance.sum():.1%} of all variance, and the noise is taken to be "
+                f"{which} has {variance[j] / variance.sum():.1%} of all variance, and the noise is taken to be "
                 "the same in all columns; bring them to one unit, or standardise them",
                 stacklevel=3,
             )
@@ -225,12 +227,12 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.inference == "em" and self.n_components > EXACT_LIMIT:
-            raise ValueError(
+            raise DataError(
                 f'n_components={self.n_components} is too many for inference="em", which sums over all 2^m codes; '
                 f'use at most {EXACT_LIMIT}, or inference="byy" or "vb"'
             )
         if self.inference == "byy" and self.encoder == "enum" and self.n_components > ENUM_LIMIT:
-            raise ValueError(
+            raise DataError(
                 f'n_components={self.n_components} is too many for encoder="enum", which tries all 2^m codes; '
                 f"use at most {ENUM_LIMIT}, or another encoder"
             )
@@ -365,7 +367,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         check_is_fitted(self)
         data = self._data(X)
         if self.n_components_ > EXACT_LIMIT:
-            raise ValueError(
+            raise DataError(
                 f"the likelihood sums over all codes, which are too many for {self.n_components_} factors; "
                 f"fit with at most {EXACT_LIMIT}"
             )

@@ -16,17 +16,17 @@ from latentbits.fitting.restarts import Restart, Schedule, best_of
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import BinaryModel, RestartedModel
 from latentbits.models.binary_ica import Method, blica, ivae, mle
-from latentbits.models.binary_ica.identifiability import identifiability
+from latentbits.models.binary_ica.identifiability import default_sources, identifiability, rows_needed
 from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, canonical
 from latentbits.models.binary_ica.posterior import RowPosterior, adapted_nodes, posterior, posterior_of_mixture
 from latentbits.models.binary_ica.rows import count_rows
 from latentbits.models.binary_ica.segments import encode_labels, known_codes, segments_by_length, take_out
 from latentbits.models.binary_ica.tetrachoric import regularise, tetrachoric
+from latentbits.models.degenerate import degeneracy
 from latentbits.numerics import RandomSource, as_generator, check_number
+from latentbits.wording import counted
 
 __all__ = ["BinaryICA"]
-
-FEW_ROWS = 5
 
 
 class BinaryICA(BinaryModel, RestartedModel):
@@ -40,7 +40,10 @@ class BinaryICA(BinaryModel, RestartedModel):
     Parameters
     ----------
     n_components : int or None, default=None
-        K, the number of sources; None means as many as there are columns.
+        K, the number of sources. None means half as many as there are columns, or a third with fewer than 50 rows a
+        segment (rounded down, at least 1, and no more than `identifiability` allows); a warning says how many. More
+        must be asked for: in simulations, as many sources as columns were found only with 300 rows a segment, half as
+        many with 50 and a third with 5, and with more sources than there are fewer of these were found.
     method : {"blica", "mle", "ivae"}, default="blica"
         "blica" fits the tetrachoric correlations of all segments: fast, and the best choice in most cases. "mle"
         maximises the full likelihood, starting from BLICA's solution, with the entries of the mixing kept within 8 in
@@ -105,6 +108,8 @@ class BinaryICA(BinaryModel, RestartedModel):
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns; set only if the training data have names that are all strings.
+    reading_ : dict or None
+        How the file of the training data was read, if they were read from one (see `read_table`); None otherwise.
 
     References
     ----------
@@ -174,18 +179,11 @@ class BinaryICA(BinaryModel, RestartedModel):
         self._check_parameters()
         X, labels = take_out(X, segments)
         data = self._data(X, reset=True)
-        N, D = data.shape
+        N = data.shape[0]
         if labels is None:
             labels = segments_by_length(N, min(self.n_segments, N))
         names, codes = encode_labels(labels, N)
-        if FEW_ROWS * len(names) > N:
-            warnings.warn(
-                f"{len(names)} segments of {N} rows have {N / len(names):.1f} rows each on average, too few to "
-                "estimate their correlations; use fewer segments",
-                stacklevel=2,
-            )
-        K = D if self.n_components is None else int(self.n_components)
-        self._warn_unidentifiable(D, K, len(names))
+        K = self._n_sources(data, len(names))
         counts = np.bincount(codes)
         best, runs, parameters = self._learn(data, names, codes, K)
         self._adopt_run(best, runs)
@@ -224,11 +222,36 @@ class BinaryICA(BinaryModel, RestartedModel):
         with warnings.catch_warnings():
             # Empty cells are usual in short segments, and the bound on the condition number is there for them.
             warnings.filterwarnings("ignore", message=".*empty cell")
+            if degeneracy(data, None):  # constant columns are what has been warned about
+                warnings.filterwarnings("ignore", message="constant columns")
             found = tetrachoric(data, segments=names[codes], n_jobs=self.n_jobs)
         # 10 for K = D to 20 for K <= D / 2: a balance of noise and bias, chosen by simulations over n, m and rows.
         largest = self.condition_number or 10 * float(np.clip(3 - 2 * K / data.shape[1], 1, 2))
         correlations = regularise(found.correlations, largest)
         return PairwiseStatistics(correlations, found.thresholds, np.bincount(codes).astype(float))
+
+    def _n_sources(self, data: BinaryData, U: int) -> int:
+        """The number of sources, with a warning if it was chosen here, or is more than the rows can tell."""
+        n = data.shape[1]
+        rows = data.n_observed / (n * U)
+        K = default_sources(n, U, rows) if self.n_components is None else int(self.n_components)
+        if degeneracy(data, self.n_components):  # which has been warned about, and is the reason of all the rest
+            return K
+        size = f"{counted(U, 'segment')} with {rows:.1f} rows each on average"
+        if self.n_components is None and n > K:
+            warnings.warn(
+                f"n_components is not given, so {counted(K, 'source')} of {counted(n, 'column')} in {size} will be "
+                f"sought; give a number (--components) to choose it yourself",
+                stacklevel=3,
+            )
+        if rows < rows_needed(n, K):
+            warnings.warn(
+                f"{size} are too few for {counted(K, 'source')} of {counted(n, 'column')}, which take about "
+                f"{rows_needed(n, K)} rows a segment; use fewer segments or sources",
+                stacklevel=3,
+            )
+        self._warn_unidentifiable(n, K, U)
+        return K
 
     @staticmethod
     def _warn_unidentifiable(n: int, m: int, U: int) -> None:
@@ -237,10 +260,12 @@ class BinaryICA(BinaryModel, RestartedModel):
         elif U == 1 and m > 1:
             reason = "one segment does not identify the sources' rotation; give segments between which they change"
         elif identifiability(n, m, U) < 0:
-            reason = f"{n} columns in {U} segments are few for {m} components; use more of either, or fewer components"
+            reason = (
+                f"{n} columns in {U} segments are few for {counted(m, 'source')}; use more of these, or fewer sources"
+            )
         else:
             return
-        warnings.warn(f"mixing_ may be one of many that fit equally well: {reason}", stacklevel=3)
+        warnings.warn(f"mixing_ may be one of many that fit equally well: {reason}", stacklevel=4)
 
     # ---- rows ----------------------------------------------------------------------------------------------------
 

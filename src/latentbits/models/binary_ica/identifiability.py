@@ -1,4 +1,4 @@
-"""Identifiability of a mixing, and the similarity of two mixings."""
+"""Identifiability of a mixing, how many sources so many rows can tell, and the similarity of two mixings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from scipy.optimize import linear_sum_assignment
 
 from latentbits.numerics import check_number
 
-__all__ = ["identifiability", "mean_cosine_similarity"]
+__all__ = ["default_sources", "identifiability", "mean_cosine_similarity", "rows_needed"]
+
+FEW, HALF, MANY = 5, 50, 300
+"""Rows a segment for up to a third, up to half, and more of the columns as sources.
+
+In simulations (4 to 12 columns, 10 and 40 segments, 5 to 300 rows a segment) the mixing of a third as many sources as
+columns was found with 5 rows (similarity 0.8 on a scale where chance is 0), that of half as many with 20 to 50, and
+that of as many with 300. Looking for more sources than there are spoils those: of 4 sources of 12 columns in segments
+of 50 rows, the similarity was 0.96 if 4 were sought, 0.94 if 6 were, and 0.75 if 12 were.
+"""
 
 
 def identifiability(n_variables: int, n_components: int, n_segments: int) -> int:
@@ -47,6 +56,26 @@ def identifiability(n_variables: int, n_components: int, n_segments: int) -> int
     statistics = U * (n * (n - 1) // 2 + 2 * n)
     unknowns = n * m + 2 * U * m + U * n
     return int(statistics - unknowns)
+
+
+def rows_needed(n_variables: int, n_components: int) -> int:
+    """How many rows a segment it takes to find the mixing of so many sources of so many columns."""
+    if n_components <= max(n_variables // 3, 1):
+        return FEW
+    return HALF if n_components <= n_variables // 2 else MANY
+
+
+def default_sources(n_variables: int, n_segments: int, rows: float) -> int:
+    """The number of sources if none is given: half as many as columns, or a third with few `rows` a segment.
+
+    At least 1, and no more than are identifiable; one segment tells no sources apart. As many as columns are found only
+    if there are so many, and with many rows, so they must be asked for.
+    """
+    if n_segments == 1:
+        return 1
+    most = n_variables // 2 if rows >= HALF else n_variables // 3
+    fitting = (m for m in range(most, 1, -1) if identifiability(n_variables, m, n_segments) >= 0)
+    return next(fitting, 1)
 
 
 def mean_cosine_similarity(A: ArrayLike, B: ArrayLike) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from latentbits.data.messages import quoted
 from latentbits.errors import DataError
 from latentbits.numerics import check_number
+from latentbits.wording import counted, place
 
 __all__ = ["encode_labels", "known_codes", "segments_by_length", "take_out"]
 
@@ -40,7 +41,7 @@ def segments_by_length(n_rows: int, n_segments: int) -> NDArray[np.intp]:
     check_number("n_rows", n_rows, least=1, integer=True)
     check_number("n_segments", n_segments, least=1, integer=True)
     if n_segments > n_rows:
-        raise DataError(f"{n_rows} rows can't be cut into {n_segments} segments; use at most {n_rows}")
+        raise DataError(f"{counted(n_rows, 'row')} can't be cut into {n_segments} segments; use at most {n_rows}")
     lengths = np.full(n_segments, n_rows // n_segments)
     lengths[: n_rows % n_segments] += 1
     return np.repeat(np.arange(n_segments), lengths)
@@ -92,11 +93,13 @@ def known_codes(labels: Any, n_rows: int, known: np.ndarray) -> NDArray[np.intp]
 def _checked(labels: Any, n_rows: int) -> list[Any]:
     """One plain label for each row, all of them numbers or all of them texts."""
     if np.ndim(labels) != 1 or len(labels) != n_rows:
-        raise DataError(f"segments has the shape {np.shape(labels)}; give one label for each of {n_rows} rows")
+        raise DataError(
+            f"segments has the shape {np.shape(labels)}; give one label for each of {counted(n_rows, 'row')}"
+        )
     values = list(labels)  # not as an array, which would turn NaN beside text into the text "nan"
     missing = np.flatnonzero(pd.isna(np.fromiter(values, dtype=object)))
     if len(missing):
-        raise DataError(f"row {missing[0]} has no segment; give every row a label, or leave it out")
+        raise DataError(f"{place('row', int(missing[0]))} has no segment; give every row a label, or leave it out")
     plain = _plain(values)
     if len({isinstance(label, str) for label in plain}) > 1:
         raise DataError("segments mixes numbers and texts, which can't be sorted; give numbers only, or text only")

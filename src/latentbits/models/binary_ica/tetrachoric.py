@@ -18,6 +18,7 @@ from latentbits.models.base import check_row_weight
 from latentbits.models.binary_ica.segments import encode_labels, take_out
 from latentbits.models.cells import indicator_blocks
 from latentbits.numerics import check_number
+from latentbits.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -318,7 +319,7 @@ class _Places(NamedTuple):
         return f"columns {self._name(i)} and {self._name(j)}{self._inside(segment)}"
 
     def _name(self, j: int) -> str:
-        return str(j) if self.names is None else quoted(self.names[j])
+        return str(j + 1) if self.names is None else quoted(self.names[j])
 
     def _inside(self, segment: int) -> str:
         return "" if self.labels is None else f" in segment {self.labels[segment]}"
@@ -340,8 +341,8 @@ def _warn_unseen(unseen: np.ndarray, places: _Places) -> None:
     found = np.argwhere(unseen)
     if len(found):
         warnings.warn(
-            f"{len(found)} pairs of columns are never seen in the same row (first: {places.pair(*found[0])}); their "
-            "correlations are given as 0 with a standard error of 1",
+            f"{counted(len(found), 'pair')} of columns {'is' if len(found) == 1 else 'are'} never seen in the same row "
+            f"(first: {places.pair(*found[0])}); such correlations are given as 0 with a standard error of 1",
             stacklevel=3,
         )
 
@@ -351,7 +352,8 @@ def _warn_empty(empty: np.ndarray, places: _Places, correct: float) -> None:
     if len(found):
         U, D, _ = empty.shape
         warnings.warn(
-            f"{len(found)} of {U * D * (D - 1) // 2} pairs of columns have an empty cell in their 2 x 2 table, which "
+            f"{len(found)} of {counted(U * D * (D - 1) // 2, 'pair')} of columns "
+            f"{'has' if len(found) == 1 else 'have'} an empty cell in the 2 x 2 table, which "
             f"counts as correct={correct:g} (first: {places.pair(*found[0])}); zero_cells says which; their "
             "correlations, even the sign, and standard errors are little more than a guess",
             stacklevel=3,

@@ -86,6 +86,8 @@ class PLSA(RestartedFactorModel):
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns; set only if the training data have names that are all strings.
+    reading_ : dict or None
+        How the file of the training data was read, if they were read from one (see `read_table`); None otherwise.
 
     References
     ----------

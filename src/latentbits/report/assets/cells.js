@@ -4,22 +4,7 @@ function makeHeats(page) {
   const views = page.rated
     ? [["data", "The data"], ["P", "Reconstruction, by your ratings"], ["clean", "Denoised"], ["score", "Suspects"]]
     : [["data", "The data"], ["P", "Reconstruction"], ["score", "Surprising cells"]];
-  page.heats = views.map(([what, title]) => {
-    const canvas = element("canvas", { role: "img", ariaLabel: `${title}, ${page.bench.N} rows by ${page.bench.D} columns` });
-    const across = element("div", { className: "cross across" }), down = element("div", { className: "cross down" });
-    const field = element("div", { className: "field" }, canvas, across, down);
-    const top = element("canvas", { className: "top", ariaHidden: "true" }), side = element("canvas", { className: "side", ariaHidden: "true" });
-    const frame = element("div", { className: "frame" }, top, side, field);
-    const heat = element("div", { className: "heat" }, element("h3", {}, title), frame, element("p", { className: "legend" }));
-    const at = (event) => {
-      const box = field.getBoundingClientRect();
-      const inside = (share, n) => Math.min(n - 1, Math.max(0, Math.floor(share * n)));
-      return [inside((event.clientY - box.top) / box.height, page.bench.N), inside((event.clientX - box.left) / box.width, page.bench.D)];
-    };
-    field.addEventListener("pointermove", (event) => pointAt(page, ...at(event)));
-    field.addEventListener("click", (event) => { pointAt(page, ...at(event)); chooseRow(page, page.bench.row_order[page.y]); });
-    return { what, heat, field, canvas, top, side, across, down };
-  });
+  page.heats = views.map(([what, title]) => makeHeat(page, what, title));
   const heats = byId("heats");
   heats.append(...page.heats.map((view) => view.heat));
   heats.addEventListener("keydown", (event) => {
@@ -28,16 +13,59 @@ function makeHeats(page) {
       event.preventDefault();
       const clamp = (value, n) => Math.min(n - 1, Math.max(0, value));
       pointAt(page, clamp(page.y + step[0], page.bench.N), clamp(page.x + step[1], page.bench.D));
+      follow(page);
     } else if (event.key === "Enter") chooseRow(page, page.bench.row_order[page.y]);
   });
   const resize = () => {
     for (const { field, side } of page.heats) {
       const square = (field.clientWidth / page.bench.D) * page.bench.N;
-      field.style.height = side.style.height = `${Math.round(Math.min(Math.max(square, 180), 480))}px`;
+      field.style.height = side.parentNode.style.height = `${Math.round(Math.min(Math.max(square, 180), 480))}px`;
     }
   };
   new ResizeObserver(resize).observe(heats);
   resize();
+  makeZoom(page);
+  makeGrouping(page);
+}
+
+function makeHeat(page, what, title) {
+  const canvas = element("canvas", { role: "img", ariaLabel: `${title}, ${page.bench.N} rows by ${page.bench.D} columns` });
+  const across = element("div", { className: "cross across" }), down = element("div", { className: "cross down" });
+  const field = element("div", { className: "field" }, canvas, across, down);
+  const [top, side] = ["top", "side"].map((edge) => element("canvas", { className: edge, ariaHidden: "true" }));
+  const frame = element("div", { className: "frame" }, ...[top, side].map((edge) => element("div", { className: `strip of-${edge.className}` }, edge)), field);
+  const heat = element("div", { className: "heat" }, element("h3", {}, title), frame, element("p", { className: "legend" }));
+  field.addEventListener("pointermove", (event) => { if (!event.buttons) pointAt(page, ...cellUnder(page, field, event)); });
+  field.addEventListener("click", (event) => {
+    if (page.zoom.dragged) return;
+    pointAt(page, ...cellUnder(page, field, event));
+    chooseRow(page, page.bench.row_order[page.y]);
+  });
+  return { what, heat, field, canvas, top, side, across, down };
+}
+
+// Rows in groups of what is known of them, or by their strongest component; the colours at the edge follow.
+function makeGrouping(page) {
+  const { bench } = page, choice = byId("row-grouping");
+  bench.own_order = bench.row_order;
+  choice.append(element("option", { value: -1 }, "strongest component"), ...bench.metadata.map(({ name }, n) => element("option", { value: n }, name)));
+  choice.parentNode.hidden = !bench.metadata.length;
+  choice.addEventListener("input", () => {
+    page.grouping = bench.metadata[Number(choice.value)] ?? null;
+    const codes = page.grouping?.codes;
+    bench.row_order = codes ? [...bench.own_order].sort((a, b) => codes[a] - codes[b]) : bench.own_order;
+    page.order = null;
+    drawHeats(page, true);
+    drawEdges(page);
+    byId("groups").replaceChildren(...(page.grouping?.levels ?? []).flatMap((level, code) => [swatch(CONTENT_COLOURS[code % CONTENT_COLOURS.length]), named(level)]));
+    pointAt(page, bench.row_order.indexOf(page.row), page.x);
+  });
+}
+
+function swatch(colour) {
+  const box = element("i");
+  box.style.background = colour;
+  return box;
 }
 
 // How a view turns cells into colours: a code for each cell, and the colour of each code.
@@ -81,11 +109,7 @@ function drawHeats(page, all = false) {
       view.context = view.canvas.getContext("2d");
       view.image = view.context.createImageData(D, N);
       view.pixels = new Uint32Array(view.image.data.buffer);
-      view.heat.querySelector(".legend").replaceChildren(...legend.flatMap(([word, name]) => {
-        const box = element("i");
-        box.style.background = `var(${name})`;
-        return [box, word];
-      }));
+      view.heat.querySelector(".legend").replaceChildren(...legend.flatMap(([word, name]) => [swatch(`var(${name})`), word]));
     }
     const { pixels } = view;
     for (let at = 0; at < pixels.length; at++) pixels[at] = palette[codes[order[at]]];
@@ -93,7 +117,7 @@ function drawHeats(page, all = false) {
   }
 }
 
-// Colours at the edges: the strongest component with content of each row and column.
+// Colours at the edges: the strongest component with content of each row and column, or the rows' groups.
 function drawEdges(page) {
   const { bench } = page, { N, D, K, W, H } = bench;
   const strongest = (value) => {
@@ -101,8 +125,9 @@ function drawEdges(page) {
     for (let k = 0; k < K; k++) if ((bench.kinds?.[k] ?? "content") === "content" && Math.abs(value(k)) > most) { most = Math.abs(value(k)); best = k; }
     return packed(rgb(colourOf(bench, Math.max(best, 0))));
   };
+  const codes = page.grouping?.codes, group = codes && ((i) => packed(rgb(CONTENT_COLOURS[codes[i] % CONTENT_COLOURS.length])));
   for (const { top, side } of page.heats) {
-    paint(side, 1, N, (y) => strongest((k) => W[bench.row_order[y] * K + k]));
+    paint(side, 1, N, (y) => (group ? group(bench.row_order[y]) : strongest((k) => W[bench.row_order[y] * K + k])));
     paint(top, D, 1, (x) => strongest((k) => H[k * D + bench.column_order[x]]));
   }
 }
@@ -110,14 +135,11 @@ function drawEdges(page) {
 function pointAt(page, y, x) {
   page.y = y;
   page.x = x;
+  placeCross(page);
   const { bench } = page;
-  for (const { across, down } of page.heats) {
-    across.style.top = `${(100 * (y + 0.5)) / bench.N}%`;
-    down.style.left = `${(100 * (x + 0.5)) / bench.D}%`;
-  }
   const i = bench.row_order[y], d = bench.column_order[x], at = i * bench.D + d;
   const parts = [named(bench.rows.shown[i]), ", ", named(bench.columns.shown[d]), `: ${valueWord(bench.cells[at])}, probability of a 1 ${twoDigits(bench.P[at])}`];
-  if (bench.cells[at] !== MISSING) parts.push(`, ${page.rated ? "suspicion" : "surprise"} ${twoDigits(bench.score[at])}`);
+  if (bench.cells[at] !== MISSING) parts.push(`, ${page.rated ? "suspicion" : "surprise"} ${scoreText(page, at)}`);
   if (bench.causes) {
     const causes = causesOf(bench, i, d), k = causes.indexOf(Math.max(...causes));
     parts.push(`, most likely caused by `, named(nameOf(page, k)), ` (${percent(causes[k])})`);

@@ -14,7 +14,7 @@ function makeCards(page) {
     if (page.content.stability) details.push(`found again ${twoDigits(page.content.stability[k])}`);
     if (rated) {
       const name = element("input", { className: "name", placeholder: `component ${k}`, ariaLabel: `Name of component ${k}`, dir: "auto", maxLength: 200 });
-      name.addEventListener("input", () => { rated.names[k] = name.value; page.unsaved = true; page.renamed(); });
+      name.addEventListener("input", () => { page.rated.names[k] = name.value; page.keep(); page.renamed(); });
       card.append(name);
     } else card.append(element("h3", {}, `component ${k}`));
     card.append(element("p", { className: "details" }, details.join(" · ")));
@@ -22,13 +22,35 @@ function makeCards(page) {
     card.append(element("ul", { className: "bars" }));
     if (rated) {
       const slider = element("input", { type: "range", min: 0, max: 1, step: 0.01, ariaLabel: `Rating of component ${k}` });
-      slider.addEventListener("input", () => { rated.ratings[k] = slider.valueAsNumber; page.edited(); });
+      slider.addEventListener("input", () => { page.rated.ratings[k] = slider.valueAsNumber; page.edited(); });
       card.append(element("label", { className: "rating" }, "keep", slider, element("output")));
     }
     return card;
   });
-  byId("cards").append(...page.cards);
+  byId("cards").append(...cardOrder(bench).map((k) => page.cards[k]));
   for (const control of ["search", "ranking"]) byId(control).addEventListener("input", () => drawBars(page));
+}
+
+// The mean of an attribute over all components but one, by their shares.
+function otherMean({ K, D, H, shares }, k, d) {
+  let sum = 0, weight = 0;
+  for (let j = 0; j < K; j++) if (j !== k) { const share = shares?.[j] ?? 1; sum += share * H[j * D + d]; weight += share; }
+  return weight ? sum / weight : 0;
+}
+
+// How much a component differs from the mean of the others, on average over the attributes.
+function distinctness(bench, k) {
+  let sum = 0;
+  for (let d = 0; d < bench.D; d++) sum += Math.abs(bench.H[k * bench.D + d] - otherMean(bench, k, d));
+  return sum / bench.D;
+}
+
+// The most distinct first, phantoms last; components that are no probabilities stay in the model's order.
+function cardOrder(bench) {
+  const order = Array.from({ length: bench.K }, (_, k) => k);
+  if (!bench.kinds) return order;
+  const apart = order.map((k) => (bench.kinds[k] === "content" ? 1 : 0) + distinctness(bench, k) / 2);
+  return order.sort((a, b) => apart[b] - apart[a] || a - b);
 }
 
 // Put names and sliders where the state says.
@@ -47,19 +69,13 @@ function showRatings(page) {
 const largestOf = (H) => H.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1);
 
 function drawBars(page) {
-  const { bench } = page, { K, D, H } = bench;
+  const { bench } = page, { D, H } = bench;
   const wanted = byId("search").value.trim().toLocaleLowerCase();
   const apart = byId("ranking").value === "apart";
-  const matching = bench.columns.shown.map((name, d) => d).filter((d) => !wanted || bench.columns.shown[d].toLocaleLowerCase().includes(wanted));
+  const matching = bench.columns.shown.slice(0, D).map((_, d) => d).filter((d) => !wanted || bench.columns.shown[d].toLocaleLowerCase().includes(wanted));
   const largest = largestOf(H);
-  const shares = bench.shares ?? Array(K).fill(1 / K);
   page.cards.forEach((card, k) => {
-    const rank = (d) => {
-      if (!apart) return Math.abs(H[k * D + d]);
-      let others = 0;
-      for (let j = 0; j < K; j++) if (j !== k) others += shares[j] * H[j * D + d];
-      return H[k * D + d] - others / (1 - shares[k] || 1);
-    };
+    const rank = (d) => (apart ? H[k * D + d] - otherMean(bench, k, d) : Math.abs(H[k * D + d]));
     const list = card.querySelector(".bars");
     if (bench.grid && !wanted) { list.replaceChildren(); return; }
     const best = matching.map((d) => [rank(d), d]).sort((a, b) => b[0] - a[0]).slice(0, N_BARS);

@@ -2,33 +2,40 @@
 
 const FORMAT = "latentbits-ratings";
 
+// As Python's files have it.
 const safeName = (names, i) => names.safe[i] ?? names.shown[i];
 const csvField = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const tenDigits = (value) => Number(value.toPrecision(10));  // as in Python's files
 const csvLine = (fields) => fields.map(String).map(csvField).join(",") + "\n";
 
 function denoisedCsv({ bench }) {
   const { N, D, clean } = bench;
-  const lines = [csvLine([bench.row_label, ...bench.columns.shown.map((_, d) => safeName(bench.columns, d))])];
+  const lines = [csvLine([bench.row_label, ...Array.from({ length: D }, (_, d) => safeName(bench.columns, d))])];
   for (let i = 0; i < N; i++) lines.push(csvLine([safeName(bench.rows, i), ...clean.subarray(i * D, (i + 1) * D)]));
   return lines.join("");
 }
 
-function suspectsCsv({ bench, rated }) {
-  const lines = [csvLine(["row", "column", "kind", "score", "phantom", "all_restarts"])];
-  for (const [value, kind] of [[0, "absence"], [1, "presence"]]) {
-    if (kind === "presence" && !onesMayChange(bench, rated)) continue;
-    for (const at of mostSuspected(bench, value, bench.n_suspects)) {
-      const i = Math.floor(at / bench.D), d = at % bench.D;
-      const scores = [bench.score[at], phantomPart(bench, i, d), twoDigits(consensusOf(bench, at))];
-      lines.push(csvLine([safeName(bench.rows, i), safeName(bench.columns, d), kind, ...scores]));
+// The fit's own list as in its folder; by ratings, with the score of all restarts beside it.
+function suspectsCsv(page) {
+  const { bench } = page, heads = ["row", "column", "kind", "score", "phantom"];
+  const lines = [csvLine(page.asFitted ? heads : [...heads, "all_restarts"])];
+  KINDS.forEach((kind, value) => {
+    if (kind === "presence" && !onesMayChange(bench, page.rated)) return;
+    for (const cell of suspectsOf(page, value)) {
+      const fields = [safeName(bench.rows, cell.i), safeName(bench.columns, cell.d), kind, tenDigits(cell.score), tenDigits(phantomOf(page, cell))];
+      if (!page.asFitted) fields.push(consensusText(bench, cell.i * bench.D + cell.d));
+      lines.push(csvLine(fields));
     }
-  }
+  });
   return lines.join("");
 }
 
-function ratingsJson({ content, rated }) {
-  const { ratings, names, threshold, change } = rated;
-  const saved = { format: FORMAT, version: 1, model: content.model, components: content.components_fingerprint, threshold, change, ratings, names };
+function ratingsJson(page) {
+  const { ratings, names, threshold, change } = page.rated, { content } = page;
+  const saved = {
+    format: FORMAT, version: 1, model: content.model, components: content.components_fingerprint, data: content.data_fingerprint,
+    threshold, change, ratings, names, marks: savedMarks(page),
+  };
   return JSON.stringify(saved, null, 2) + "\n";
 }
 
@@ -43,10 +50,12 @@ function loadRatings(page, text) {
     saved.ratings.every(isShare) && saved.ratings.some((rating) => rating > 0);
   if (!good) return `These ratings are not for this model, which has ${page.bench.K} components.`;
   if (saved.components !== page.content.components_fingerprint) return "These ratings are of the components of another fit.";
+  if (!areMarks(saved.marks ?? [])) return "The marks in this file can't be read; choose a ratings.json that a report has saved.";
   page.rated.ratings = [...saved.ratings];
   page.rated.names = page.rated.names.map((_, k) => (typeof saved.names?.[k] === "string" ? saved.names[k] : ""));
   if (isShare(saved.threshold)) page.rated.threshold = saved.threshold;
   if (["auto", "absence", "presence", "both"].includes(saved.change)) page.rated.change = saved.change;
+  page.leftOut = takeMarks(page, saved.marks ?? [], saved.data);
   return "";
 }
 
@@ -60,15 +69,21 @@ function download(name, type, text) {
 
 function makeDownloads(page) {
   const part = page.bench.sampled ? "sample-" : "";
+  const saveRatings = () => { download("ratings.json", "application/json", ratingsJson(page)); page.unsaved = false; showKept(page); };
   byId("save-denoised").addEventListener("click", () => download(`${part}denoised.csv`, "text/csv", denoisedCsv(page)));
-  byId("save-suspects").addEventListener("click", () => download(`${part}suspects.csv`, "text/csv", suspectsCsv(page)));
-  byId("save-ratings").addEventListener("click", () => { download("ratings.json", "application/json", ratingsJson(page)); page.unsaved = false; });
+  byId("save-suspects").addEventListener("click", () => download(`${page.asFitted ? "" : part}suspects.csv`, "text/csv", suspectsCsv(page)));
+  byId("save-ratings").addEventListener("click", saveRatings);
+  byId("save-marks").addEventListener("click", saveRatings);
   byId("load-ratings").addEventListener("change", async (event) => {
     const [file] = event.target.files;
     if (!file) return;
     const refused = await file.text().then((text) => loadRatings(page, text), () => "This file can't be read.");
     event.target.value = "";
-    if (refused) say(refused); else { page.unsaved = false; page.renamed(); page.rerated(); }
+    if (refused) { say(refused); return; }
+    page.refresh();
+    page.keep();
+    page.unsaved = false;
+    if (page.leftOut) say(`${plural(page.leftOut, "mark")} of other data ${page.leftOut === 1 ? "is" : "are"} left out: no cell here has ${page.leftOut === 1 ? "its" : "their"} names.`);
   });
 }
 

@@ -5,16 +5,24 @@ const MISSING = 2;
 const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 const floatsOf = (text) => new Float64Array(bytesOf(text).buffer);
 
-function unpackedCells(text, n) {
-  const packed = bytesOf(text), cells = new Uint8Array(n);
-  for (let i = 0; i < n; i++) cells[i] = (packed[i >> 2] >> (2 * (i & 3))) & 3;
+function unpackedCells({ bits, text }, n) {
+  const packed = bytesOf(text), cells = new Uint8Array(n), each = 8 / bits, mask = (1 << bits) - 1;
+  for (let i = 0; i < n; i++) cells[i] = (packed[Math.floor(i / each)] >> (bits * (i % each))) & mask;
   return cells;
+}
+
+// Names as they are shown; rows and columns without any are counted from 1.
+function openNames({ what, n, at, shown, safe, unclear }) {
+  at ??= Array.from({ length: n }, (_, i) => i);
+  return { what, at, safe, unclear: new Set(unclear), named: shown !== null, shown: shown ?? at.map((i) => `${what} ${i + 1}`) };
 }
 
 function openBench(stored) {
   const [N, D] = stored.shape, n = N * D;
   const bench = {
     ...stored, N, D, K: stored.n_components,
+    rows: openNames(stored.rows),
+    columns: openNames(stored.columns),
     cells: unpackedCells(stored.cells, n),
     W: floatsOf(stored.weights),
     H: floatsOf(stored.components),
@@ -23,15 +31,36 @@ function openBench(stored) {
     clean: new Uint8Array(n),    // denoised
     changes: new Uint8Array(n),  // the same, with 2 where a 0 was filled, 3 where a 1 was removed
   };
-  if (stored.causes) {
-    bench.causes = Object.fromEntries(Object.entries(stored.causes).map(([part, text]) => [part, floatsOf(text)]));
-    bench.consensus = bytesOf(stored.consensus);
-  } else {
+  if (stored.rated) openAspects(bench, stored);
+  else {
     const P = bytesOf(stored.reconstruction);
     for (let i = 0; i < n; i++) bench.P[i] = P[i] / 255;
   }
   return bench;
 }
+
+// What shares the responsibility for cells, and the suspects of the fit: its list, and a score for every cell.
+function openAspects(bench, stored) {
+  bench.causes = stored.causes
+    ? Object.fromEntries(Object.entries(stored.causes).map(([part, text]) => [part, floatsOf(text)]))
+    : { weights: bench.W, ones: bench.H, zeros: bench.H.map((value) => 1 - value) };
+  bench.consensus = bytesOf(stored.consensus);
+  bench.fitted = Float64Array.from(bench.consensus, (steps) => steps / 200);
+  bench.listed = new Uint8Array(bench.fitted.length);
+  bench.lists = Object.fromEntries(Object.entries(stored.lists).map(([kind, list]) => {
+    const score = floatsOf(list.score), phantom = floatsOf(list.phantom);
+    const entries = list.rows.map((i, n) => ({ i, d: list.columns[n], score: score[n], phantom: phantom[n] }));
+    for (const { i, d, score } of entries) {
+      if (i >= bench.N || d >= bench.D) continue;  // outside the part of the data that the page holds
+      bench.fitted[i * bench.D + d] = score;
+      bench.listed[i * bench.D + d] = 1;
+    }
+    return [kind, { ...list, entries }];
+  }));
+}
+
+// Whether the ratings are those that the fit itself begins with: no phantom, all else. Then suspects are the fit's own.
+const asFitted = (bench, rated) => rated.ratings.every((rating, k) => rating === (bench.kinds[k] === "content" ? 1 : 0));
 
 // Only the proportion of ratings counts. `average` is what remains of the average weights.
 function prepared(bench, ratings) {
@@ -88,38 +117,72 @@ function changeOf(bench, rated) {
 
 const onesMayChange = (bench, rated) => ["presence", "both"].includes(changeOf(bench, rated));
 
-// The mean suspicion of all restarts, which the page knows in steps of 1/256.
-const consensusOf = (bench, at) => (bench.consensus[at] + 0.5) / 256;
+// The mean suspicion of all restarts with two digits: the page knows it in steps of 1/200, rounded down.
+const consensusText = (bench, at) => twoDigits(Math.floor((bench.consensus[at] + 1) / 2) / 100);
 
-// Reconstruction, suspicion and denoised cells by the ratings; returns what is worth counting.
+// A score with two digits, the same as in the list and in Python.
+const scoreText = (page, at) => (page.asFitted && !page.bench.listed[at] ? consensusText(page.bench, at) : twoDigits(page.bench.score[at]));
+
+// Reconstruction and denoised cells by the ratings; returns what is worth counting.
 function recompute(bench, rated) {
-  const { cells, P, score, clean, changes, consensus, suspected } = bench;
-  const counts = { filled: 0, removed: 0, absence: 0, presence: 0, agreed: 0, lost: 0 };
-  if (!rated) {
-    for (let i = 0; i < cells.length; i++) score[i] = cells[i] === 0 ? P[i] : cells[i] === 1 ? 1 - P[i] : 0;
-    return counts;
-  }
+  const { cells, P, clean, changes } = bench;
+  if (!rated) return scoreBy(bench, P);
   const parts = prepared(bench, rated.ratings), change = changeOf(bench, rated);
   const { weights, lost } = reweighted(bench, parts);
-  counts.lost = lost;
+  const counts = { filled: 0, removed: 0, lost };
   product(weights, bench, P);
-  product(leaned(bench, parts), bench, score);
   const keepZeros = change === "presence" || change === "nothing", keepOnes = change === "absence" || change === "nothing";
   for (let i = 0; i < cells.length; i++) {
-    const cell = cells[i], says = score[i] > 1 ? 1 : score[i];
-    const one = P[i] >= rated.threshold ? 1 : 0;
+    const cell = cells[i], one = P[i] >= rated.threshold ? 1 : 0;
     clean[i] = (cell === 0 && keepZeros) || (cell === 1 && keepOnes) ? cell : one;
     changes[i] = cell === MISSING || cell === clean[i] ? clean[i] : cell === 0 ? 2 : 3;
-    score[i] = cell === 0 ? says : cell === 1 ? 1 - says : 0;
-    if (cell === 0) {
-      counts.filled += clean[i];
-      if (score[i] >= suspected) { counts.absence++; if (consensus[i] >= 128) counts.agreed++; }
-    } else if (cell === 1) {
-      counts.removed += 1 - clean[i];
-      if (score[i] >= suspected) counts.presence++;
+    if (cell === 0) counts.filled += clean[i];
+    else if (cell === 1) counts.removed += 1 - clean[i];
+  }
+  return { ...counts, ...suspicion(bench, rated, parts) };
+}
+
+// Suspicion: that of the fit, the mean of its random starts; once a rating is moved, that of the best run by the ratings.
+function suspicion(bench, rated, parts) {
+  const { score, lists } = bench;
+  if (asFitted(bench, rated)) {
+    score.set(bench.fitted);
+    return { absence: lists.absence.n_suspected, presence: lists.presence.n_suspected };
+  }
+  product(leaned(bench, parts), bench, score);
+  return scoreBy(bench, score);
+}
+
+// How far each observed cell is from the probability of a 1, and how many are suspected: of each value (zeros, ones),
+// in each row and column, and zeros that all restarts suspect as well.
+function scoreBy(bench, probability) {
+  const { N, D, cells, score, consensus, suspected } = bench;
+  const found = bench.suspects = [0, 1].map(() => [new Uint32Array(N), new Uint32Array(D)]);
+  const counts = { absence: 0, presence: 0, agreed: 0 };
+  for (let i = 0, at = 0; i < N; i++) {
+    for (let d = 0; d < D; d++, at++) {
+      const cell = cells[at], says = probability[at] > 1 ? 1 : probability[at];
+      score[at] = cell === 0 ? says : cell === 1 ? 1 - says : 0;
+      if (score[at] < suspected) continue;
+      found[cell][0][i]++;
+      found[cell][1][d]++;
+      if (cell === 1) counts.presence++;
+      else { counts.absence++; if (consensus?.[at] >= 100) counts.agreed++; }
     }
   }
   return counts;
+}
+
+// The rows (side 0) or columns (side 1) with most suspects of a value: places, how many they have, of how many cells.
+function suspectTotals(bench, value, side) {
+  const { D, cells, n_totals: most } = bench, suspects = bench.suspects[value][side];
+  const places = Array.from(suspects.keys()).filter((place) => suspects[place]).sort((a, b) => suspects[b] - suspects[a] || a - b).slice(0, most);
+  const has = places.map((place) => {
+    let n = 0;
+    for (let at = side ? place : place * D; at < (side ? cells.length : (place + 1) * D); at += side ? D : 1) n += cells[at] === value;
+    return n;
+  });
+  return [places, places.map((place) => suspects[place]), has];
 }
 
 // The cells of a value with the highest scores, ties in reading order. Scores are binned first: sorting all is slow.

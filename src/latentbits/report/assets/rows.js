@@ -1,13 +1,13 @@
-// ---- One row cell by cell, the list of suspects, and the weights of all rows. ----
+// ---- One row cell by cell, and the weights of all rows. ----
 
 const N_ROW_LINES = 60;
-const N_SHOWN_SUSPECTS = 50;
 
 function makeRows(page) {
   const { bench } = page;
-  byId("row-names").append(...bench.rows.shown.map((name) => element("option", { value: name })));
+  const names = bench.rows.shown.slice(0, bench.N);
+  byId("row-names").append(...names.map((name) => element("option", { value: name })));
   byId("row-name").addEventListener("change", (event) => {
-    const wanted = event.target.value, i = bench.rows.shown.indexOf(wanted);
+    const wanted = event.target.value, i = names.indexOf(wanted);
     if (i >= 0) chooseRow(page, i);
     byId("row-message").textContent = i >= 0 ? "" : `No row is called "${wanted}".`;
   });
@@ -18,7 +18,6 @@ function makeRows(page) {
   byId("previous").addEventListener("click", () => step(-1));
   byId("next").addEventListener("click", () => step(1));
   byId("row-filter").addEventListener("input", () => showRow(page));
-  byId("suspect-kind").addEventListener("input", () => showSuspects(page));
   byId("weight-of").addEventListener("input", () => drawWeights(page));
 }
 
@@ -26,12 +25,13 @@ function chooseRow(page, i) {
   page.row = i;
   byId("row-name").value = page.bench.rows.shown[i];
   pointAt(page, page.bench.row_order.indexOf(i), page.x);
+  follow(page);
   showRow(page);
   for (const point of byId("weight-plot").querySelectorAll(".point")) point.classList.toggle("chosen", Number(point.dataset.row) === i);
 }
 
 function table(label, heads, lines) {
-  const head = element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text))));
+  const head = element("thead", {}, element("tr", {}, ...heads.map((head) => (head instanceof Element ? head : element("th", { scope: "col" }, head)))));
   return element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: label },
     element("table", {}, head, element("tbody", {}, ...lines.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell)))))));
 }
@@ -42,9 +42,9 @@ function showRow(page) {
   const columns = bench.column_order.filter((d) => wanted === "all" || bench.cells[i * D + d] === Number(wanted));
   const shown = columns.map((d) => [bench.score[i * D + d], d]).sort((a, b) => b[0] - a[0]).slice(0, page.wholeRow ? D : N_ROW_LINES);
   const heads = ["attribute", "value", "P(1)", page.rated ? "suspicion" : "surprise", ...(bench.causes ? ["caused by", ""] : [])];
-  const lines = shown.map(([score, d]) => {
+  const lines = shown.map(([, d]) => {
     const at = i * D + d, cell = bench.cells[at];
-    const line = [named(bench.columns.shown[d]), valueWord(cell), twoDigits(bench.P[at]), cell === MISSING ? "" : twoDigits(score)];
+    const line = [named(bench.columns.shown[d]), valueWord(cell), twoDigits(bench.P[at]), cell === MISSING ? "" : scoreText(page, at)];
     if (bench.causes) {
       const causes = causesOf(bench, i, d), k = causes.indexOf(Math.max(...causes));
       line.push(track(Array.from(causes, (q, j) => [q, colourOf(bench, j)])), element("span", {}, named(nameOf(page, k)), ` ${percent(causes[k])}`));
@@ -55,6 +55,7 @@ function showRow(page) {
   const summary = element("p", {}, named(bench.rows.shown[i]), `: ${plural(bench.ones[i], "one")} in ${plural(bench.observed[i], "observed cell")}; weights: `,
     ...weights.flatMap(([weight, k], n) => [n ? ", " : "", named(nameOf(page, k)), ` ${twoDigits(weight)}`]), ".");
   const parts = [summary];
+  for (const { name, levels, codes } of bench.metadata) summary.append(" ", named(name), ": ", named(levels[codes[i]]), ".");
   if (bench.grid) parts.push(rowImages(page, i));
   if (lines.length < columns.length) {
     const more = element("button", { type: "button" }, `show all ${count(columns.length)}`);
@@ -85,27 +86,6 @@ function rowImages(page, i) {
     paint(canvas, wide, high, (d) => pixel(i * D + d));
     return element("figure", {}, canvas, element("figcaption", {}, titles[what]));
   }));
-}
-
-function showSuspects(page) {
-  const { bench } = page, { D } = bench;
-  const found = mostSuspected(bench, Number(byId("suspect-kind").value), N_SHOWN_SUSPECTS);
-  const heads = ["row", "column", page.rated ? "score" : "surprise", ...(bench.causes ? ["all restarts", "phantom"] : [])];
-  const lines = found.map((at) => {
-    const i = Math.floor(at / D), d = at % D;
-    const link = element("button", { type: "button", className: "link" }, named(bench.rows.shown[i]));
-    link.addEventListener("click", () => {
-      page.x = bench.column_order.indexOf(d);
-      byId("row-filter").value = "all";
-      chooseRow(page, i);
-      byId("row").scrollIntoView();
-      byId("row-view").focus({ preventScroll: true });
-    });
-    const line = [link, named(bench.columns.shown[d]), twoDigits(bench.score[at])];
-    if (bench.causes) line.push(twoDigits(consensusOf(bench, at)), twoDigits(phantomPart(bench, i, d)));
-    return line;
-  });
-  byId("suspect-table").replaceChildren(lines.length ? table("the most suspected cells", heads, lines) : element("p", {}, "There are no such cells."));
 }
 
 function showWeightChoices(page) {

@@ -20,7 +20,7 @@ function svgElement(tag, settings = {}, text = "") {
 }
 
 const named = (text) => element("bdi", {}, text);
-const count = (n) => n.toLocaleString("en-US");
+const { format: count } = new Intl.NumberFormat("en-US");
 const twoDigits = (value) => value.toFixed(2);
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 const plural = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;

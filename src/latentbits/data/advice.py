@@ -1,0 +1,249 @@
+"""What to do about cells that are neither 0, 1 nor missing: the options that make them so, best first."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from latentbits.data.messages import SHOWN, Origin, option
+from latentbits.data.words import Tokens
+
+__all__ = ["BadColumn", "Surroundings", "advise"]
+
+_KEPT_WORDS = 50
+"""How many different words of a column advice is made from."""
+
+_MOSTLY = 0.9
+"""A column with this share of bad cells is something else than 0-1 data, unless all are."""
+
+_FEW = 0.1
+"""Numbers without a 0 in at most this share of the columns, beside 0-1 columns, are no counts."""
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
+_ABSENT = frozenset(
+    (
+        "-",
+        "0",
+        "a",
+        "abs",
+        "absence",
+        "absent",
+        "f",
+        "false",
+        "kein",
+        "n",
+        "neg",
+        "negative",
+        "nej",
+        "nein",
+        "no",
+        "non",
+    )
+)
+"""Words that mean 0 beside any other word."""
+
+_MEASURES = frozenset(
+    ("age", "altitude", "area", "date", "day", "depth", "elevation", "height", "lat", "latitude", "length", "longitude")
+) | {"month", "richness", "size", "temperature", "time", "total", "weight", "width", "year"}
+"""Names of columns that are no counts."""
+
+
+@dataclass
+class BadColumn:
+    """The bad cells of a column.
+
+    Attributes
+    ----------
+    count : int
+        How many there are.
+    first : list of (int, str)
+        Line and text of the first few.
+    words : dict of str to None
+        Their different texts, in order of appearance; the first fifty.
+    """
+
+    count: int = 0
+    first: list[tuple[int, str]] = field(default_factory=list)
+    words: dict[str, None] = field(default_factory=dict)
+
+    def add(self, line: int, text: str) -> None:
+        """Take note of a cell.
+
+        Parameters
+        ----------
+        line : int
+            Its line.
+        text : str
+            What it holds.
+        """
+        self.count += 1
+        if len(self.first) < SHOWN:
+            self.first.append((line, text))
+        if len(self.words) < _KEPT_WORDS:
+            self.words[text.strip()] = None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is known of the data in which there are bad cells.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Of all columns of the file.
+    n_data : int
+        How many of them are data.
+    filled, zeros : mapping of int to int
+        How many cells aren't missing, and how many are 0, by the position of a column with bad cells.
+    has_zeros, has_ones : bool
+        Whether any data cell is a 0 or a 1.
+    numbered : int or None
+        The position of a column of different whole numbers that may name the rows.
+    """
+
+    names: Sequence[str]
+    n_data: int
+    filled: Mapping[int, int]
+    zeros: Mapping[int, int]
+    has_zeros: bool
+    has_ones: bool
+    numbered: int | None = None
+
+
+def advise(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens, origin: Origin) -> str:
+    """Advise what to do about bad cells.
+
+    Parameters
+    ----------
+    bad : mapping of int to BadColumn
+        The bad cells of each column that has any.
+    around : Surroundings
+        What is known of the data.
+    tokens : Tokens
+        What words mean.
+    origin : Origin
+        Where the data come from, for error messages.
+
+    Returns
+    -------
+    str
+        The ways out, best first, for the end of a sentence that goes on after "use".
+
+    Examples
+    --------
+    >>> column = BadColumn()
+    >>> column.add(2, "2")
+    >>> around = Surroundings(["sex"], 1, {0: 5}, {0: 0}, has_zeros=False, has_ones=True)
+    >>> print(advise({0: column}, around, Tokens({}, None), Origin()).partition(", or ")[0])
+    true='2' and false='1' (--true 2 --false 1) if 2 means present
+    """
+    words = list(dict.fromkeys(word for column in bad.values() for word in column.words))
+    commas = [word for word in words if _DECIMAL_COMMA.fullmatch(word)]
+    if commas and tokens.decimal == ".":
+        return _decimal_comma(commas, tokens, origin)
+    pair = _pair(words, bad, around, tokens) if tokens.threshold is None else None
+    return _meanings(*pair) if pair else ", or ".join(_ways_out(bad, around, tokens, origin))
+
+
+def _decimal_comma(words: Sequence[str], tokens: Tokens, origin: Origin) -> str:
+    values = _numbers(words, Tokens({}, None, ","))
+    enough = tokens.threshold is not None or set(values) <= {0, 1}
+    return option("decimal", ",") + ("" if enough else f" and {_threshold(values, origin)}")
+
+
+def _numbers(words: Iterable[str], tokens: Tokens) -> list[float]:
+    return [number for word in words if (number := tokens.number(word)) is not None]
+
+
+def _threshold(values: Sequence[float], origin: Origin) -> str:
+    """A threshold for counts, or for shares if all of these values are between 0 and 1."""
+    shares = all(0 <= value <= 1 for value in values)
+    return origin.advice(0.5 if shares else 1).removeprefix("use ")
+
+
+def _pair(
+    words: Sequence[str], bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens
+) -> tuple[str, str] | None:
+    """The two values that the data consist of, absence first if it is known; 0 and a larger number are none."""
+    values = [*words, *["0"] * around.has_zeros, *["1"] * around.has_ones]
+    in_one_column = any(len(column.words) > 1 or column.count < around.filled[j] for j, column in bad.items())
+    if len(values) != 2 or not in_one_column:
+        return None
+    numbers = _numbers(values, tokens)
+    if len(numbers) == 2:
+        return None if min(numbers) == 0 else (values[numbers.index(min(numbers))], values[numbers.index(max(numbers))])
+    low, high = sorted(values, key=lambda value: value.lower() not in _ABSENT)
+    return low, high
+
+
+def _meanings(low: str, high: str) -> str:
+    def option_for(true: str, false: str) -> str:
+        flags = f"--true {shlex.quote(true)} --false {shlex.quote(false)}"
+        return f"true={true!r} and false={false!r} ({flags})"
+
+    if low.lower() in _ABSENT and high.lower() not in _ABSENT:
+        return f"{option_for(high, low)} to say what they mean"
+    return f"{option_for(high, low)} if {high} means present, or {option_for(low, high)} if {low} does"
+
+
+def _ways_out(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens, origin: Origin) -> list[str]:
+    mostly = {j for j, column in bad.items() if column.count >= _MOSTLY * around.filled[j]}
+    no_data = _no_data(bad, mostly, around, tokens)
+    rest = {j: column for j, column in bad.items() if j not in no_data}
+    ways = []
+    if around.numbered is not None and around.numbered in bad:
+        ways.append(f"{option('row_labels', around.names[around.numbered])} if it names the rows")
+    elif set(bad) == {0} and not around.zeros[0] and around.n_data > 1:
+        ways.append(f"{option('metadata', [around.names[0]])} if it describes the rows")
+    if no_data:
+        measured = _numbers((word for j in no_data for word in bad[j].words), tokens)
+        counted = _numbers((word for column in rest.values() for word in column.words), tokens)
+        excluding = _excluding(no_data, around.names)
+        if counted:
+            return [*ways, f"{excluding}, and {_threshold(counted, origin)}"]
+        return [*ways, excluding, *([_threshold(measured, origin)] if measured else [])]
+    abundant = sorted(mostly) if len(mostly) < around.n_data and set(bad) == mostly else []
+    return ways + _ways_for_cells(rest, abundant, around, tokens, origin)
+
+
+def _no_data(bad: Mapping[int, BadColumn], mostly: set[int], around: Surroundings, tokens: Tokens) -> list[int]:
+    """The columns to leave out: text and measurements beside 0-1 columns; if all columns are, it is the coding."""
+    elsewhere = _numbers((word for j, column in bad.items() if j not in mostly for word in column.words), tokens)
+    whole_elsewhere = all(number.is_integer() for number in elsewhere)
+    few = len(bad) <= _FEW * around.n_data
+    found = []
+    for j in sorted(bad):
+        numbers = _numbers(bad[j].words, tokens)
+        decimals = whole_elsewhere and not all(number.is_integer() for number in numbers)
+        named = _MEASURES & set(re.split(r"[\W_]+", around.names[j].lower()))
+        if (few and not around.zeros[j]) or (j in mostly and (not numbers or decimals or named)):
+            found.append(j)
+    return found if len(found) < around.n_data else []
+
+
+def _ways_for_cells(
+    bad: Mapping[int, BadColumn], abundant: Sequence[int], around: Surroundings, tokens: Tokens, origin: Origin
+) -> list[str]:
+    """What may be done about cells of data columns, of which `abundant` ones have hardly a 0 or 1."""
+    _, _, word = min((*column.first[0][:1], j, column.first[0][1].strip()) for j, column in bad.items())
+    number = tokens.number(word)
+    missing = f"{option('missing', word)} if it stands for missing"
+    if number is not None:
+        numbers = _numbers((word for column in bad.values() for word in column.words), tokens)
+        ways = [missing] * (number < 0) + [_threshold(numbers, origin)]
+        return ways + ([_excluding(abundant, around.names)] if abundant else [])
+    if tokens.threshold is not None:
+        return [missing, "correct the cell"]
+    return [
+        f"{option('presence', word)} if it marks a presence and empty cells are absences",
+        "true, false or missing (--true, --false, --missing) to say what words mean",
+        "correct the cell",
+    ]
+
+
+def _excluding(columns: Sequence[int], names: Sequence[str]) -> str:
+    """The option that leaves these columns out, or the first few of them."""
+    more = f" and {len(columns) - SHOWN} more like it" if len(columns) > SHOWN else ""
+    return f"{option('exclude', [names[j] for j in columns[:SHOWN]])}{more} to leave out what is not 0-1"

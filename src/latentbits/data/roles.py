@@ -1,0 +1,293 @@
+"""What the columns of a table are: one names the rows, some are metadata beside them, the others are data.
+
+The rule is the same with and without a threshold, and for every format:
+
+- a first column without a name names the rows, and so does the column that the header of R's `write.table` leaves out;
+- a column named like an identifier (id, site, plot, sample, ..., Site_ID) names them if it holds whole numbers or texts
+  that are all different; other such columns are metadata, unless they hold nothing but 0, 1 and missing cells;
+- a first column of any other name names them if it holds texts that are all different, or (a guess) whole numbers that
+  increase from row to row, in three rows or more;
+- a column of text with repeats, such as a party or a management type, is metadata (a guess), unless it holds a single
+  mark beside empty cells, or shares a word with another such column: these look like data in words.
+
+What the caller says goes before the rule.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from latentbits.data.columns import ColumnChoice
+from latentbits.data.messages import Origin, option, quoted
+from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens
+
+__all__ = ["Content", "Roles", "examine", "find_roles", "is_identifier"]
+
+_THINGS = frozenset(
+    ("case", "code", "id", "index", "key", "label", "name", "nr", "plot", "quadrat", "row", "sample", "site", "station")
+)
+_ENDINGS = frozenset(("code", "id", "label", "name", "nr"))
+_JOINED = frozenset(thing + ending for thing in _THINGS for ending in _ENDINGS)
+_INCREASING = "whole numbers that increase"
+_LEAST_ROWS = 3
+"""Of fewer rows, whole numbers increase too easily."""
+
+
+def is_identifier(name: str) -> bool:
+    """Check whether a column is named like an identifier of rows.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column, in any case.
+
+    Returns
+    -------
+    bool
+        True for one of the usual words, alone or before id, code, label, name or nr.
+
+    Examples
+    --------
+    >>> [is_identifier(name) for name in ("Site", "plot_id", "SampleID", "siteid", "site area", "Equus")]
+    [True, True, True, True, False, False]
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    parts = [part for part in re.split(r"[\W_]+", words) if part]
+    if len(parts) == 1:
+        return parts[0] in _THINGS or parts[0] in _JOINED
+    return bool(parts) and (parts[-1] in _ENDINGS or parts == ["unnamed", "0"])  # as pandas calls a column without name
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a column holds.
+
+    Attributes
+    ----------
+    unique : bool
+        Whether all cells differ, and none is empty.
+    zero_one : bool
+        Whether every cell is 0, 1 or missing.
+    whole : bool
+        Whether every cell is a whole number.
+    increasing : bool
+        Whether the numbers increase from row to row, in three rows or more.
+    naming : bool
+        Whether the cells may be names: there is text, no decimal number, and at most half is 0 or 1.
+    text : bool
+        Whether every filled cell is text, that is neither a number nor a word for 0, 1 or missing.
+    words : frozenset of str
+        The different texts, if all are.
+    filled : bool
+        Whether no cell is empty.
+    may_number : bool
+        Whether the cells are different whole numbers above 0, in three rows or more: numbers of sites, or counts.
+    """
+
+    unique: bool
+    zero_one: bool
+    whole: bool
+    increasing: bool
+    naming: bool
+    text: bool
+    words: frozenset[str]
+    filled: bool
+    may_number: bool
+
+    @property
+    def kind(self) -> str:
+        """What the cells are, in the words of a note."""
+        what = "whole numbers" if self.whole else "texts"
+        return f"unique {what}" if self.unique else f"{what} with repeats"
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the cells are text with repeats, and not a single mark beside empty cells."""
+        return self.text and not self.unique and (len(self.words) > 1 or self.filled)
+
+
+def examine(texts: Sequence[str], tokens: Tokens) -> Content:
+    """Look at the cells of a column.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The cells without surrounding blanks.
+    tokens : Tokens
+        What words mean; without a threshold, so that the answer doesn't depend on one.
+
+    Returns
+    -------
+    Content
+        What the column holds.
+
+    Examples
+    --------
+    >>> tokens = Tokens({"": -1}, None)
+    >>> examine(["3", "4", "17"], tokens).increasing, examine(["BF", "NM", "BF"], tokens).kind
+    (True, 'texts with repeats')
+    """
+    codes = tokens.codes(texts)
+    n_filled, n_bad = len(codes) - codes.count(MISSING_BYTE), codes.count(BAD_BYTE)
+    numbers = [tokens.number(text) for text in texts]
+    n_text = sum(code == BAD_BYTE and number is None for code, number in zip(codes, numbers, strict=True))
+    present = [number for number in numbers if number is not None]
+    all_whole = all(number.is_integer() for number in present)
+    whole = all_whole and len(present) == len(texts)
+    several = whole and len(texts) >= _LEAST_ROWS
+    unique = "" not in texts and len(set(texts)) == len(texts)
+    only_text = 0 < n_text == n_filled
+    return Content(
+        unique=unique,
+        zero_one=not n_bad,
+        whole=whole,
+        increasing=several and all(a < b for a, b in itertools.pairwise(present)),
+        naming=n_text > 0 and all_whole and 2 * n_bad >= n_filled,
+        text=only_text,
+        words=frozenset(text.lower() for text in texts if text) if only_text else frozenset(),
+        filled="" not in texts,
+        may_number=several and unique and min(present) > 0,
+    )
+
+
+class Roles(NamedTuple):
+    """Which column is what.
+
+    Attributes
+    ----------
+    label : int or None
+        The position of the column that names the rows.
+    metadata : list of int
+        The positions of the columns kept beside the rows.
+    notes : tuple of str
+        A sentence for each decision that the caller didn't make.
+    guesses : tuple of str
+        The notes that may be wrong, with the way out.
+    numbered : int or None
+        The position of a first column that is data, and yet may name the rows: its whole numbers are all different.
+    """
+
+    label: int | None
+    metadata: list[int]
+    notes: tuple[str, ...]
+    guesses: tuple[str, ...]
+    numbered: int | None = None
+
+    def warn(self, origin: Origin) -> None:
+        """Warn of the guesses, as something that the caller of `read_table` should look at.
+
+        Parameters
+        ----------
+        origin : Origin
+            Where the data come from, for the message.
+        """
+        level, frame = 1, sys._getframe()
+        while frame.f_back is not None and frame.f_globals["__name__"].startswith("latentbits.data."):
+            level, frame = level + 1, frame.f_back
+        for guess in self.guesses:
+            warnings.warn(f"{origin.file}: {guess}", stacklevel=level)
+
+
+def find_roles(
+    names: Sequence[str], contents: Mapping[int, Content], choice: ColumnChoice, origin: Origin, unnamed: str = ""
+) -> Roles:
+    """Find the columns that are no data.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all columns.
+    contents : mapping of int to Content
+        What those columns hold that may be something else than data, by position.
+    choice : ColumnChoice
+        The columns that the caller asked for.
+    origin : Origin
+        Where the data come from, for error messages.
+    unnamed : str, optional
+        Why the first column has no name, for the note; empty if it has one.
+
+    Returns
+    -------
+    Roles
+        Labels and metadata.
+    """
+    label, beside = choice.label(names, origin), choice.beside(names, origin)
+    left_out = {*choice.excluded(names, origin), *beside}
+    data = set(choice.data(names, (), origin))
+    notes: list[str] = []
+    guesses: list[str] = []
+    numbered = None
+
+    def note(sentence: str, way_out: str = "") -> None:
+        notes.append(sentence)
+        if way_out:
+            guesses.append(f"{sentence}; {way_out}")
+
+    if choice.row_labels is None and unnamed:
+        label = 0
+        note(f"the first column names the rows ({unnamed})")
+    elif choice.row_labels is None:
+        for j in sorted(set(contents) - left_out):
+            asked_for = data == {j} or (choice.columns is not None and j > 0 and j in data)
+            reason = None if asked_for else _reason(names[j], contents[j], first=j == 0)
+            if reason is not None:
+                label = j
+                what = f"the column {quoted(names[j])} names the rows"
+                doubt = "use row_labels=False (--no-row-labels) if it is data" if reason == _INCREASING else ""
+                note(f"{what} ({reason})", doubt)
+                break
+        if label is None and 0 in contents and contents[0].may_number and 0 in data - left_out:
+            numbered = 0
+            way_out = f"use {option('row_labels', names[0])} if it names the rows"
+            note(f"the column {quoted(names[0])} is data, though its whole numbers are all different", way_out)
+    found = (
+        [] if choice.columns is not None else _metadata(names, contents, left_out | {label}, choice, label is not None)
+    )
+    if data - {label, *beside} - {j for j, _ in found}:  # if nothing else is left, it is the data that are in words
+        for j, reason in found:
+            beside.append(j)
+            way_out = f"use {option('exclude', [names[j]])} to leave it out, or --true and --false if it is data"
+            note(f"the column {quoted(names[j])} is metadata, kept beside the rows ({reason})", way_out)
+    return Roles(label, beside, tuple(notes), tuple(guesses), numbered)
+
+
+def _reason(name: str, content: Content, *, first: bool) -> str | None:
+    """Why a column names the rows, or None if it doesn't."""
+    if not content.unique or not (content.whole or content.naming):
+        return None
+    if is_identifier(name) and (first or not content.zero_one):
+        return content.kind
+    if not first:
+        return None
+    if content.whole:
+        return _INCREASING if content.increasing else None
+    return content.kind
+
+
+def _metadata(
+    names: Sequence[str],
+    contents: Mapping[int, Content],
+    left_out: set[int | None],
+    choice: ColumnChoice,
+    has_label: bool,
+) -> list[tuple[int, str]]:
+    """The columns that are metadata though the caller didn't say so, and why."""
+    others = {j: content for j, content in contents.items() if j not in left_out}
+    categories = {j: content for j, content in others.items() if content.is_category}
+    users = Counter(word for content in categories.values() for word in content.words)
+    found = []
+    for j, content in sorted(others.items()):
+        identifies = is_identifier(names[j]) and not content.zero_one and (content.whole or content.naming)
+        repeats = not content.unique and choice.row_labels is not False
+        if j in categories and all(users[word] == 1 for word in content.words):
+            found.append((j, "text with repeats"))
+        elif identifies and (has_label or repeats):
+            found.append((j, f"named like an identifier, {content.kind}"))
+    return found

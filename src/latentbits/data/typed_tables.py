@@ -1,0 +1,172 @@
+"""Files of typed columns, Parquet and Feather, read by pandas: the same rule for labels and metadata as for text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from latentbits.data.advice import Surroundings
+from latentbits.data.bad_cells import BadCells, refusal
+from latentbits.data.binary_data import BinaryData
+from latentbits.data.codes import BAD, MISSING
+from latentbits.data.columns import ColumnChoice, positions
+from latentbits.data.encoding import codes_of
+from latentbits.data.long_format import pivot, refuse_long_format
+from latentbits.data.messages import Origin
+from latentbits.data.names import check_column_names, checked_text
+from latentbits.data.roles import examine, find_roles, is_identifier
+from latentbits.data.sheet import as_text
+from latentbits.data.words import Tokens
+
+__all__ = ["TypedTable", "read_frame"]
+
+
+def read_frame(file: Path, kind: str, origin: Origin) -> pd.DataFrame:
+    """Read a file as a pandas frame.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The file.
+    kind : {"parquet", "feather", "arrow"}
+        Its format.
+    origin : Origin
+        Where the data come from, for error messages.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With the names and the index that the file has.
+
+    Raises
+    ------
+    DataError
+        If pyarrow is not installed, or the file can't be read.
+    """
+    name = "Parquet" if kind == "parquet" else "Feather"
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise origin.error(f'reading {name} needs pyarrow; pip install "latentbits[parquet]"') from None
+    try:
+        return pd.read_parquet(file, engine="pyarrow") if kind == "parquet" else pd.read_feather(file)
+    except (ValueError, OSError) as error:
+        raise origin.error(f"this can't be read as {name} ({error}); save the table again") from None
+
+
+class TypedTable:
+    """A frame, of which some columns are data.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The columns; an index that does more than count the rows from 0 names them.
+    choice : ColumnChoice
+        The columns asked for.
+    tokens : Tokens
+        What words mean, in columns of text.
+    words_given : bool
+        Whether the caller said what words mean, which may be about numbers as well.
+    origin : Origin
+        Where the data come from, for error messages.
+    """
+
+    def __init__(
+        self, frame: pd.DataFrame, choice: ColumnChoice, tokens: Tokens, words_given: bool, origin: Origin
+    ) -> None:
+        index = frame.index
+        self.has_index = choice.row_labels is None and not (
+            isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
+        )
+        self.names = check_column_names(frame.columns, origin)
+        self.columns = [frame.iloc[:, j] for j in range(len(self.names))]
+        if self.has_index:
+            self.names.insert(0, str(index.name or ""))
+            self.columns.insert(0, index.to_series())
+            choice = replace(choice, row_labels=0)
+        self.choice, self.tokens, self.words_given, self.origin = choice, tokens, words_given, origin
+
+    def read(self) -> BinaryData:
+        """Encode the data columns.
+
+        Returns
+        -------
+        BinaryData
+            The data with their names.
+
+        Raises
+        ------
+        DataError
+            With the row, the column and the value, and what to do about it.
+        """
+        strict = self.tokens.without_threshold()
+        contents = {j: examine(self._texts(j), strict) for j in range(len(self.names)) if self._may_be_other(j)}
+        roles = find_roles(self.names, contents, self.choice, self.origin)
+        if self.has_index:
+            roles = roles._replace(notes=("the table's index names the rows", *roles.notes))
+        label = roles.label
+        rows = None if label is None else checked_text(self._texts(label), self.origin, "row name")
+        columns = self.choice.data(self.names, (label, *roles.metadata), self.origin)
+        cells = np.column_stack([self._codes(j) for j in columns])
+        bad = self._bad_cells(cells, columns)
+        refuse_long_format(self.names, contents, roles, bad, self.choice, self.origin)
+        if bad:
+            filled = {j: int((cells[:, k] != MISSING).sum()) for k, j in enumerate(columns) if j in bad}
+            zeros = {j: int((cells[:, k] == 0).sum()) for k, j in enumerate(columns) if j in bad}
+            any_zero, any_one = (bool((cells == code).any()) for code in (0, 1))
+            around = Surroundings(self.names, len(columns), filled, zeros, any_zero, any_one, roles.numbered)
+            raise refusal(bad, around, self.tokens, self.origin, rows)
+        roles.warn(self.origin)
+        return BinaryData(
+            cells,
+            row_names=rows,
+            column_names=[self.names[j] for j in columns],
+            row_label=None if label is None else self.names[label] or None,
+            metadata={self.names[j]: self._texts(j) for j in roles.metadata} or None,
+            notes=roles.notes,
+        )
+
+    def pivot(self, long: Sequence[str]) -> BinaryData:
+        """Make a table of observations.
+
+        Parameters
+        ----------
+        long : sequence of str
+            The columns of site and species, and perhaps of the value.
+
+        Returns
+        -------
+        BinaryData
+            Sites by species.
+        """
+        where = positions(long, self.names, self.origin)
+        rows = zip(*map(self._texts, where), strict=True)
+        return pivot(long, enumerate(rows, start=1), long, self.tokens, self.origin)
+
+    def _texts(self, j: int) -> list[str]:
+        return [as_text(value).strip() for value in self.columns[j].tolist()]
+
+    def _is_number(self, j: int) -> bool:
+        return pd.api.types.is_numeric_dtype(self.columns[j].dtype)
+
+    def _may_be_other(self, j: int) -> bool:
+        """Whether a column may be something else than data."""
+        return j == 0 or not self._is_number(j) or is_identifier(self.names[j])
+
+    def _codes(self, j: int) -> np.ndarray:
+        if self._is_number(j) and not self.words_given:
+            values = self.columns[j].to_numpy(dtype=np.float64, na_value=np.nan)
+            return codes_of(values, self.tokens.threshold)
+        return np.frombuffer(self.tokens.codes(self._texts(j)), np.int8)
+
+    def _bad_cells(self, cells: np.ndarray, columns: Sequence[int]) -> BadCells:
+        bad = BadCells()
+        for k in np.flatnonzero((cells == BAD).any(axis=0)).tolist():
+            texts = self._texts(columns[k])
+            for i in np.flatnonzero(cells[:, k] == BAD).tolist():
+                bad.add_row(i + 1, [columns[k]], [texts[i]], cells[i, k].tobytes())
+        return bad

@@ -1,0 +1,136 @@
+"""What a model's predictions of hidden cells gain over a baseline's, with standard errors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+from sklearn.metrics import roc_auc_score
+
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.tasks.trials import SURE
+
+__all__ = ["ENOUGH", "Gain", "HiddenCells", "gain_over"]
+
+ENOUGH = 2.0
+"""How many standard errors are called a finding."""
+
+DOUBLED = 2.0
+"""By how much the variance over folds exceeds that of independent cells, at most; see `verdict`."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a model's predictions gain over those of a baseline.
+
+    Attributes
+    ----------
+    z : float
+        By how many standard errors what the model adds goes along with what is found; a finding if above 2.
+    gain : float
+        Log likelihood per hidden cell over the baseline's, with `trust` times what the model adds to its log odds.
+    gain_se : float
+        Its standard error, over rows, the cells of both the same.
+    own_gain : float
+        The same of the model's own probabilities, kept 0.001 away from 0 and 1.
+    own_gain_se : float
+        Its standard error.
+    trust : float
+        The factor, from 0 to 1, of what the model adds that is best for these cells: 1 for probabilities to be taken as
+        they are, small for overconfident ones, 0 where nothing is to be gained.
+    auc : float
+        Area under the ROC curve of the hidden cells, with `trust` times what the model adds to the baseline.
+    """
+
+    z: float
+    gain: float
+    gain_se: float
+    own_gain: float
+    own_gain_se: float
+    trust: float
+    auc: float
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the model predicts better than the baseline."""
+        return self.z > ENOUGH
+
+
+class HiddenCells(NamedTuple):
+    """All observed cells, row by row: where they are, which fold hid them, and their values."""
+
+    row: np.ndarray
+    column: np.ndarray
+    fold: np.ndarray
+    x: np.ndarray
+
+    @classmethod
+    def of(cls, data: BinaryData, fold: np.ndarray) -> HiddenCells:
+        """The cells of data, `fold` for each observed one."""
+        cells = data.dense()
+        row, column = np.nonzero(cells != MISSING)
+        return cls(row, column, fold.astype(np.int64), cells[row, column])
+
+
+def gain_over(cells: HiddenCells, model: np.ndarray, baseline: np.ndarray) -> Gain:
+    """Compare two predictions of hidden cells: probabilities of a 1, each by a fit that didn't see the cell."""
+    base = logit(_clipped(baseline))
+    added = _added(cells, logit(_clipped(model)) - base, expit(base))
+    reference = _log_likelihood(cells.x, base)
+    trust = _trust(cells.x, base, added)
+    trusted = base + trust * added
+    gain, gain_se = _mean_and_error(cells.row, _log_likelihood(cells.x, trusted) - reference)
+    own, own_se = _mean_and_error(cells.row, _log_likelihood(cells.x, logit(_clipped(model))) - reference)
+    auc = float(roc_auc_score(cells.x, trusted))
+    return Gain(_z(cells.x, added, expit(base)), gain, gain_se, own, own_se, trust, auc)
+
+
+def _clipped(p: np.ndarray) -> np.ndarray:
+    return np.clip(p.astype(np.float64), SURE, 1 - SURE)
+
+
+def _log_likelihood(x: np.ndarray, odds: np.ndarray) -> np.ndarray:
+    """log P(x) = -log(1 + exp(-odds)) for a 1, with the sign of the odds turned for a 0."""
+    return -np.logaddexp(0.0, np.where(x == 1, -odds, odds))
+
+
+def _added(cells: HiddenCells, difference: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """The difference of log odds less its mean over the hidden cells of the column.
+
+    The mean is over the cells of one fold: between folds the column's frequencies differ by the very cells that are
+    hidden, which would make a finding of nothing.
+    """
+    place = cells.column * (cells.fold.max() + 1) + cells.fold
+    weight = p * (1 - p)
+    total = np.bincount(place, weight)
+    mean = np.bincount(place, weight * difference) / np.maximum(total, np.finfo(float).tiny)
+    return difference - mean[place]
+
+
+def _z(x: np.ndarray, added: np.ndarray, p: np.ndarray) -> float:
+    variance = DOUBLED * float(np.sum(p * (1 - p) * added**2))
+    # Differences of rounding alone, as between two fits of independent columns, are no difference.
+    return float(added @ (x - p)) / math.sqrt(variance) if variance > 1e-9 * len(x) else 0.0
+
+
+def _trust(x: np.ndarray, base: np.ndarray, added: np.ndarray) -> float:
+    """The factor of `added`, from 0 to 1, that makes the cells likeliest; the log likelihood is concave in it."""
+
+    def slope(factor: float) -> float:
+        return float(added @ (x - expit(base + factor * added)))
+
+    if slope(0.0) <= 0:
+        return 0.0
+    return 1.0 if slope(1.0) >= 0 else float(brentq(slope, 0.0, 1.0, xtol=1e-4))
+
+
+def _mean_and_error(row: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """The mean over cells, and its standard error with the rows as units: cells of a row share its weights."""
+    mean = float(values.mean())
+    per_row = np.bincount(row, values - mean)
+    n = len(np.unique(row))
+    return mean, float(np.sqrt(per_row @ per_row * n / max(n - 1, 1))) / len(values)

@@ -1,0 +1,278 @@
+"""The verdict on a model: does it predict hidden cells better than frequencies of columns, and of rows and columns?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
+from latentbits.numerics import RandomSource, as_generator, check_number
+from latentbits.tasks import trials
+from latentbits.tasks.gains import ENOUGH, Gain, HiddenCells, gain_over
+from latentbits.tasks.select import OrderSelection, check_criteria, held_out_jobs
+
+__all__ = ["Verdict", "verdict", "verdicts_of_selection"]
+
+N_FOLDS = 5
+MOST_STARTS = 3
+OVERCONFIDENT = 0.75
+"""Below this share of trust (see `Gain`) the model is called overconfident."""
+
+_MODEL, _COLUMNS, _ROWS = "model", "columns", "rows and columns"
+_BASELINES = {_COLUMNS: IndependentBernoulli, _ROWS: RowColumnBernoulli}
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Result of `verdict`.
+
+    Attributes
+    ----------
+    predicts : bool or None
+        Whether hidden cells are predicted better than by both baselines; None if it can't be told from these data.
+    over_columns : Gain or None
+        Against the frequencies of the columns; None if it can't be told.
+    over_rows_and_columns : Gain or None
+        Against the frequencies of rows and columns together.
+    auc : dict of str to float
+        Areas under the ROC curve of the hidden cells, by "model", "columns" and "rows and columns".
+    n_cells : int
+        Number of cells that were hidden and predicted: all observed ones, each once.
+    n_folds : int
+        Number of parts that they were hidden in.
+    sentences : list of str
+        The verdict in plain words, its numbers, and what follows.
+    """
+
+    predicts: bool | None
+    over_columns: Gain | None
+    over_rows_and_columns: Gain | None
+    auc: dict[str, float]
+    n_cells: int
+    n_folds: int
+    sentences: list[str]
+
+    @property
+    def z(self) -> float:
+        """By how many standard errors the hidden cells are predicted better, over the harder baseline; 0 if untold."""
+        return min((gain.z for gain in (self.over_columns, self.over_rows_and_columns) if gain), default=0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All attributes, for JSON.
+
+        Returns
+        -------
+        dict
+            Of numbers, texts and None.
+        """
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        return f"Verdict(predicts={self.predicts})"
+
+
+def verdict(
+    model: Any,
+    X: Any,
+    *,
+    n_folds: int = N_FOLDS,
+    random_state: RandomSource = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Verdict:
+    """Answer whether a model predicts hidden cells better than frequencies do, and by how much.
+
+    Each of `n_folds` parts of the observed cells is hidden in turn, the model is fitted to the rest (with its own
+    parameters, but at most 3 random starts) and predicts the hidden cells; so do `IndependentBernoulli`, the
+    frequencies of the columns, and `RowColumnBernoulli`, those of rows and columns.
+
+    **The rule.** What a model adds to a baseline in a cell is the difference of their log odds of a 1, less the mean
+    difference in that column (a better estimate of the column's frequency alone is no finding). The model predicts if
+    what it adds goes along with what is found: the sum of (added log odds) x (cell - the baseline's probability) over
+    all cells is more than 2 standard errors above 0, against *both* baselines. Were the baseline true, the cells of a
+    fold would be independent of what the model adds to them, and the variance of the sum that of independent cells.
+    But each pair of cells in different folds counts twice, as either of them helps to predict the other; that can
+    double the variance, so the standard error is made from the doubled one.
+
+    The rule asks for direction, not for size: point estimates of a row's weights (`AspectBernoulli`, `LogisticPCA`) are
+    overconfident where rows are short, and the log likelihood of their probabilities can be below that of frequencies
+    while their order is far better. The gain in log likelihood is therefore given twice: of the model's own
+    probabilities, and with what it adds to the baseline multiplied by the best factor from 0 to 1 (`Gain.trust`).
+
+    Parameters
+    ----------
+    model : estimator
+        A model of 0-1 tables, fitted or not; it isn't changed.
+    X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+        The data that it is, or would be, fitted to.
+    n_folds : int, default=5
+        Number of parts of the cells.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the folds, and of the fits if the model has no `random_state` of its own.
+    n_jobs : int or None, default=None
+        Number of fits at the same time (threads): None means 1 unless a joblib context says otherwise, -1 means all
+        cores.
+    verbose : int, default=0
+        1 shows a progress bar on the terminal.
+
+    Returns
+    -------
+    Verdict
+        The verdict with its numbers and sentences. `predicts` is None, and a sentence says why, for data of which it
+        can't be told: a single row or column, cells that are all the same, fewer cells than parts.
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, simulate, verdict
+    >>> model = AspectBernoulli(3, n_init=3, random_state=0)
+    >>> structured = simulate.aspect_bernoulli(100, 30, 3, sharpness=0.1, random_state=0).X
+    >>> verdict(model, structured, random_state=0).predicts
+    True
+    >>> noise = simulate.aspect_bernoulli(100, 30, 1, random_state=0).X
+    >>> print(verdict(model, noise, random_state=0).sentences[0])
+    Nothing here predicts cells better than the columns' own frequencies; the list below is no evidence of false zeros.
+    """
+    check_criteria("cells", model)
+    check_number("n_folds", n_folds, least=2, integer=True)
+    fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
+    data = trials.data_for(model, X)
+    assert isinstance(data, BinaryData)  # models without `reconstruct` have been refused
+    folds = trials.Folds(data, n_folds, fold_seed)
+    reason = _why_not(folds)
+    if reason:
+        return _undecided(reason, folds, model)
+    starts = getattr(model, "n_init", None)
+    fewer = {} if starts is None else {"n_init": min(MOST_STARTS, starts)}
+    makers = {_MODEL: partial(trials.prepared, model, seed, **fewer), **_BASELINES}
+    predicted = _predict(makers, folds, n_jobs=n_jobs, verbose=verbose)
+    return _judge(predicted, folds, model, starts=fewer.get("n_init"))
+
+
+def verdicts_of_selection(found: OrderSelection, *, n_jobs: int | None = None, verbose: int = 0) -> dict[int, Verdict]:
+    """The verdicts on all models of a selection, from the cells that were held out there; empty if none were.
+
+    Only the baselines are fitted, on the same folds.
+    """
+    if found.held_out is None:
+        return {}
+    folds = found.held_out.folds
+    reason = _why_not(folds)
+    if reason:
+        return {order: _undecided(reason, folds, model) for order, model in found.models.items()}
+    baselines = _predict(_BASELINES, folds, n_jobs=n_jobs, verbose=verbose)
+    return {
+        order: _judge({_MODEL: predicted, **baselines}, folds, model, starts=getattr(model, "n_init", None))
+        for (order, model), predicted in zip(found.models.items(), found.held_out.predicted.values(), strict=True)
+    }
+
+
+def _predict(makers: Any, folds: trials.Folds, *, n_jobs: int | None, verbose: int) -> dict[str, np.ndarray]:
+    """The probabilities of all observed cells by each maker's fits, none of which saw the cell."""
+    jobs = {
+        (name, number): job
+        for name, make in makers.items()
+        for (_, _), number, job in held_out_jobs(make, name, folds.data, folds, ["cells"], keep=True)
+    }
+    outcomes = trials.run_all(list(jobs.values()), title="Verdict", n_jobs=n_jobs, verbose=bool(verbose))
+    done = dict(zip(jobs, outcomes, strict=True))
+    trials.sum_up_convergence([outcome.model for outcome in outcomes])
+    fold = folds.of_observed()
+    return {name: trials.all_predicted([done[name, number] for number in range(folds.n)], fold) for name in makers}
+
+
+def _judge(predicted: dict[str, np.ndarray], folds: trials.Folds, model: Any, starts: int | None) -> Verdict:
+    data = folds.data
+    assert isinstance(data, BinaryData)
+    cells = HiddenCells.of(data, folds.of_observed())
+    gains = {name: gain_over(cells, predicted[_MODEL], predicted[name]) for name in _BASELINES}
+    auc = {name: float(roc_auc_score(cells.x, p)) for name, p in predicted.items()}
+    predicts = all(gain.is_found for gain in gains.values())
+    words = _findings(gains, auc) if predicts else _no_findings(gains, model)
+    sentences = [*words, _how(folds.n, starts)]
+    return Verdict(predicts, gains[_COLUMNS], gains[_ROWS], auc, len(cells.x), folds.n, sentences)
+
+
+# ---- data of which it can't be told -------------------------------------------------------------------------------
+
+
+def _why_not(folds: trials.Folds) -> str:
+    """Why nothing can be said about these data, and what would help; empty if something can."""
+    data = folds.data
+    assert isinstance(data, BinaryData)
+    for count, name in zip(data.shape, ("row", "column"), strict=True):
+        if count < 2:
+            return f"there is one {name} only, so no cell says anything about another; give at least two {name}s"
+    if data.n_ones in (0, data.n_observed):
+        value = int(data.n_ones > 0)
+        return f"all observed cells are {value}, so there is nothing to predict; give a table with both values"
+    if min(np.bincount(folds.of_observed(), minlength=folds.n)) == 0:
+        cells = f"{data.n_observed:,} observed cell{'s are' if data.n_observed > 1 else ' is'}"
+        return f"{cells} too few to be hidden in {folds.n} parts; use fewer folds, or more data"
+    return ""
+
+
+def _undecided(reason: str, folds: trials.Folds, model: Any) -> Verdict:
+    first = f"It can't be told whether this model predicts anything: {reason}. {_no_evidence(model).capitalize()}."
+    return Verdict(None, None, None, {}, 0, folds.n, [first])
+
+
+# ---- sentences ---------------------------------------------------------------------------------------------------
+
+
+def _no_evidence(model: Any) -> str:
+    if hasattr(model, "suspects"):
+        return "the list below is no evidence of false zeros"
+    return "the components describe these rows, and are no evidence of hidden causes"
+
+
+def _findings(gains: dict[str, Gain], auc: dict[str, float]) -> list[str]:
+    over = gains[_ROWS]
+    first = (
+        "Hidden cells are predicted better than by the columns' own frequencies, and than by those of rows and columns "
+        f"together ({min(gain.z for gain in gains.values()):.1f} standard errors): {_number(over.gain, over.gain_se)} "
+        f"of log likelihood a cell more than the latter (AUC {over.auc:.2f} against {auc[_ROWS]:.2f})."
+    )
+    if over.trust >= OVERCONFIDENT:
+        return [first]
+    second = (
+        f"The model is overconfident: that is with {over.trust:.0%} of what it adds to the log odds; as they stand, "
+        f"its probabilities gain {_number(over.own_gain, over.own_gain_se)}. Trust the order of the cells, not the "
+        "size of their probabilities."
+    )
+    return [first, second]
+
+
+def _no_findings(gains: dict[str, Gain], model: Any) -> list[str]:
+    columns, rows = gains[_COLUMNS], gains[_ROWS]
+    if columns.is_found:
+        first = (
+            "Rows differ in how many ones they have, and nothing beyond that is predicted: cells are predicted better "
+            "than by the columns' own frequencies, but not than by those of rows and columns together; "
+            f"{_no_evidence(model)}."
+        )
+    else:
+        first = f"Nothing here predicts cells better than the columns' own frequencies; {_no_evidence(model)}."
+    second = (
+        f"The model's probabilities gain {_number(columns.own_gain, columns.own_gain_se)} of log likelihood a cell "
+        f"over the columns' frequencies and {_number(rows.own_gain, rows.own_gain_se)} over those of rows and columns; "
+        f"what it adds to them goes along with the hidden cells by {columns.z:.1f} and {rows.z:.1f} standard errors, "
+        f"where more than {ENOUGH:g} would be a finding."
+    )
+    return [first, second]
+
+
+def _number(value: float, error: float) -> str:
+    """A number with its standard error, both rounded to the error's first two digits."""
+    digits = 0 if error <= 0 else max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:.{digits}f} ± {error:.{digits}f}"
+
+
+def _how(n_folds: int, starts: int | None) -> str:
+    fits = "" if starts is None else f", by fits of {starts} random start{'s' * (starts > 1)}"
+    return f"(Each of {n_folds} parts of the observed cells was hidden in turn and predicted from the rest{fits}.)"

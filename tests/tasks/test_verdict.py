@@ -1,0 +1,246 @@
+"""The verdict: noise, totals and patterns are told apart; numbers equal plain loops; nothing is NaN."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from latentbits import (
+    AspectBernoulli,
+    BernoulliMixture,
+    BetaICA,
+    BinaryICA,
+    DataError,
+    IndependentBernoulli,
+    LogisticPCA,
+    RowColumnBernoulli,
+    select_order,
+    simulate,
+    verdict,
+)
+from latentbits.data.binary_data import BinaryData
+from latentbits.tasks.gains import HiddenCells, gain_over
+from latentbits.tasks.verdict import verdicts_of_selection
+
+NO_EVIDENCE = "the list below is no evidence of false zeros."
+NOTHING = f"Nothing here predicts cells better than the columns' own frequencies; {NO_EVIDENCE}"
+
+
+def noise(n_rows=80, n_columns=25, seed=0):
+    rng = np.random.default_rng(seed)
+    return (rng.random((n_rows, n_columns)) < rng.uniform(0.05, 0.6, n_columns)).astype(int)
+
+
+def totals(n_rows=150, n_columns=40, seed=0):
+    """Rows and columns differ in how full they are, and in nothing else."""
+    rng = np.random.default_rng(seed)
+    odds = rng.normal(0, 1.5, (n_rows, 1)) + rng.normal(-1, 1, n_columns)
+    return (rng.random((n_rows, n_columns)) < expit(odds)).astype(int)
+
+
+def pattern(seed=0):
+    return simulate.aspect_bernoulli(80, 25, 3, sharpness=0.2, random_state=seed).X
+
+
+def aspects(k=3, **parameters):
+    return AspectBernoulli(k, **{"n_init": 2, "random_state": 0, **parameters})
+
+
+class TestTheThreeAnswers:
+    @pytest.mark.parametrize("model", [aspects(), BetaICA(3, n_init=2), BernoulliMixture(3, n_init=2), LogisticPCA(2)])
+    def test_a_pattern_is_found(self, model):
+        found = verdict(model, pattern(), random_state=0)
+        assert found.predicts is True
+        assert found.over_columns.z > 2 < found.over_rows_and_columns.z
+        assert found.over_rows_and_columns.gain > 0
+        assert found.sentences[0].startswith("Hidden cells are predicted better than by the columns' own frequencies")
+
+    @pytest.mark.parametrize("model", [aspects(), BetaICA(3, n_init=2)])
+    def test_independent_columns_are_nothing(self, model):
+        found = verdict(model, noise(), random_state=0)
+        assert found.predicts is False
+        assert found.sentences[0] == NOTHING
+
+    def test_a_model_without_suspects_speaks_of_its_components(self):
+        found = verdict(BernoulliMixture(3, n_init=2), noise(), random_state=0)
+        assert found.sentences[0].startswith(
+            "Nothing here predicts cells better than the columns' own frequencies; the"
+        )
+        assert "false zeros" not in found.sentences[0]
+
+    def test_totals_of_rows_are_no_pattern(self):
+        found = verdict(aspects(), totals(), random_state=0)
+        assert found.predicts is False
+        assert found.over_columns.z > 2 > found.over_rows_and_columns.z
+        assert found.sentences[0].startswith("Rows differ in how many ones they have, and nothing beyond that")
+        assert found.sentences[0].endswith("the list below is no evidence of false zeros.")
+
+    @pytest.mark.parametrize("baseline", [IndependentBernoulli(), RowColumnBernoulli(), aspects(1)])
+    def test_a_baseline_is_no_better_than_itself(self, baseline):
+        found = verdict(baseline, pattern(), random_state=0)
+        assert found.predicts is False
+
+    def test_overconfidence_is_no_reason_to_say_nothing(self):
+        """Its own probabilities lose against frequencies, and yet they rank the hidden cells."""
+        X = simulate.aspect_bernoulli(128, 36, 4, density=0.127, random_state=1).X
+        found = verdict(aspects(4), X, random_state=0)
+        over = found.over_rows_and_columns
+        assert over.own_gain < -2 * over.own_gain_se
+        assert found.predicts
+        assert over.gain > 2 * over.gain_se
+        assert 0 < over.trust < 0.75
+        assert found.auc["rows and columns"] + 0.01 < over.auc
+        assert "overconfident" in found.sentences[1]
+
+
+class TestNumbers:
+    def test_they_equal_plain_loops(self):
+        rng = np.random.default_rng(3)
+        data = BinaryData.of(np.where(rng.random((7, 5)) < 0.1, np.nan, rng.integers(0, 2, (7, 5))))
+        cells = HiddenCells.of(data, rng.integers(0, 3, data.n_observed))
+        model, base = rng.uniform(0.05, 0.95, (2, data.n_observed)).astype(np.float32)
+        found = gain_over(cells, model, base)
+        added, spread, moved, own = self.loops(cells, model.astype(float), base.astype(float))
+        assert found.z == pytest.approx(moved / math.sqrt(2 * spread), rel=1e-9)
+        per_row = {}
+        for row, value in zip(cells.row, own, strict=True):
+            per_row.setdefault(row, []).append(value - np.mean(own))
+        error = math.sqrt(sum(sum(part) ** 2 for part in per_row.values()) * 7 / 6) / len(own)
+        assert found.own_gain == pytest.approx(np.mean(own), rel=1e-9)
+        assert found.own_gain_se == pytest.approx(error, rel=1e-9)
+        best = max(np.linspace(0, 1, 2001), key=lambda t: self.likelihood(cells.x, logit(base) + t * np.array(added)))
+        assert found.trust == pytest.approx(best, abs=1e-3)
+
+    @staticmethod
+    def likelihood(x, odds):
+        p = expit(odds)
+        return np.sum(np.log(np.where(x == 1, p, 1 - p)))
+
+    @staticmethod
+    def loops(cells, model, base):
+        """What the model adds; its variance; its sum with what was found; the gain of its own probabilities."""
+        places = list(zip(cells.column, cells.fold, strict=True))
+        added = []
+        for place, p, q in zip(places, model, base, strict=True):
+            same = [i for i, other in enumerate(places) if other == place]
+            weights = [base[i] * (1 - base[i]) for i in same]
+            differences = [logit(model[i]) - logit(base[i]) for i in same]
+            added.append(logit(p) - logit(q) - np.average(differences, weights=weights))
+        spread = sum(q * (1 - q) * a**2 for q, a in zip(base, added, strict=True))
+        moved = sum(a * (x - q) for a, x, q in zip(added, cells.x, base, strict=True))
+        own = [math.log(p / q if x else (1 - p) / (1 - q)) for x, p, q in zip(cells.x, model, base, strict=True)]
+        return added, spread, moved, own
+
+    def test_equal_predictions_gain_exactly_nothing(self):
+        data = BinaryData.of(noise(20, 6))
+        cells = HiddenCells.of(data, np.arange(120) % 4)
+        p = np.full(120, 0.3, dtype=np.float32)
+        found = gain_over(cells, p, p)
+        assert (found.z, found.gain, found.own_gain, found.trust) == (0, 0, 0, 0)
+
+    def test_a_better_estimate_of_the_columns_alone_is_no_finding(self):
+        """The truth of independent columns beats their frequencies, but adds nothing within a column."""
+        rng = np.random.default_rng(0)
+        truth = np.tile(rng.uniform(0.02, 0.2, 30), (30, 1))
+        data = BinaryData.of((rng.random((30, 30)) < truth).astype(int))
+        cells = HiddenCells.of(data, rng.integers(0, 5, 900))
+        found = gain_over(cells, truth.ravel(), np.full(900, 0.5))
+        assert found.own_gain > 0.3
+        assert found.z == 0
+
+    def test_every_observed_cell_is_hidden_once(self):
+        X = pattern().astype(float)
+        X[::3, ::4] = np.nan
+        found = verdict(aspects(), X, n_folds=3, random_state=0)
+        assert found.n_cells == np.isfinite(X).sum()
+        assert found.n_folds == 3
+
+    def test_the_same_seed_gives_the_same_verdict_on_any_number_of_threads(self):
+        model = aspects(random_state=None)
+        first, second = (verdict(model, pattern(), random_state=5, n_jobs=n).to_dict() for n in (1, 2))
+        assert first == second
+        assert first != verdict(model, pattern(), random_state=6).to_dict()
+
+    def test_the_model_is_left_as_it_was(self):
+        model = aspects(n_init=10)
+        before = dict(model.get_params())
+        verdict(model, noise(20, 5), random_state=0)
+        assert model.get_params() == before
+        assert not hasattr(model, "components_")
+
+    def test_at_most_three_random_starts_are_made_and_named(self):
+        X = noise(20, 5)
+        assert "fits of 3 random starts" in verdict(aspects(n_init=10), X, random_state=0).sentences[-1]
+        assert "fits of 1 random start." in verdict(aspects(n_init=1), X, random_state=0).sentences[-1]
+
+    def test_it_becomes_json(self):
+        found = verdict(aspects(), pattern(), random_state=0)
+        again = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        assert again["predicts"] is True
+        assert again["sentences"] == found.sentences
+        assert again["over_columns"]["z"] == found.over_columns.z
+        assert again["auc"].keys() == {"model", "columns", "rows and columns"}
+        assert repr(found) == "Verdict(predicts=True)"
+
+
+class TestOfASelection:
+    def test_it_uses_the_cells_that_were_held_out(self):
+        X = pattern()
+        found = select_order(aspects(n_init=3, random_state=None), X, [3], criterion="cells", n_folds=5, random_state=4)
+        reused = verdicts_of_selection(found)
+        assert reused.keys() == {1, 3}
+        assert not reused[1].predicts
+        # The folds of `select_order` and `verdict` come from the seed in the same way.
+        again = verdict(aspects(n_init=3, random_state=None), X, n_folds=5, random_state=4)
+        assert reused[3].to_dict() == again.to_dict()
+
+    def test_without_held_out_cells_there_is_none(self):
+        found = select_order(aspects(), pattern(), [2], criterion="aic", random_state=0)
+        assert found.held_out is None
+        assert verdicts_of_selection(found) == {}
+
+
+class TestDegenerateData:
+    @pytest.mark.parametrize(
+        ("X", "reason"),
+        [
+            (np.array([[0, 1, 1, 0, 1]]), "there is one row only"),
+            (np.array([[0], [1], [1], [0], [1], [1]]), "there is one column only"),
+            (np.zeros((6, 5), int), "all observed cells are 0"),
+            (np.ones((6, 5), int), "all observed cells are 1"),
+            (np.array([[1, 0, np.nan], [np.nan, np.nan, 1]]), "3 observed cells are too few to be hidden in 5 parts"),
+        ],
+    )
+    def test_it_says_that_it_cannot_be_told(self, X, reason):
+        found = verdict(aspects(2), X, random_state=0)
+        assert found.predicts is None
+        assert found.sentences[0].startswith(f"It can't be told whether this model predicts anything: {reason}")
+        assert found.sentences[0].endswith("The list below is no evidence of false zeros.")
+        json.dumps(found.to_dict(), allow_nan=False)
+
+    @pytest.mark.parametrize("shape", [(4, 3), (3, 40), (40, 3), (2, 2)])
+    @pytest.mark.filterwarnings("ignore")
+    def test_more_components_than_rows_or_columns_give_numbers(self, shape):
+        X = np.random.default_rng(1).integers(0, 2, shape)
+        found = verdict(aspects(6, n_init=1), X, n_folds=2, random_state=0)
+        json.dumps(found.to_dict(), allow_nan=False)
+        assert found.predicts in (True, False, None)
+
+    def test_a_column_of_one_value_and_an_empty_row_give_numbers(self):
+        X = pattern().astype(float)
+        X[:, 0], X[:, 1], X[3] = 0, 1, np.nan
+        found = verdict(aspects(), X, random_state=0)
+        assert found.predicts
+        json.dumps(found.to_dict(), allow_nan=False)
+
+    def test_what_predicts_no_cells_is_refused(self):
+        with pytest.raises(DataError, match="BinaryICA has no cells"):
+            verdict(BinaryICA(2), noise())
+        with pytest.raises(DataError, match="is not an estimator"):
+            verdict("aspects", noise())
+        with pytest.raises(ValueError, match="n_folds"):
+            verdict(aspects(), noise(), n_folds=1)
