@@ -33,7 +33,7 @@ from latentbits import AspectBernoulli, BinaryData, datasets, simulate
 from latentbits.fitting.climb import climb
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
+from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT))

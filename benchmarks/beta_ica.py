@@ -21,8 +21,9 @@ from result_tables import write
 
 from latentbits import BinaryData
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
-from latentbits.models.aspect.beta_ica import (
+from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
+from latentbits.models.aspect.statistics import collect
+from latentbits.models.aspect.variational import (
     BayesState,
     EMState,
     Prior,
@@ -30,7 +31,6 @@ from latentbits.models.aspect.beta_ica import (
     VariationalEM,
     pass_components,
 )
-from latentbits.models.aspect.statistics import collect
 from latentbits.numerics import expected_log_dirichlet, kl_beta, kl_dirichlet
 
 PRIOR = Prior(0.5, 0.5, 1.0)

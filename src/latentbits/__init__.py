@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from latentbits.data.readers import read_table
     from latentbits.errors import DataError, DegenerateDataWarning, ModelFileError
     from latentbits.models.adapted.estimator import NMF, FastICA
-    from latentbits.models.aspect.estimator import AspectBernoulli, BetaICA
+    from latentbits.models.aspect.aspect_bernoulli import AspectBernoulli
+    from latentbits.models.aspect.beta_ica import BetaICA
     from latentbits.models.bernoulli_nmf.estimator import BernoulliNMF
     from latentbits.models.binary_factors.encoders import solve_bqp
     from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from latentbits import NMF, AspectBernoulli
 from latentbits.models.adapted.estimator import _Adapted
 from latentbits.models.aspect.base import AspectModel
-from latentbits.models.aspect.beta_ica import VariationalEM, _BetaSources
+from latentbits.models.aspect.variational import VariationalEM, _BetaSources
 from latentbits.models.factor_model import FactorModel, RestartedFactorModel
 
 

@@ -13,8 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import PLSA, AspectBernoulli, BernoulliMixture, BetaICA, LogisticPCA, simulate
 from latentbits.models import solved_rows
-from latentbits.models.aspect import estimator as aspect_estimator
-from latentbits.models.aspect import statistics
+from latentbits.models.aspect import aspect_bernoulli, beta_ica, statistics
 from latentbits.models.plsa import plsa
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
@@ -31,14 +30,18 @@ def X():
 def solves(monkeypatch):
     """The sizes of all solves of rows that aspect models make."""
     made = []
-    for name in ("solve_weights", "solve_mean_weights"):
-        solver = getattr(aspect_estimator, name)
+    for module, name in (
+        (aspect_bernoulli, "solve_weights"),
+        (beta_ica, "solve_weights"),
+        (beta_ica, "solve_mean_weights"),
+    ):
+        solver = getattr(module, name)
 
         def counted(data, *args, solver=solver, **kwargs):
             made.append(data.shape[0])
             return solver(data, *args, **kwargs)
 
-        monkeypatch.setattr(aspect_estimator, name, functools.wraps(solver)(counted))
+        monkeypatch.setattr(module, name, functools.wraps(solver)(counted))
     return made
 
 
@@ -181,13 +184,13 @@ class TestKeeping:
         """Each of two threads waits for the other inside its solver: a common lock would make them wait for ever."""
         both = threading.Barrier(2, timeout=30)
         models = [AspectBernoulli(3, n_init=1, random_state=0).fit(X) for _ in range(2)]
-        solver = aspect_estimator.solve_weights
+        solver = aspect_bernoulli.solve_weights
 
         def waiting(*args, **kwargs):
             both.wait()
             return solver(*args, **kwargs)
 
-        monkeypatch.setattr(aspect_estimator, "solve_weights", waiting)
+        monkeypatch.setattr(aspect_bernoulli, "solve_weights", waiting)
         threads = [threading.Thread(target=model.transform, args=(1 - X,)) for model in models]
         for thread in threads:
             thread.start()

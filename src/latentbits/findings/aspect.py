@@ -29,7 +29,7 @@ from latentbits.models.aspect.base import AspectModel
 from latentbits.tasks.stability import component_stability
 
 if TYPE_CHECKING:
-    from latentbits.models.aspect.estimator import BetaICA
+    from latentbits.models.aspect.beta_ica import BetaICA
 
 __all__ = ["gather"]
 

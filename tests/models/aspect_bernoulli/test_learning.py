@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import AspectBernoulli, BinaryData, DataError
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.aspect_bernoulli import MaximumLikelihood, State
+from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
 from tests.models.aspect_bernoulli.tools import NAN, X
 from tests.reference import aspect
 

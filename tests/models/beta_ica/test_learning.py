@@ -10,7 +10,7 @@ from scipy.special import betaln
 from latentbits import BetaICA, simulate
 from latentbits.fitting.climb import climb
 from latentbits.fitting.monitor import Monitor
-from latentbits.models.aspect.beta_ica import BayesState, Prior
+from latentbits.models.aspect.variational import BayesState, Prior
 from tests.models.beta_ica.tools import (
     INFERENCES,
     NAN,

@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn.exceptions import NotFittedError
 
 from latentbits import BetaICA
-from latentbits.models.aspect.beta_ica import BayesState, EMState, Prior
+from latentbits.models.aspect.variational import BayesState, EMState, Prior
 from tests.models.beta_ica.tools import COLUMNS, NAN, ROWS, X, each_inference, make_learner, posterior_of_rows
 from tests.reference import beta_ica as twin
 

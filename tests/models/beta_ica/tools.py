@@ -9,7 +9,7 @@ from scipy.special import betaln, digamma, gammaln
 
 from latentbits import BinaryData, simulate
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.beta_ica import BayesState, EMState, Prior, VariationalBayes, VariationalEM
+from latentbits.models.aspect.variational import BayesState, EMState, Prior, VariationalBayes, VariationalEM
 from tests.reference import beta_ica as twin
 
 NAN = np.nan

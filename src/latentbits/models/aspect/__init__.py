@@ -20,14 +20,14 @@ _STORED = (f"{_HERE}.base:Components",)
 SPECS = (
     ModelSpec(
         "aspect-bernoulli",
-        f"{_HERE}.estimator:AspectBernoulli",
+        f"{_HERE}.aspect_bernoulli:AspectBernoulli",
         findings="aspect",
         parameters=_SHARED,
         stored_types=_STORED,
     ),
     ModelSpec(
         "beta-ica",
-        f"{_HERE}.estimator:BetaICA",
+        f"{_HERE}.beta_ica:BetaICA",
         findings="aspect",
         parameters={
             **_SHARED,

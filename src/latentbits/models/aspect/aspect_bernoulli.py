@@ -1,63 +1,130 @@
-"""Aspect Bernoulli by maximum likelihood (Bingham, Kaban and Fortelius, "The aspect Bernoulli model").
-
-Our N x D data, weights W and components H are the paper's x_tn, s_kn and a_tk: rows are its observations n.
-"""
+"""The aspect Bernoulli model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.statistics import collect
-from latentbits.models.starts import random_components
+from latentbits.models.aspect.base import AspectModel, Components
+from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
+from latentbits.models.aspect.statistics import solve_weights
+from latentbits.models.solved_rows import RowSolver
+from latentbits.numerics import RandomSource
 
-__all__ = ["MaximumLikelihood", "State"]
-
-EDGE = 1e-10
-"""H stays this far from 0 and 1: small enough for phantoms, and no cell gets probability 0."""
-
-
-class State(NamedTuple):
-    """W: (N, K) rows on the simplex. H: (K, D) probabilities of a 1."""
-
-    W: np.ndarray
-    H: np.ndarray
+__all__ = ["AspectBernoulli"]
 
 
-@dataclass(frozen=True)
-class MaximumLikelihood:
-    """EM for the likelihood of eq. 8: prod_ij (W H)_ij^x_ij (1 - (W H)_ij)^(1 - x_ij) over observed cells."""
+class AspectBernoulli(AspectModel):
+    """Aspect Bernoulli: each cell of a row is caused by one of K components, picked by the row's own weights.
 
-    data: BinaryData
-    row_weight: np.ndarray
-    n_components: int
-    workers: Workers
+    Cell ij is 1 with probability ``(weights_ @ components_)[i, j]``. Components that are 0 (or 1) nearly everywhere
+    are *phantoms*: they explain zeros (ones) that the other components of a row do not, which may therefore be false.
+    Fitted by maximum likelihood (accelerated EM) from several random starts.
 
-    def initialise(self, rng: np.random.Generator) -> State:
-        """Random components; equal weights for all rows, so equal rows stay equal and their order doesn't matter."""
-        W = np.full((self.data.shape[0], self.n_components), 1 / self.n_components)
-        return State(W, random_components(self.data, self.row_weight, self.n_components, rng))
+    Parameters
+    ----------
+    n_components : int, default=5
+        K, the number of components, phantoms included.
+    n_init : int, default=10
+        Number of random starts. The best is kept; `suspects` averages over all that end near it.
+    max_iter : int, default=3000
+        Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
+    tol : float, default=1e-6
+        A start has converged when three passes raise the log likelihood by less than this per observed cell.
+    binarize : float or None, default=None
+        Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
+    phantom_threshold : float, default=0.2
+        A component with no column above 1/2 (1 % excepted) is a white phantom when its mean probability of a 1 is at
+        most this share of the highest mean of any component. Black phantoms: the same rule with 0 and 1 exchanged.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
+    verbose : int, default=0
+        1 shows a progress bar on the terminal.
 
-    def step(self, state: State) -> tuple[State, float]:
-        """The E step is the pass (eq. 4), the M step a normalisation (eq. 5-6)."""
-        W, H = state
-        M, N1, N0, row_log = collect(self.data, W, H, 1 - H, self.row_weight, self.workers)
-        observed = M.sum(axis=1, keepdims=True)
-        caused = N1 + N0
-        # A row without observed cells, or a component that causes nothing in a column, keeps its value: 0 / 0.
-        W = np.divide(M, observed, out=W.copy(), where=observed > 0)
-        H = np.divide(N1, caused, out=H.copy(), where=caused > 0)
-        return State(W, np.clip(H, EDGE, 1 - EDGE)), float(self.row_weight @ row_log)
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Probability of a 1, by falling share of the data.
+    weights_ : ndarray of shape (n_rows, n_components)
+        Mixing weights of the training rows; each row sums to 1.
+    weights_gap_ : float
+        Certificate of `weights_`: no row can gain more than this log likelihood per observed cell by other weights.
+    shares_ : ndarray of shape (n_components,)
+        Each component's share of the training data: the mean of its weights at the end of EM.
+    phantoms_ : ndarray of str, shape (n_components,)
+        "content", "white" or "black" for each component.
+    objective_ : float
+        Log likelihood of the best start at the end of EM. (`weights_` are then solved for exactly, so
+        `log_likelihood` of the training data is slightly higher.)
+    objective_history_ : ndarray of shape (n_iter_,)
+        The best start's log likelihood after each pass; it never falls, except by rounding.
+    restarts_ : DataFrame
+        One line per start: seed, objective, n_iter and converged.
+    restart_histories_ : list of ndarray
+        The objective after each pass of every start, in the order of `restarts_`.
+    restart_components_ : list of ndarray
+        The components of every start, in the order of `restarts_`.
+    n_iter_ : int
+        Passes over the data made by the best start.
+    converged_ : bool
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    row_weight_ : ndarray of shape (n_rows,)
+        Weights of the training rows: `sample_weight`, or all 1.
+    n_features_in_ : int
+        Number of columns of the training data.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; set only if the training data have names that are all strings.
+    reading_ : dict or None
+        How the file of the training data was read, if they were read from one (see `read_table`); None otherwise.
 
-    def project(self, state: State) -> State:
-        """Weights back on the simplex, none of them 0 (where EM would leave them); H inside its bounds."""
-        W = np.maximum(state.W, EDGE)
-        return State(W / W.sum(axis=1, keepdims=True), np.clip(state.H, EDGE, 1 - EDGE))
+    References
+    ----------
+    Bingham, Kaban and Fortelius, The aspect Bernoulli model: multiple causes of presences and absences.
 
-    def scales(self) -> tuple[np.ndarray | float, ...]:
-        """A row of weight 2 counts like two rows."""
-        return self.row_weight[:, None], 1.0
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, simulate
+    >>> truth = simulate.aspect_bernoulli(200, 30, 3, white_phantom=True, random_state=0)
+    >>> model = AspectBernoulli(3, n_init=5, random_state=0).fit(truth.X)
+    >>> sorted(model.phantoms_.tolist())
+    ['content', 'content', 'white']
+    >>> model.suspects(truth.X, top=3).columns.tolist()
+    ['row', 'column', 'score', 'phantom']
+    """
+
+    def __init__(
+        self,
+        n_components: int = 5,
+        *,
+        n_init: int = 10,
+        max_iter: int = 3000,
+        tol: float = 1e-6,
+        binarize: float | None = None,
+        phantom_threshold: float = 0.2,
+        random_state: RandomSource = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.binarize = binarize
+        self.phantom_threshold = phantom_threshold
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> MaximumLikelihood:
+        return MaximumLikelihood(data, row_weight, self.n_components, workers)
+
+    def _components_of(self, state: State, share: np.ndarray) -> Components:
+        return Components(state.H, state.H, 1 - state.H, share)
+
+    def _weights_solver(self, components: Components) -> RowSolver:
+        return partial(solve_weights, H1=components.H1, H0=components.H0)

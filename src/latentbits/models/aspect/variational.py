@@ -1,0 +1,241 @@
+"""Independent Beta sources, convexly mixed (Kaban and Bingham, binary ICA by factorial Beta sources).
+
+Our weights W and components H are the paper's mixing a_tk and sources b_kn; our rows are its t, our columns its n.
+Variational EM (section 2.1) has q(b) = Beta(alpha, beta) and point weights; variational Bayes (section 2.2) has
+q(a) = Dirichlet(gamma) too. Both feed the family's pass with exponentiated expected logarithms (eq. 9).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.workers import Workers
+from latentbits.models.aspect.statistics import Statistics, collect
+from latentbits.models.solved_rows import Solution
+from latentbits.models.starts import random_components
+from latentbits.numerics import expected_log_beta, expected_log_dirichlet, kl_beta, kl_dirichlet
+
+__all__ = [
+    "BayesState",
+    "EMState",
+    "Prior",
+    "VariationalBayes",
+    "VariationalEM",
+    "pass_components",
+    "solve_mean_weights",
+]
+
+SMALL = 1e-10  # least weight after an extrapolation: from 0 it could never rise again
+ROWS = 1024  # rows whose special functions are computed at a time
+MAX_STEPS = 2000  # of fold-in, per row
+
+
+class Prior(NamedTuple):
+    """alpha, beta: of every b_kj (Beta). gamma: of every row's weights (Dirichlet; variational Bayes only)."""
+
+    alpha: float
+    beta: float
+    gamma: float
+
+
+class EMState(NamedTuple):
+    """W: (N, K) weights. alpha, beta: (K, D) parameters of q(b)."""
+
+    W: np.ndarray
+    alpha: np.ndarray
+    beta: np.ndarray
+
+
+class BayesState(NamedTuple):
+    """gamma: (N, K) parameters of q(a). alpha, beta: (K, D) parameters of q(b)."""
+
+    gamma: np.ndarray
+    alpha: np.ndarray
+    beta: np.ndarray
+
+    @property
+    def W(self) -> np.ndarray:
+        """Posterior mean weights."""
+        return self.gamma / self.gamma.sum(axis=1, keepdims=True)
+
+
+State = TypeVar("State", EMState, BayesState)
+
+
+def pass_components(alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """H1~ = exp E[log b] and H0~ = exp E[log(1 - b)]."""
+    log_b, log_not_b = expected_log_beta(alpha, beta)
+    return np.exp(log_b), np.exp(log_not_b)
+
+
+@dataclass(frozen=True)
+class _BetaSources(ABC, Generic[State]):
+    """Base class of both learners: q(b), the inner loops, the common part of the bound.
+
+    With `inner_iter` = 1 a step updates q(b) and the weights from the same responsibilities: one pass, and still
+    coordinate ascent, because the two are independent given the responsibilities. With more, a step is the paper's:
+    q(b) is alternated with the responsibilities up to `inner_iter` times, then the weights likewise, each loop stopping
+    when the bound rises by less than `inner_tol`.
+    """
+
+    data: BinaryData
+    row_weight: np.ndarray
+    n_components: int
+    prior: Prior
+    workers: Workers
+    inner_iter: int = 1
+    inner_tol: float = 1e-3
+
+    def step(self, state: State) -> tuple[State, float]:
+        """One update of everything, and the bound of the state given."""
+        first = None  # the bound of the state given: the first update evaluates it
+        for after, bound in self.updates(state):
+            first = bound if first is None else first
+            state = after
+        assert first is not None
+        return state, first
+
+    def updates(self, state: State) -> Iterator[tuple[State, float]]:
+        """The updates that make up a step: each new state, with the bound of the one before it."""
+        if self.inner_iter == 1:
+            statistics, bound = self._evaluate(state)
+            yield self._with_weights(self._with_sources(state, statistics), statistics), bound
+            return
+        for update in (self._with_sources, self._with_weights):
+            last = -np.inf
+            for _ in range(self.inner_iter):
+                statistics, bound = self._evaluate(state)
+                state = update(state, statistics)
+                yield state, bound
+                if bound - last < self.inner_tol:
+                    break
+                last = bound
+
+    def bound(self, state: State) -> float:
+        """The lower bound of the log evidence at one consistent set of posteriors."""
+        return self._evaluate(state)[1]
+
+    def _evaluate(self, state: State) -> tuple[Statistics, float]:
+        W, row_cost = self._pass_weights(state)
+        log_b, log_not_b = expected_log_beta(state.alpha, state.beta)
+        H1, H0 = np.exp(log_b), np.exp(log_not_b)
+        statistics = collect(self.data, W, H1, H0, self.row_weight, self.workers)
+        cost = kl_beta(state.alpha, state.beta, self.prior.alpha, self.prior.beta, (log_b, log_not_b)).sum()
+        return statistics, float(self.row_weight @ (statistics.row_log - row_cost) - cost)
+
+    def _with_sources(self, state: State, statistics: Statistics) -> State:
+        """Eq. 8 (10-11)."""
+        return state._replace(alpha=self.prior.alpha + statistics.N1, beta=self.prior.beta + statistics.N0)
+
+    def _start(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """alpha and beta as if each component had caused an equal share of every column's cells."""
+        H = random_components(self.data, self.row_weight, self.n_components, rng)
+        cells = self.data.observed_per_column(self.row_weight) / self.n_components
+        return self.prior.alpha + cells * H, self.prior.beta + cells * (1 - H)
+
+    def _at_least_prior(self, state: State) -> State:
+        """Posterior parameters are the prior's plus counts, which an extrapolation may have made negative."""
+        return state._replace(
+            alpha=np.maximum(state.alpha, self.prior.alpha), beta=np.maximum(state.beta, self.prior.beta)
+        )
+
+    def scales(self) -> tuple[np.ndarray | float, ...]:
+        """A row of weight 2 counts like two rows."""
+        return self.row_weight[:, None], 1.0, 1.0
+
+    @abstractmethod
+    def _pass_weights(self, state: State) -> tuple[np.ndarray, np.ndarray | float]:
+        """W~, and what each row's weights cost."""
+
+    @abstractmethod
+    def _with_weights(self, state: State, statistics: Statistics) -> State:
+        """The state with its weights updated from the statistics."""
+
+
+class VariationalEM(_BetaSources[EMState]):
+    """Point weights: the bound of eq. 6."""
+
+    def initialise(self, rng: np.random.Generator) -> EMState:
+        """Random sources; equal weights for all rows."""
+        W = np.full((self.data.shape[0], self.n_components), 1 / self.n_components)
+        return EMState(W, *self._start(rng))
+
+    def project(self, state: EMState) -> EMState:
+        """Back on the simplex and above the prior."""
+        W = np.maximum(state.W, SMALL)
+        return self._at_least_prior(state._replace(W=W / W.sum(axis=1, keepdims=True)))
+
+    def _pass_weights(self, state: EMState) -> tuple[np.ndarray, float]:
+        return state.W, 0.0
+
+    def _with_weights(self, state: EMState, statistics: Statistics) -> EMState:
+        """Eq. 12."""
+        observed = statistics.M.sum(axis=1, keepdims=True)
+        return state._replace(W=np.divide(statistics.M, observed, out=state.W.copy(), where=observed > 0))
+
+
+class VariationalBayes(_BetaSources[BayesState]):
+    """Dirichlet weights: the evidence bound of Appendix B."""
+
+    def initialise(self, rng: np.random.Generator) -> BayesState:
+        """Random sources; equal weights for all rows."""
+        gamma = self.prior.gamma + self.data.observed_per_row()[:, None] / self.n_components
+        return BayesState(np.repeat(gamma, self.n_components, axis=1), *self._start(rng))
+
+    def project(self, state: BayesState) -> BayesState:
+        """Above the prior."""
+        return self._at_least_prior(state._replace(gamma=np.maximum(state.gamma, self.prior.gamma)))
+
+    def _pass_weights(self, state: BayesState) -> tuple[np.ndarray, np.ndarray]:
+        """exp E[log a] and KL(q(a) || p(a)), on threads: the special functions cost half a pass."""
+        W, cost = np.empty_like(state.gamma), np.empty(len(state.gamma))
+
+        def one(rows: slice) -> None:
+            gamma = state.gamma[rows]
+            log_a = expected_log_dirichlet(gamma)
+            cost[rows] = kl_dirichlet(gamma, self.prior.gamma, log_a)
+            np.exp(log_a, out=W[rows])
+
+        self.workers.map(one, (slice(i, i + ROWS) for i in range(0, len(W), ROWS)))
+        return W, cost
+
+    def _with_weights(self, state: BayesState, statistics: Statistics) -> BayesState:
+        """The variational M step of Appendix B.2."""
+        return state._replace(gamma=self.prior.gamma + statistics.M)
+
+
+def solve_gamma(
+    data: BinaryData, H1: np.ndarray, H0: np.ndarray, gamma0: float, *, workers: Workers, tol: float = 1e-7
+) -> np.ndarray:
+    """q(a) of rows, the sources fixed: gamma = gamma0 + M, iterated for each row until it moves by less than `tol`.
+
+    A row stops by its own change (relative to its sum), so the result doesn't depend on the other rows.
+    """
+    N, K = data.shape[0], len(H1)
+    gamma = np.repeat(gamma0 + data.observed_per_row()[:, None] / K, K, axis=1)
+    active = np.arange(N)
+    for _ in range(MAX_STEPS):
+        rows = data.rows(active)
+        W = np.exp(expected_log_dirichlet(gamma[active]))
+        # float64 whatever the size: `collect` would choose by the number of rows, on which no row's result may depend.
+        new = gamma0 + collect(rows, W, H1, H0, np.ones(len(active)), workers, precise=True).M
+        moved = np.abs(new - gamma[active]).sum(axis=1) / new.sum(axis=1)
+        gamma[active] = new
+        active = active[moved > tol]
+        if len(active) == 0:
+            break
+    return gamma
+
+
+def solve_mean_weights(
+    data: BinaryData, H1: np.ndarray, H0: np.ndarray, gamma0: float, *, workers: Workers
+) -> Solution:
+    """Posterior mean weights of rows, the sources fixed; they stop by their movement, so there is no gap to tell."""
+    gamma = solve_gamma(data, H1, H0, gamma0, workers=workers)
+    return Solution(gamma / gamma.sum(axis=1, keepdims=True))
