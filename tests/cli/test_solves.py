@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from latentbits.models.aspect import estimator
+from latentbits.models.aspect import aspect_bernoulli
 from latentbits.tasks.verdict import N_FOLDS
 from tests.cli.conftest import Run
 
@@ -17,14 +17,14 @@ RESTARTS = 4
 @pytest.fixture
 def solves(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     made: list[int] = []
-    solver = estimator.solve_weights
+    solver = aspect_bernoulli.solve_weights
 
     @functools.wraps(solver)
     def counted(data, *args, **kwargs):  # type: ignore[no-untyped-def]
         made.append(data.shape[0])
         return solver(data, *args, **kwargs)
 
-    monkeypatch.setattr(estimator, "solve_weights", counted)
+    monkeypatch.setattr(aspect_bernoulli, "solve_weights", counted)
     return made
 
 

@@ -151,6 +151,8 @@ def test_what_is_said_goes_before_the_rule(read: Reader) -> None:
         ("size,a\n0.5,0\n1.5,1\n2.5,1\n", "refused", None),  # measurements
         ("quadrant,a\n17,0\n3,1\n25,1\n", "refused", None),  # not in order: numbers or counts?
         ("a,b\nx,\n,x\n", "refused", None),
+        (",a,b\nx,0,1\nx,1,1\n", "refused", None),  # no name, and repeats
+        (",a,b\n0,0,1\n0,1,1\n1,1,1\n", "refused", None),
     ],
 )
 def test_numbers_as_labels(read: Reader, text: str, labels: list[str] | str | None, warned: str | None) -> None:

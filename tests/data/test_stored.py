@@ -1,11 +1,14 @@
 """Data beside a model come back as they were, and a file that somebody has tampered with is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.numbers import NumberTable
+from latentbits.data.placed_marks import PlacedMarks
 from latentbits.data.stored import load_data, save_data
 from latentbits.errors import DataError
 
@@ -36,7 +39,18 @@ def test_data_come_back(tmp_path, data):
     assert fit_params["segments"].tolist() == ["s", "s", "t", "t"]
 
 
+def test_what_stands_beside_the_cells_comes_back(tmp_path):
+    metadata = {"a/b": ["x", ""], "": ["NA", "é"]}
+    data = BinaryData.of([[0, 1], [1, 1]])
+    data = replace(data, metadata=metadata, notes=("the first", "the second"), marks=PlacedMarks.of([(1, 0, 0)]))
+    save_data(data, tmp_path / "data.npz")
+    again, _ = load_data(tmp_path / "data.npz")
+    assert (again.metadata, again.notes) == (metadata, data.notes)
+    assert again.marks.as_table().tolist() == [[1, 0, 0]]
+
+
 CELLS = np.zeros((3, 2), np.int8)
+TWO_TEXTS = np.frombuffer(np.array([2, 1, 2], "<i8").tobytes() + b"ab", np.uint8)
 SPARSE = {
     "sparse_data": np.ones(3, np.int8),
     "sparse_indices": np.array([0, 1, 0]),
@@ -55,6 +69,8 @@ SPARSE = {
         {"cells": CELLS + 0.5},
         {"cells": CELLS, "more_segments": np.arange(2)},
         {"cells": CELLS, "row_names": np.zeros(3, np.uint8)},
+        {"cells": CELLS, "metadata": TWO_TEXTS},
+        {"cells": CELLS, "metadata": TWO_TEXTS, "metadata_0": TWO_TEXTS, "metadata_1": TWO_TEXTS},
         {"values": np.full((3, 2), np.nan)},
         {"cells": np.array([["a"]])},
         SPARSE | {"sparse_indices": np.array([0, 10**8, 0])},

@@ -113,7 +113,7 @@ def test_no_header(read: Reader) -> None:
     ("text", "labels"),
     [
         ("site,a,b\nP,0,1\nQ,1,1\n", ["P", "Q"]),
-        (",a,b\n0,0,1\n1,1,1\n", ["0", "1"]),  # an unnamed first column, whatever it holds
+        (",a,b\n0,0,1\n1,1,1\n", ["0", "1"]),  # an unnamed first column without repeats
         ("id,a,b\n1,0,1\n2,1,1\n3,1,1\n", ["1", "2", "3"]),
         ("site,a,b\nNA,0,1\n0,1,1\nQ,1,1\n", ["NA", "0", "Q"]),  # half of the filled cells
         ("a,b,c\n1,0,1\n0,1,1\n", None),
@@ -178,7 +178,7 @@ headers = st.lists(names.filter(bool), max_size=4, unique=True).map(lambda drawn
 def test_csv_round_trip(read: Reader, draw: st.DataObject, columns: list[str], delimiter: str, end: str) -> None:
     row = st.lists(st.sampled_from(["0", "1", ""]), min_size=len(columns), max_size=len(columns))
     table = draw.draw(st.lists(row, min_size=1, max_size=6))
-    labels = draw.draw(st.lists(names, min_size=len(table), max_size=len(table)))
+    labels = draw.draw(st.lists(names, min_size=len(table), max_size=len(table), unique=True))
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator=end)
     writer.writerow(["", *columns])

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from latentbits import AspectBernoulli
+from latentbits import AspectBernoulli, apply_marks
 from latentbits.data.binary_data import BinaryData
 from latentbits.findings import gather
 from latentbits.report import write_report
 
-from .conftest import RATINGS, Fitted, Open, playwright, rate, saved
+from .conftest import RATINGS, Fitted, Open, array, playwright, rate, saved
 from .test_numbers import NO_STORAGE
 
 expect = playwright.expect
@@ -264,3 +266,23 @@ class TestLoading:
         page.locator("#kept", has_text="70 unsure").wait_for()
         assert len(page.evaluate("latentbits.otherMarks")) > 30
         assert sorted(saved_marks(page), key=lambda one: one["row"]) == sorted(marks, key=lambda one: one["row"])
+
+
+def test_cells_that_were_looked_up_before_the_fit_stay(open_page: Open, white: Fitted, tmp_path: Path) -> None:
+    """Neither suspected nor changed, whatever the ratings, as in Python."""
+    top = white.model.suspects(white.data, ratings=RATINGS, top=4)
+    marks = [
+        {"row": row, "column": column, "mark": mark}
+        for row, column, mark in zip(top["row"], top["column"], ["reject", "confirm", "reject", "unsure"], strict=True)
+    ]
+    known = apply_marks(white.data, marks)
+    white.model.report(known, tmp_path / "known.html")
+    page = open_page(tmp_path / "known.html")
+    rate(page, RATINGS)
+    scores = sum(white.model.suspicion(known, kind=kind, ratings=RATINGS) for kind in ("absence", "presence"))
+    np.testing.assert_allclose(array(page, "score"), scores, atol=1e-9)
+    np.testing.assert_array_equal(array(page, "clean"), white.model.denoise(known, ratings=RATINGS))
+    listed = pd.read_csv(io.StringIO(saved(page, "suspects.csv")))
+    expected = white.model.suspects(known, ratings=RATINGS, top=len(listed))
+    np.testing.assert_allclose(listed["score"], expected["score"], rtol=1e-9)
+    assert [name.removeprefix("'") for name in listed["row"]] == expected["row"].tolist()

@@ -3,6 +3,7 @@
 The rule is the same with and without a threshold, and for every format:
 
 - a first column without a name names the rows, and so does the column that the header of R's `write.table` leaves out;
+  one with repeats is refused;
 - a column named like an identifier (id, site, plot, sample, ..., Site_ID) names them if it holds whole numbers or texts
   that are all different; other such columns are metadata, unless they hold nothing but 0, 1 and missing cells;
 - a first column of any other name names them if it holds texts that are all different, or (a guess) whole numbers that
@@ -71,8 +72,8 @@ class Content:
 
     Attributes
     ----------
-    unique : bool
-        Whether all cells differ, and none is empty.
+    repeats : bool
+        Whether some cells are the same.
     zero_one : bool
         Whether every cell is 0, 1 or missing.
     whole : bool
@@ -91,7 +92,7 @@ class Content:
         Whether the cells are different whole numbers above 0, in three rows or more: numbers of sites, or counts.
     """
 
-    unique: bool
+    repeats: bool
     zero_one: bool
     whole: bool
     increasing: bool
@@ -100,6 +101,11 @@ class Content:
     words: frozenset[str]
     filled: bool
     may_number: bool
+
+    @property
+    def unique(self) -> bool:
+        """Whether all cells differ, and none is empty."""
+        return self.filled and not self.repeats
 
     @property
     def kind(self) -> str:
@@ -142,18 +148,18 @@ def examine(texts: Sequence[str], tokens: Tokens) -> Content:
     all_whole = all(number.is_integer() for number in present)
     whole = all_whole and len(present) == len(texts)
     several = whole and len(texts) >= _LEAST_ROWS
-    unique = "" not in texts and len(set(texts)) == len(texts)
+    filled, repeats = "" not in texts, len(set(texts)) < len(texts)
     only_text = 0 < n_text == n_filled
     return Content(
-        unique=unique,
+        repeats=repeats,
         zero_one=not n_bad,
         whole=whole,
         increasing=several and all(a < b for a, b in itertools.pairwise(present)),
         naming=n_text > 0 and all_whole and 2 * n_bad >= n_filled,
         text=only_text,
         words=frozenset(text.lower() for text in texts if text) if only_text else frozenset(),
-        filled="" not in texts,
-        may_number=several and unique and min(present) > 0,
+        filled=filled,
+        may_number=several and not repeats and min(present) > 0,
     )
 
 
@@ -231,6 +237,11 @@ def find_roles(
             guesses.append(f"{sentence}; {way_out}")
 
     if choice.row_labels is None and unnamed:
+        if contents[0].repeats:
+            raise origin.error(
+                "the first column has no name, and repeats, so it names no rows; give it a name in the header, or use "
+                "row_labels=0 (--row-labels '') if it names them all the same"
+            )
         label = 0
         note(f"the first column names the rows ({unnamed})")
     elif choice.row_labels is None:

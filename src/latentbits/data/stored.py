@@ -50,8 +50,8 @@ def save_data(data: BinaryData | NumberTable, file: Path, **fit_params: Any) -> 
             arrays[name] = _as_text(names)
     if data.row_label is not None:
         arrays["row_label"] = _as_text([data.row_label])
-    if (marks := getattr(data, "marks", None)) is not None:
-        arrays["marks"] = marks.as_table()
+    if isinstance(data, BinaryData):
+        arrays |= _beside_the_cells(data)
     if isinstance(data, NumberTable):
         arrays["values"] = data.values
     elif data.sparse is not None:
@@ -92,10 +92,9 @@ def load_data(file: Path) -> tuple[BinaryData | NumberTable, dict[str, np.ndarra
         fit_params = {name.removeprefix(_FIT_PARAM): arrays.pop(name) for name in further}
         names: dict[str, Any] = {name: _as_list(arrays[name]) if name in arrays else None for name in _NAMES}
         names["row_label"] = _as_list(arrays["row_label"])[0] if "row_label" in arrays else None
-        marks = arrays.pop("marks", None)
         data = _rebuild(arrays, names)
-        if marks is not None and isinstance(data, BinaryData):
-            data = replace(data, marks=_checked_marks(marks, data))
+        if isinstance(data, BinaryData):
+            data = _with_what_is_beside(data, arrays)
         _check_lengths(data, fit_params)
         return data, fit_params
     except (ValueError, KeyError, IndexError, TypeError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
@@ -120,6 +119,29 @@ def _rebuild(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData
     if not csr.has_canonical_format or not np.isin(csr.data, (1, MISSING)).all():
         raise ValueError("its sparse cells don't fit together")
     return BinaryData(None, csr, **names)
+
+
+def _beside_the_cells(data: BinaryData) -> dict[str, np.ndarray]:
+    """Metadata, notes and marks, as far as there are any."""
+    metadata = data.metadata or {}
+    arrays = {f"metadata_{number}": _as_text(texts) for number, texts in enumerate(metadata.values())}
+    if metadata:
+        arrays["metadata"] = _as_text(list(metadata))  # any text may be a name of metadata, but not of an array
+    if data.notes:
+        arrays["notes"] = _as_text(list(data.notes))
+    if data.marks is not None:
+        arrays["marks"] = data.marks.as_table()
+    return arrays
+
+
+def _with_what_is_beside(data: BinaryData, arrays: dict[str, np.ndarray]) -> BinaryData:
+    names = _as_list(arrays["metadata"]) if "metadata" in arrays else []
+    metadata = {name: _as_list(arrays[f"metadata_{number}"]) for number, name in enumerate(names)}
+    if any(len(texts) != data.shape[0] for texts in metadata.values()):
+        raise ValueError("its metadata are of other rows")
+    notes = tuple(_as_list(arrays["notes"])) if "notes" in arrays else ()
+    marks = _checked_marks(arrays["marks"], data) if "marks" in arrays else None
+    return replace(data, metadata=metadata or None, notes=notes, marks=marks)
 
 
 def _checked_marks(table: np.ndarray, data: BinaryData) -> PlacedMarks:

@@ -218,7 +218,7 @@ def size(data: dict[str, Any]) -> str:
 def restart_lines(summary: dict[str, Any]) -> Iterator[str]:
     """Whether the restarts agree, and what to do if they don't."""
     if "restarts" not in summary:
-        yield "The model is fitted in closed form: no random starts, one answer."
+        yield "There are no random starts: this model has one best answer, and it was found."
         return
     made, agreeing = summary["restarts"]["made"], summary["restarts"]["agreeing"]
     if made == 1:

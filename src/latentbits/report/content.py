@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from latentbits.findings.results import Data, Results, components_fingerprint, has_restarts, restart_lines
+from latentbits.findings.results import Results, components_fingerprint, has_restarts, restart_lines
 from latentbits.report.workbench import workbench
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def page_content(
         "selection": None if selection is None else _curves(selection),
         "workbench": workbench(results, shape=shape, ratings=ratings) if has_bench else None,
         "pictures": [] if has_bench else [_picture(name, draw()) for name, draw in results.figures.items()],
-        "tables": [] if has_bench else [_table(name, table, results.data) for name, table in results.tables.items()],
+        "tables": [] if has_bench else [_table(name, table) for name, table in results.tables.items()],
     }
 
 
@@ -102,7 +102,7 @@ def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _search_facts(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The objective, and how the search for it went; a model in closed form has no search."""
+    """The objective, and how the search for it went; a model without random starts has no search."""
     if "restarts" not in summary:
         yield "objective", f"{summary['objective']:.10g}"
         return
@@ -166,12 +166,10 @@ def _picture(name: str, figure: Figure) -> dict[str, str]:
     return {"title": name.replace("_", " "), "source": "data:image/png;base64," + b64encode(file.getvalue()).decode()}
 
 
-def _table(name: str, table: pd.DataFrame, data: Data) -> dict[str, Any]:
-    """The first lines of a table, every cell as text; rows of the data without names are counted from 1."""
+def _table(name: str, table: pd.DataFrame) -> dict[str, Any]:
+    """The first lines of a table, every cell as text."""
     head = table.head(N_TABLE_LINES)
     lines = [[_shown(cell) for cell in line] for line in head.to_numpy(object)]
-    if data.row_names is None and table.columns[0] == "row" and table["row"].tolist() == list(range(data.shape[0])):
-        lines = [[f"row {i}", *line[1:]] for i, line in enumerate(lines, 1)]
     return {"name": name, "columns": [str(column) for column in table.columns], "lines": lines, "n_lines": len(table)}
 
 

@@ -51,6 +51,7 @@ def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[
         "metadata": _metadata(data, rows),
         "grid": grid,
         "cells": _packed(cells),
+        "settled": _settled(data, sample),
         "ones": shown.ones_per_row().astype(int).tolist(),
         "observed": shown.observed_per_row().astype(int).tolist(),
         "weights": packed_floats(W),
@@ -129,12 +130,13 @@ def _rated(model: AspectModel, ratings: dict[str, Any] | None) -> dict[str, Any]
 def _sample(model: FactorModel, data: BinaryData, *, whole: bool) -> Positions:
     """The columns in which components differ most, and rows drawn at random, as many as the page can hold.
 
-    `whole` rows keep all their columns.
+    A single component has its largest columns shown; `whole` rows keep all their columns.
     """
     n_rows, n_columns = data.shape
     columns = np.arange(n_columns)
     if n_columns > MOST_COLUMNS and not whole:
-        differ = np.ptp(model.components_, axis=0)
+        H = model.components_
+        differ = np.ptp(H, axis=0) if len(H) > 1 else np.abs(H[0])
         columns = np.sort(np.argsort(-differ, kind="stable")[:MOST_COLUMNS])
     most_rows = max(MOST_CELLS // len(columns), 1)
     rows = np.arange(n_rows)
@@ -201,6 +203,15 @@ def _names(what: str, names: list[str] | None, positions: np.ndarray) -> dict[st
             found["safe"][at] = safe
             found["shown"][at] = f"{name} ({what} {i + 1})".strip()
     return found
+
+
+def _settled(data: BinaryData, sample: Positions) -> list[int]:
+    """The cells of the sample, counted in reading order, that were confirmed or rejected before the fit."""
+    if data.marks is None:
+        return []
+    known = np.zeros(data.shape, dtype=bool)
+    known[data.marks.decided.rows, data.marks.decided.columns] = True
+    return np.flatnonzero(known[np.ix_(*sample)]).tolist()
 
 
 def _metadata(data: BinaryData, rows: np.ndarray) -> list[dict[str, Any]]:

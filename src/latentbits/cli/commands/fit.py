@@ -78,8 +78,8 @@ def fit(
 ) -> None:
     """Fit a model to FILE and leave model, tables, plots, summary and a report in DIR.
 
-    FILE is CSV, TSV or other delimited text (also gzipped), .npz, .npy, .mtx or .parquet, of 0, 1 and missing
-    cells; for binary-factors and ica-mixture delimited text of numbers.
+    FILE is CSV, TSV or other delimited text (also compressed), .xlsx, .parquet, .feather, .npz, .npy or .mtx, of 0, 1
+    and missing cells; for binary-factors and ica-mixture delimited text or .xlsx of numbers.
 
     DIR gets model.npz, the answers as tables (CSV), restarts.csv, summary.json, plots and report.html; of the aspect
     models (aspect-bernoulli, beta-ica) also denoised.csv and suspects.csv (the 1000 most suspected zeros, and ones if
@@ -102,15 +102,11 @@ def fit(
     check_file(file)
     parameters = parameters_of({**learning, "components": numbers and numbers[0]}, model)
     watch = Stopwatch()
-    with watch.timed("read"):
-        data, fit_params = _read_for(model, file, reading, segments)
-        if marks is not None:
-            from latentbits.data.marks import apply_marks
-
-            data = apply_marks(data, marks)
     progress = terminal.shows_progress
     found = None
     with warnings_as_notes() as notes:
+        with watch.timed("read"):
+            data, fit_params = _read_for(model, file, reading, segments, marks)
         if searching:
             search = {"numbers": numbers, "criterion": criterion, "default": CHOOSING, "folds": folds}
             results, found = _select_and_gather(model, parameters, data, watch, progress=progress, **search)
@@ -144,12 +140,22 @@ def _is_search(model: str, numbers: list[int] | None) -> bool:
     return searching
 
 
-def _read_for(model: str, file: Path, reading: Values, segments: str | None) -> tuple[Data, Values]:
+def _read_for(
+    model: str, file: Path, reading: Values, segments: str | None, marks: Marks | None
+) -> tuple[Data, Values]:
     """The data, and what else the model's `fit` takes."""
-    if segments is not None:
-        data, labels = read_with_segments(file, reading, segments)
-        return data, {"segments": labels}
-    return read_numbers(file, reading) if model in NUMBER_MODELS else read(file, reading), {}
+    if model in NUMBER_MODELS:
+        return read_numbers(file, reading), {}
+    fit_params = {}
+    if segments is None:
+        data = read(file, reading)
+    else:
+        data, fit_params["segments"] = read_with_segments(file, reading, segments)
+    if marks is not None:
+        from latentbits.data.marks import apply_marks
+
+        data = apply_marks(data, marks)
+    return data, fit_params
 
 
 def _origin(file: Path, data: Data, reading: Values) -> Values:
@@ -197,15 +203,25 @@ def _lines_about_choice(found: OrderSelection, numbers: list[int]) -> Iterator[s
         yield "1 stands for independent columns: by this criterion more components aren't worth their price."
 
 
+def _reading_lines(data: Data) -> Iterator[str]:
+    """What the columns were taken for; the rest of `notes` is guesses, of which the reader has warned."""
+    if data.row_label:
+        yield f'The column "{data.row_label}" names the rows (--no-row-labels if it is data).'
+    elif data.row_names is not None:
+        yield "The first column, which has no name, names the rows (--no-row-labels if it is data)."
+
+
 def _print_results(results: Results, folder: Path, terminal: Terminal) -> None:
     """The short answer on the terminal, or the summary for a script."""
     terminal.print_json(results.summary)
     size = len(results.summary.get("verdict", {}).get("sentences", ()))  # where the size of the data is stated
     for place, line in enumerate(results.lines):
         terminal.print(line)
-        if place == size and results.data.row_label:
-            terminal.print(f'The column "{results.data.row_label}" names the rows (--no-row-labels if it is data).')
+        if place == size:
+            for note in _reading_lines(results.data):
+                terminal.print(note)
     tables = ", ".join(f"{name}.csv" for name in results.tables if name != "restarts")
-    terminal.print(f"Look at {folder}: {tables}, {SUMMARY_FILE}, and pictures in {PLOTS_FOLDER}.")
+    pictures = f", and pictures in {PLOTS_FOLDER}" if results.figures else ""
+    terminal.print(f"Look at {folder}: {tables}, {SUMMARY_FILE}{pictures}.")
     if REPORT_FILE in results.summary["files"]:
         terminal.print(f"Open {folder / REPORT_FILE}.")

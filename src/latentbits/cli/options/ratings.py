@@ -125,11 +125,15 @@ def note_unused_marks(ratings: Ratings | None, marks: Marks | None) -> None:
 
 
 def values_for(model: Any, ratings: Ratings | None) -> list[float] | None:
-    """The numbers, once it is clear that they belong to the model."""
+    """The numbers, once it is clear that they belong to the model; None if they are those of the fit itself.
+
+    Untouched ratings ask for the fit's own answer, which is the mean of all restarts, as in the report.
+    """
     if ratings is None:
         return None
     ratings.check(model)
-    return ratings.values
+    untouched = [float(kind == "content") for kind in model.phantoms_]
+    return None if ratings.values == untouched else ratings.values
 
 
 def _loaded(file: Path) -> Ratings:

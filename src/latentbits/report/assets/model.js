@@ -30,7 +30,9 @@ function openBench(stored) {
     score: new Float64Array(n),  // suspicion
     clean: new Uint8Array(n),    // denoised
     changes: new Uint8Array(n),  // the same, with 2 where a 0 was filled, 3 where a 1 was removed
+    settled: new Uint8Array(n),  // 1 where somebody had looked a cell up before the fit: neither suspected nor changed
   };
+  for (const at of stored.settled) bench.settled[at] = 1;
   if (stored.rated) openAspects(bench, stored);
   else {
     const P = bytesOf(stored.reconstruction);
@@ -125,7 +127,7 @@ const scoreText = (page, at) => (page.asFitted && !page.bench.listed[at] ? conse
 
 // Reconstruction and denoised cells by the ratings; returns what is worth counting.
 function recompute(bench, rated) {
-  const { cells, P, clean, changes } = bench;
+  const { cells, P, clean, changes, settled } = bench;
   if (!rated) return scoreBy(bench, P);
   const parts = prepared(bench, rated.ratings), change = changeOf(bench, rated);
   const { weights, lost } = reweighted(bench, parts);
@@ -134,7 +136,7 @@ function recompute(bench, rated) {
   const keepZeros = change === "presence" || change === "nothing", keepOnes = change === "absence" || change === "nothing";
   for (let i = 0; i < cells.length; i++) {
     const cell = cells[i], one = P[i] >= rated.threshold ? 1 : 0;
-    clean[i] = (cell === 0 && keepZeros) || (cell === 1 && keepOnes) ? cell : one;
+    clean[i] = settled[i] || (cell === 0 && keepZeros) || (cell === 1 && keepOnes) ? cell : one;
     changes[i] = cell === MISSING || cell === clean[i] ? clean[i] : cell === 0 ? 2 : 3;
     if (cell === 0) counts.filled += clean[i];
     else if (cell === 1) counts.removed += 1 - clean[i];
@@ -156,13 +158,13 @@ function suspicion(bench, rated, parts) {
 // How far each observed cell is from the probability of a 1, and how many are suspected: of each value (zeros, ones),
 // in each row and column, and zeros that all restarts suspect as well.
 function scoreBy(bench, probability) {
-  const { N, D, cells, score, consensus, suspected } = bench;
+  const { N, D, cells, score, settled, consensus, suspected } = bench;
   const found = bench.suspects = [0, 1].map(() => [new Uint32Array(N), new Uint32Array(D)]);
   const counts = { absence: 0, presence: 0, agreed: 0 };
   for (let i = 0, at = 0; i < N; i++) {
     for (let d = 0; d < D; d++, at++) {
       const cell = cells[at], says = probability[at] > 1 ? 1 : probability[at];
-      score[at] = cell === 0 ? says : cell === 1 ? 1 - says : 0;
+      score[at] = settled[at] ? 0 : cell === 0 ? says : cell === 1 ? 1 - says : 0;
       if (score[at] < suspected) continue;
       found[cell][0][i]++;
       found[cell][1][d]++;
@@ -187,12 +189,13 @@ function suspectTotals(bench, value, side) {
 
 // The cells of a value with the highest scores, ties in reading order. Scores are binned first: sorting all is slow.
 function mostSuspected(bench, value, top) {
-  const { cells, score } = bench, bins = new Uint32Array(1025);
-  for (let i = 0; i < cells.length; i++) if (cells[i] === value) bins[Math.floor(score[i] * 1024)]++;
+  const { cells, score, settled } = bench, bins = new Uint32Array(1025);
+  const asked = (i) => cells[i] === value && !settled[i];
+  for (let i = 0; i < cells.length; i++) if (asked(i)) bins[Math.floor(score[i] * 1024)]++;
   let least = 1024, seen = bins[1024];
   while (least > 0 && seen < top) seen += bins[--least];
   const found = [];
-  for (let i = 0; i < cells.length; i++) if (cells[i] === value && score[i] * 1024 >= least) found.push(i);
+  for (let i = 0; i < cells.length; i++) if (asked(i) && score[i] * 1024 >= least) found.push(i);
   return found.sort((a, b) => score[b] - score[a] || a - b).slice(0, top);
 }
 
