@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.fit_run import Stopwatch, fit_and_gather, save_run, show_as_images
+from latentbits.cli.fit_run import Stopwatch, add_verdict, fit_and_gather, save_run, show_as_images
 from latentbits.cli.options.click_helpers import FILE_PATH
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, terminal_options
 from latentbits.cli.terminal import Terminal, warnings_as_notes
@@ -54,6 +54,8 @@ def demo(out: Path, force: bool, seed: int, terminal: Terminal) -> None:
     parameters = {"n_components": N_COMPONENTS, "n_init": N_RESTARTS, "random_state": seed, "n_jobs": -1}
     with warnings_as_notes() as notes:
         results = fit_and_gather("aspect-bernoulli", parameters, data, watch, progress=terminal.shows_progress)
+        terminal.print("Hiding cells, to see whether the components predict them ...")
+        add_verdict(results, None, watch, n_jobs=-1, progress=terminal.shows_progress)
     denoised = results.model.denoise(data)
     results.figures["denoising"] = partial(plots.plot_denoising, data, denoised, clean=digits.X)
     show_as_images(results, digits.image_shape)
@@ -90,6 +92,8 @@ def measures(model: AspectModel, data: BinaryData, denoised: np.ndarray, clean: 
 
 def _lines(results: Results, out: Path) -> Iterator[str]:
     white = [part for part in results.summary["components"] if part["kind"] == "white"]
+    if verdict := results.summary.get("verdict"):
+        yield verdict["sentences"][0]
     named = " and ".join(str(part["component"]) for part in white)
     share = sum(part["share"] for part in white)
     if white:
