@@ -11,7 +11,8 @@ all drawn evenly on the logarithmic scale, and 2 to 5 components are fitted (as 
   (its posterior mean), as for any prediction of a hidden cell. The columns' frequencies are the true ones too, so that
   the difference is what the components tell and not what it costs to estimate a frequency.
 
-How many standard errors make a finding was chosen on tables of the seeds 10000 to 10059, none of which is used here.
+How many standard errors make a finding, and how many random starts are averaged, was chosen on tables of the seeds
+10000 to 10099, none of which is used here.
 """
 
 from __future__ import annotations

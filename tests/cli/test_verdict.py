@@ -54,7 +54,9 @@ def test_structure_is_said_first(run: Run, table: Path, tmp_path: Path) -> None:
     result = run("fit", table, *FAST, "--json", "--out", tmp_path / "run")
     summary = json.loads(result.stdout)
     assert summary["verdict"]["predicts"] is True
-    assert summary["verdict"]["sentences"][0].startswith("Hidden cells are predicted better")
+    assert summary["verdict"]["sentences"][0].startswith(
+        "There is something to find: hidden cells are predicted better"
+    )
     assert summary["seconds"]["verdict"] > 0
     result = run("fit", table, *FAST, "--out", tmp_path / "other")
     assert result.stdout.startswith(summary["verdict"]["sentences"][0])
@@ -66,6 +68,15 @@ def test_it_is_that_of_python(run: Run, table: Path, tmp_path: Path, X: np.ndarr
     found = verdict(AspectBernoulli(3, n_init=2, random_state=3), X, random_state=3)
     write_json(found.to_dict(), tmp_path / "verdict.json")
     assert summary_of(tmp_path / "run")["verdict"] == json.loads((tmp_path / "verdict.json").read_text())
+
+
+def test_later_commands_repeat_that_nothing_is_predicted(
+    run: Run, noise_file: Path, table: Path, tmp_path: Path
+) -> None:
+    for name, file in {"noise": noise_file, "pattern": table}.items():
+        assert run("fit", file, *FAST, "--out", tmp_path / name).exit_code == 0
+        notes = run("suspects", tmp_path / name, file).stderr
+        assert (f"note: by the verdict on the fit: {NOTHING}\n" in notes) == (name == "noise")
 
 
 def test_it_can_be_left_out(run: Run, noise_file: Path, tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ def test_crafted_marks_of_stored_data_are_refused(data: BinaryData, tmp_path: Pa
 @pytest.mark.parametrize(
     ("marks", "message"),
     [
-        ([mark("d", "Sus")], 'no row is named "d"; give the file that was marked'),
-        ([mark("a", "Felis")], 'no column is named "Felis"; give the file that was marked'),
+        ([mark("d", "Sus")], 'no row is named "d"; give the name of one'),
+        ([mark("a", "Felis")], 'no column is named "Felis"; give the name of one'),
         ([mark(3, "Sus")], r"row 3 is outside 0 \.\. 2; give the file"),
         ([mark("a", 3)], r"column 3 is outside 0 \.\. 2; give the file"),
         (
@@ -141,9 +141,18 @@ def test_the_same_mark_twice_is_one(data: BinaryData) -> None:
 
 def test_a_name_that_several_rows_have_is_refused() -> None:
     data = BinaryData.of([[0, 1], [1, 0]], row_names=["a", "a"])
-    with pytest.raises(DataError, match='2 rows are named "a"; mark the cell by position'):
+    with pytest.raises(DataError, match='2 rows are named "a"; give one of them, such as "a \\(row 1\\)"'):
         apply_marks(data, [mark("a", 0)])
-    assert apply_marks(data, [mark(0, 0)]).dense()[0, 0] == 1
+    for row in (0, "a (row 1)", "row 1"):
+        assert apply_marks(data, [mark(row, "column 1")]).dense()[:, 0].tolist() == [1, 1]
+    assert apply_marks(data, [mark("row 2", "column 2")]).dense().tolist() == [[0, 1], [1, 1]]
+
+
+def test_a_number_that_may_be_a_name_is_refused() -> None:
+    data = BinaryData.of([[0, 1], [1, 0]], row_names=["1", "2"])
+    with pytest.raises(DataError, match='row 1 may be a position or the name "1"; write a name in quotes'):
+        apply_marks(data, [mark(1, 0)])
+    assert apply_marks(data, [mark("1", 0)]).dense()[0, 0] == 1
 
 
 def test_positions_count_in_the_data_that_were_marked_only(data: BinaryData) -> None:

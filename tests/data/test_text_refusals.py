@@ -45,13 +45,13 @@ BAD_TEXT: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "word": (
         "a,b\n0,maybe\n0,1\n",
         {},
-        'line 2, column "b": value "maybe" is neither 0 nor 1; use presence=\'maybe\' (--presence maybe) if it marks',
+        'line 2, column "b": value "maybe" is neither 0 nor 1; use missing=\'maybe\' (--missing maybe) if it ',
     ),
     "other column": (
         "site,age,a\nP,17,1\nQ,21,0\n",
         {},
         'line 2, column "age": value 17 is neither 0 nor 1 (and 1 more bad cell, first at line 3, column '
-        "\"age\": 21); use exclude=['age'] (--exclude age) to leave out what is not 0-1, or threshold=1",
+        "\"age\": 21); use exclude=['age'] (--exclude age) to leave out what is not 0-1",
     ),
     "other text column": (
         "a,remark\n1,dry\n0,wet\n",

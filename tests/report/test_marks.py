@@ -287,3 +287,15 @@ def test_cells_that_were_looked_up_before_the_fit_stay(open_page: Open, white: F
     np.testing.assert_allclose(listed["score"], expected["score"], rtol=1e-9)
     cells = set(zip(listed["row"], listed["column"], strict=True))
     assert [(one["row"], one["column"]) in cells for one in marks] == [False, False, False, True]
+
+
+def test_marks_count_in_what_is_saved(open_page: Open, white: Fitted) -> None:
+    """The cleaned data are those of Python with the same marks, and the list has them."""
+    page = open_page(white.file)
+    mark(page)
+    known = {"marks": saved_marks(page)}
+    cleaned = pd.read_csv(io.StringIO(saved(page, "denoised.csv"))).iloc[:, 1:]
+    np.testing.assert_array_equal(cleaned, white.model.denoise(white.data, marks=known))
+    assert "By these ratings and marks" in page.locator("#counts").inner_text()
+    listed = pd.read_csv(io.StringIO(saved(page, "suspects.csv")), keep_default_na=False)["mark"]
+    assert {n: word for n, word in enumerate(listed) if word} == LINES

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from sklearn.metrics import roc_auc_score
 
 from latentbits import (
     AspectBernoulli,
@@ -57,7 +58,7 @@ class TestTheThreeAnswers:
         assert found.predicts is True
         assert found.over_columns.z > 2 < found.over_rows_and_columns.z
         assert found.over_rows_and_columns.gain > 0
-        assert found.sentences[0].startswith("Hidden cells are predicted better than by the columns' own frequencies")
+        assert found.sentences[0].startswith("There is something to find: hidden cells are predicted better")
 
     @pytest.mark.parametrize("model", [aspects(), BetaICA(3, n_init=2)])
     def test_independent_columns_are_nothing(self, model):
@@ -172,10 +173,12 @@ class TestNumbers:
         assert model.get_params() == before
         assert not hasattr(model, "components_")
 
-    def test_at_most_three_random_starts_are_made_and_named(self):
+    def test_large_tables_have_fewer_random_starts(self, monkeypatch):
         X = noise(20, 5)
-        assert "fits of 3 random starts" in verdict(aspects(n_init=10), X, random_state=0).sentences[-1]
-        assert "fits of 1 random start." in verdict(aspects(n_init=1), X, random_state=0).sentences[-1]
+        assert "by 10 random starts" in verdict(aspects(n_init=12), X, random_state=0).sentences[-1]
+        monkeypatch.setattr("latentbits.tasks.verdict.LARGE", 99)
+        assert "by 3 random starts" in verdict(aspects(n_init=12), X, random_state=0).sentences[-1]
+        assert "by 1 random start." in verdict(aspects(n_init=1), X, random_state=0).sentences[-1]
 
     def test_it_becomes_json(self):
         found = verdict(aspects(), pattern(), random_state=0)
@@ -194,9 +197,11 @@ class TestOfASelection:
         reused = verdicts_of_selection(found)
         assert reused.keys() == {1, 3}
         assert not reused[1].predicts
+        assert reused[3].auc["model"] == roc_auc_score(X.ravel(), found.held_out.predicted[3])
         # The folds of `select_order` and `verdict` come from the seed in the same way.
         again = verdict(aspects(n_init=3, random_state=None), X, n_folds=5, random_state=4)
-        assert reused[3].to_dict() == again.to_dict()
+        assert reused[3].auc["columns"] == again.auc["columns"]
+        assert "by the best of 3 random starts" in reused[3].sentences[-1]
 
     def test_without_held_out_cells_there_is_none(self):
         found = select_order(aspects(), pattern(), [2], criterion="aic", random_state=0)

@@ -39,8 +39,15 @@ def open_model_and_rows(
         check_target(out, force=force)
     model = run.load_model()
     refuse_without_phantoms(model, fitted)
+    _note_verdict_of_fit(run)
     _note_marks_of_fit(run)
     return model, rows_for(run, model, file, reading, read_afresh=read_afresh)
+
+
+def _note_verdict_of_fit(run: RunFolder) -> None:
+    verdict = run.fit_record.get("verdict")
+    if verdict is not None and not verdict["predicts"]:
+        click.echo(f"note: by the verdict on the fit: {verdict['sentences'][0]}", err=True)
 
 
 def _note_marks_of_fit(run: RunFolder) -> None:
@@ -87,7 +94,7 @@ def _note(remembered: Values, data: BinaryData) -> str:
     named = used.pop("row_labels", None)
     if named is not None and not lacking:
         used["row_labels"] = named  # last: what cells mean matters more
-    parts = [f"read as for the fit: {', '.join(_typed(*option) for option in used.items())}"] if used else []
+    parts = [f"read as for the fit: {' '.join(_typed(*option) for option in used.items())}"] if used else []
     return "; ".join([*parts, f'there is no column "{label}", which named the rows of the fit'] if lacking else parts)
 
 

@@ -158,9 +158,14 @@ def _numbers(words: Iterable[str], tokens: Tokens) -> list[float]:
 
 
 def _threshold(values: Sequence[float], origin: Origin) -> str:
-    """A threshold for counts, or for shares if all of these values are between 0 and 1."""
-    shares = all(0 <= value <= 1 for value in values)
-    return origin.advice(0.5 if shares else 1).removeprefix("use ")
+    """A threshold for counts, or for shares if all of these values are between 0 and 1.
+
+    Among larger values a positive one below 1, such as a cover of 0.2 %, is a presence too.
+    """
+    if all(0 <= value <= 1 for value in values):
+        return origin.advice(0.5).removeprefix("use ")
+    least = min((value for value in values if value > 0), default=1.0)
+    return origin.advice(min(least, 1.0)).removeprefix("use ")
 
 
 def _pair(
@@ -203,7 +208,8 @@ def _ways_out(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens
         excluding = _excluding(no_data, around.names)
         if counted:
             return [*ways, f"{excluding}, and {_threshold(counted, origin)}"]
-        return [*ways, excluding, *([_threshold(measured, origin)] if measured else [])]
+        binary_beside = around.has_zeros and around.has_ones and set(no_data) == set(bad)
+        return [*ways, excluding, *([_threshold(measured, origin)] if measured and not binary_beside else [])]
     abundant = sorted(mostly) if len(mostly) < around.n_data and set(bad) == mostly else []
     return ways + _ways_for_cells(rest, abundant, around, tokens, origin)
 
@@ -236,6 +242,8 @@ def _ways_for_cells(
         return ways + ([_excluding(abundant, around.names)] if abundant else [])
     if tokens.threshold is not None:
         return [missing, "correct the cell"]
+    if around.has_zeros and around.has_ones:
+        return [missing, "true or false (--true, --false) to say what it means", "correct the cell"]
     return [
         f"{option('presence', word)} if it marks a presence and empty cells are absences",
         "true, false or missing (--true, --false, --missing) to say what words mean",

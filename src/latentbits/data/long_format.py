@@ -194,6 +194,7 @@ def refuse_long_format(
         flags += " --threshold 1"
         python += " and threshold=1"
     beside = " ".join(f"--metadata {shlex.quote(names[j])}" for j in sorted(keys))
+    beside += " --threshold 1" * ("--threshold" in flags)
     raise origin.error(
         f"this looks like long format, a row for each observation; use {python} ({flags}) for a table of "
         f"{quoted(long[0])} by {quoted(long[1])}, or metadata ({beside}) if the rows are cases"

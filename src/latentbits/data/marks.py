@@ -14,8 +14,8 @@ The file is JSON::
     }
 
 - "marks": a list, or absent in files of earlier versions. Each mark has
-  "row" and "column": a name (text), or a position counted from 0 (whole number) where there is no name, or where others
-  have the same one;
+  "row" and "column": text as suspects.csv has it, which is a name, "row 3" for the third of rows without names, or
+  "Samos (row 3)" where others have the same name; or a position counted from 0 (whole number);
   "mark": "confirm" (the cell is truly a 1), "reject" (it is truly a 0) or "unsure" (it stays in question).
 - "data": `BinaryData.fingerprint()`, or absent. Of other data only names count: a position says nothing there.
 - Everything else is about ratings of components; see latentbits/cli/options/ratings.py.
@@ -24,10 +24,8 @@ The file is JSON::
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +36,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.data.codes import MISSING, with_index_types
 from latentbits.data.messages import quoted
 from latentbits.data.placed_marks import CONFIRM, REJECT, TRUTH, UNSURE, PlacedMarks
+from latentbits.data.places import Places
 from latentbits.errors import DataError
 
 __all__ = ["CONFIRM", "REJECT", "UNSURE", "Marks", "apply_marks", "load_document"]
@@ -103,14 +102,14 @@ class Marks:
 
         `column_names` go in place of those of the data.
         """
-        rows = _Names(data.row_names, data.shape[0], "row", self.place)
-        columns = _Names(column_names or data.column_names, data.shape[1], "column", self.place)
-        self._check_positions(data, named_columns=columns.names is not None)
+        rows = Places(data.row_names, data.shape[0], "row")
+        columns = Places(column_names or data.column_names, data.shape[1], "column")
         found: dict[tuple[int, int], Mark] = {}
         for mark in self.marks:
-            cell = rows.position(mark.row), columns.position(mark.column)
+            cell = _position(mark.row, rows, self.place), _position(mark.column, columns, self.place)
             if found.setdefault(cell, mark).word != mark.word:
                 raise DataError(f"{self._cell(mark)} is marked {found[cell].word} and {mark.word}; leave one of them")
+        self._check_positions(data, rows, columns)
         placed = PlacedMarks.of([(*cell, TRUTH[mark.word]) for cell, mark in found.items()])
         marked, which = np.unique(placed.rows, return_inverse=True)
         for mark, value in zip(found.values(), data.rows(marked).dense()[which, placed.columns], strict=True):
@@ -118,10 +117,12 @@ class Marks:
                 raise DataError(f"{self._cell(mark)} is marked {mark.word}, but is missing in these data; unmark it")
         return placed
 
-    def _check_positions(self, data: BinaryData, *, named_columns: bool) -> None:
+    def _check_positions(self, data: BinaryData, rows: Places, columns: Places) -> None:
         """Refuse positions in other data; columns without names are matched by position anyway."""
-        bare = any(type(mark.row) is int or (named_columns and type(mark.column) is int) for mark in self.marks)
-        if bare and self.fingerprint not in (None, data.fingerprint()):
+        by_position = any(not rows.has_name(mark.row) for mark in self.marks) or (
+            columns.names is not None and any(not columns.has_name(mark.column) for mark in self.marks)
+        )
+        if by_position and self.fingerprint not in (None, data.fingerprint()):
             raise DataError(
                 f"{self.place}marks of other data are by position, which says nothing here; give the file that was "
                 "marked, or mark again in a report on this one"
@@ -233,34 +234,20 @@ def _parsed_mark(mark: Any, place: str) -> Mark:
     return Mark(mark["row"], mark["column"], mark["mark"])
 
 
-@dataclass(frozen=True)
-class _Names:
-    """Names of rows or columns, by which positions are found."""
-
-    names: Sequence[str] | None
-    number: int
-    what: str
-    place: str
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.names or [])}
-
-    @cached_property
-    def _times(self) -> Counter[str]:
-        return Counter(self.names or [])
-
-    def position(self, key: str | int) -> int:
-        if isinstance(key, str):
-            if key not in self._positions:
-                raise DataError(f"{self.place}no {self.what} is named {quoted(key)}; give the file that was marked")
-            if self._times[key] > 1:
-                raise DataError(
-                    f"{self.place}{self._times[key]} {self.what}s are named {quoted(key)}; mark the cell by position"
-                )
-            return self._positions[key]
-        if key >= self.number:
-            raise DataError(
-                f"{self.place}{self.what} {key} is outside 0 .. {self.number - 1}; give the file that was marked"
-            )
-        return key
+def _position(key: str | int, places: Places, place: str) -> int:
+    """The position of a row or column that is marked."""
+    if isinstance(key, str):
+        try:
+            return places.find(key)
+        except DataError as error:
+            raise DataError(f"{place}{error}") from None
+    if places.names is not None and str(key) in places.names:
+        raise DataError(
+            f'{place}{places.what} {key} may be a position or the name "{key}"; write a name in quotes, and a position '
+            f'as "{places.what} {key + 1}", counted from 1'
+        )
+    if key >= places.number:
+        raise DataError(
+            f"{place}{places.what} {key} is outside 0 .. {places.number - 1}; give the file that was marked"
+        )
+    return key

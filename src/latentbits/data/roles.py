@@ -264,7 +264,11 @@ def find_roles(
     if data - {label, *beside} - {j for j, _ in found}:  # if nothing else is left, it is the data that are in words
         for j, reason in found:
             beside.append(j)
-            way_out = f"use {option('exclude', [names[j]])} to leave it out, or --true and --false if it is data"
+            way_out = f"use {option('exclude', [names[j]])} to leave it out, "
+            if is_identifier(names[j]) and label is None:
+                way_out += f"or {option('row_labels', names[j])} if it names the rows all the same"
+            else:
+                way_out += "or --true and --false if it is data"
             note(f"the column {quoted(names[j])} is metadata, kept beside the rows ({reason})", way_out)
     return Roles(label, beside, tuple(notes), tuple(guesses), numbered)
 

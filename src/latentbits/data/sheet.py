@@ -98,6 +98,6 @@ class ExcelSheet:
         name = next(iter(filled)) if self.sheet is None and len(filled) == 1 else self.sheet
         if name not in filled:
             listed = ", ".join(map(quoted, filled))
-            way_out = option("sheet", next(iter(filled)))
+            way_out = option("sheet", max(filled, key=lambda sheet: filled[sheet].size))
             raise self.origin.error(f"the sheets are {listed}; choose one, such as {way_out}")
         return [list(map(as_text, row)) for row in filled[name].itertuples(index=False, name=None)]

@@ -66,5 +66,9 @@ def components_table(model: FactorModel, data: BinaryData, **properties: Any) ->
 
 
 def weights_table(solved: SolvedRows) -> pd.DataFrame:
-    """The rows' weights with their labels."""
-    return labelled(solved.weights, [f"component_{k}" for k in range(solved.weights.shape[1])], solved.data)
+    """The rows' weights with their labels, and what else is known of the rows behind them."""
+    names = [f"component_{k}" for k in range(solved.weights.shape[1])]
+    table = labelled(solved.weights, names, solved.data)
+    for name, values in (solved.data.metadata or {}).items():
+        table[unused(name, table.columns.tolist())] = values
+    return table

@@ -47,6 +47,7 @@ def page_content(
         "file": summary["data"].get("file") or "",
         "components_fingerprint": components_fingerprint(results.model) if has_bench else None,
         "data_fingerprint": summary["data"]["fingerprint"],
+        "fitted": summary["data"].get("fitted", True),
         **_sentences(results),
         "notes": [note for note in summary.get("notes", []) if not note.startswith(NO_PHANTOM)],
         "sure": [*_choice(summary), *restart_lines(summary)],
@@ -68,6 +69,8 @@ def _sentences(results: Results) -> dict[str, Any]:
     found: dict[str, Any] = results.summary.get("verdict") or {}
     verdict = list(found.get("sentences", []))
     answer = [sentence for sentence in results.answer if sentence not in verdict]
+    if verdict and not results.summary["data"].get("fitted", True):
+        verdict.append("(That was found on the rows of the fit; this report is about other rows.)")
     lines = [] if results.solved is not None else [line for line in results.lines if line not in results.answer]
     predicts = bool(found.get("predicts", True))
     if not predicts:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.data.places import clear_names
 from latentbits.errors import DataError
 from latentbits.files import escape_formula
 from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
@@ -185,23 +185,20 @@ def _grid(names: list[str], shape: tuple[int, int] | None) -> list[int] | None:
 def _names(what: str, names: list[str] | None, positions: np.ndarray) -> dict[str, Any]:
     """Names of rows or columns as they are shown and as files have them; without any, the page counts from 1.
 
-    One that is empty, or that others have as well, is shown with its position, and known by it. Names that a
-    spreadsheet could take for a formula are escaped in files.
+    One that is empty, or that others have as well, is shown with its position, and known by it; the denoised table
+    has its own name. Names that a spreadsheet could take for a formula are escaped in files.
     """
     places = None if np.array_equal(positions, np.arange(len(positions))) else positions.tolist()
-    found: dict[str, Any] = {"what": what, "n": len(positions), "at": places, "shown": None, "safe": {}, "unclear": []}
+    found: dict[str, Any] = {"what": what, "n": len(positions), "at": places, "shown": None}
+    found |= {"safe": {}, "own": {}, "unclear": []}
     if names is None:
         return found
-    times = Counter(names)
-    found["shown"] = [names[i] for i in positions]
-    for at, i in enumerate(positions):
-        name, safe = names[i], str(escape_formula(names[i]))
-        if safe != name:
-            found["safe"][at] = safe
-        if times[name] > 1 or not name.strip():
-            found["unclear"].append(at)
-            found["safe"][at] = safe
-            found["shown"][at] = f"{name} ({what} {i + 1})".strip()
+    clear = clear_names(names, what)
+    found["shown"] = [clear[i] for i in positions]
+    found["unclear"] = [at for at, i in enumerate(positions) if clear[i] != names[i]]
+    written = [(at, str(escape_formula(name))) for at, name in enumerate(found["shown"])]
+    found["safe"] = {at: safe for at, safe in written if safe != found["shown"][at]}
+    found["own"] = {at: str(escape_formula(names[positions[at]])) for at in found["unclear"]}
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.tasks.trials import SURE
 
-__all__ = ["ENOUGH", "Gain", "HiddenCells", "gain_over"]
+__all__ = ["ENOUGH", "Gain", "HiddenCells", "gain_over", "mean_of_odds"]
 
 ENOUGH = 2.0
 """How many standard errors are called a finding."""
@@ -74,6 +75,12 @@ class HiddenCells(NamedTuple):
         cells = data.dense()
         row, column = np.nonzero(cells != MISSING)
         return cls(row, column, fold.astype(np.int64), cells[row, column])
+
+
+def mean_of_odds(predictions: Iterable[np.ndarray]) -> np.ndarray:
+    """One prediction of several: the probabilities that have the mean of their log odds."""
+    odds = [logit(_clipped(p)) for p in predictions]
+    return expit(np.mean(odds, axis=0))
 
 
 def gain_over(cells: HiddenCells, model: np.ndarray, baseline: np.ndarray) -> Gain:

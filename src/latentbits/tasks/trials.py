@@ -240,7 +240,7 @@ def prepared(estimator: Any, seed: int, **parameters: Any) -> Any:
     common = {"n_jobs": None, "verbose": 0}
     if known.get("random_state") is None:
         common["random_state"] = seed
-    return clone(estimator).set_params(**{k: v for k, v in common.items() if k in known}, **parameters)
+    return clone(estimator).set_params(**{k: v for k, v in common.items() if k in known} | parameters)
 
 
 def _timed_fit(estimator: Any, data: Data) -> tuple[Any, float]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,18 +16,22 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials
-from latentbits.tasks.gains import ENOUGH, Gain, HiddenCells, gain_over
+from latentbits.tasks.gains import ENOUGH, Gain, HiddenCells, gain_over, mean_of_odds
 from latentbits.tasks.select import OrderSelection, check_criteria, held_out_jobs
+from latentbits.wording import counted
 
 __all__ = ["Verdict", "verdict", "verdicts_of_selection"]
 
 N_FOLDS = 5
-MOST_STARTS = 3
+MOST_STARTS, MOST_STARTS_OF_LARGE = 10, 3
+LARGE = 20_000
+"""Cells of a table that has enough of them to need few starts, each of which takes long."""
+
 OVERCONFIDENT = 0.75
 """Below this share of trust (see `Gain`) the model is called overconfident."""
 
 _MODEL, _COLUMNS, _ROWS = "model", "columns", "rows and columns"
-_BASELINES = {_COLUMNS: IndependentBernoulli, _ROWS: RowColumnBernoulli}
+_BASELINES: dict[str, list[Callable[[], Any]]] = {_COLUMNS: [IndependentBernoulli], _ROWS: [RowColumnBernoulli]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +95,9 @@ def verdict(
     """Answer whether a model predicts hidden cells better than frequencies do, and by how much.
 
     Each of `n_folds` parts of the observed cells is hidden in turn, the model is fitted to the rest (with its own
-    parameters, but at most 3 random starts) and predicts the hidden cells; so do `IndependentBernoulli`, the
-    frequencies of the columns, and `RowColumnBernoulli`, those of rows and columns.
+    parameters) and predicts the hidden cells; so do `IndependentBernoulli`, the frequencies of the columns, and
+    `RowColumnBernoulli`, those of rows and columns. A model with random starts predicts by the mean of the log odds of
+    all its starts, as `suspects` is a mean of starts: up to 10 of them, of large tables (above 20,000 cells) up to 3.
 
     **The rule.** What a model adds to a baseline in a cell is the difference of their log odds of a 1, less the mean
     difference in that column (a better estimate of the column's frequency alone is no finding). The model predicts if
@@ -147,11 +154,9 @@ def verdict(
     reason = _why_not(folds)
     if reason:
         return _undecided(reason, folds, model)
-    starts = getattr(model, "n_init", None)
-    fewer = {} if starts is None else {"n_init": min(MOST_STARTS, starts)}
-    makers = {_MODEL: partial(trials.prepared, model, seed, **fewer), **_BASELINES}
-    predicted = _predict(makers, folds, n_jobs=n_jobs, verbose=verbose)
-    return _judge(predicted, folds, model, starts=fewer.get("n_init"))
+    starts = _starts(model, data, seed)
+    predicted = _predict({_MODEL: starts, **_BASELINES}, folds, n_jobs=n_jobs, verbose=verbose)
+    return _judge(predicted, folds, model, f"by {counted(len(starts), 'random start')}")
 
 
 def verdicts_of_selection(found: OrderSelection, *, n_jobs: int | None = None, verbose: int = 0) -> dict[int, Verdict]:
@@ -167,26 +172,49 @@ def verdicts_of_selection(found: OrderSelection, *, n_jobs: int | None = None, v
         return {order: _undecided(reason, folds, model) for order, model in found.models.items()}
     baselines = _predict(_BASELINES, folds, n_jobs=n_jobs, verbose=verbose)
     return {
-        order: _judge({_MODEL: predicted, **baselines}, folds, model, starts=getattr(model, "n_init", None))
+        order: _judge({_MODEL: predicted, **baselines}, folds, model, f"by the best of {_n_starts(model)}")
         for (order, model), predicted in zip(found.models.items(), found.held_out.predicted.values(), strict=True)
     }
 
 
-def _predict(makers: Any, folds: trials.Folds, *, n_jobs: int | None, verbose: int) -> dict[str, np.ndarray]:
-    """The probabilities of all observed cells by each maker's fits, none of which saw the cell."""
+def _starts(model: Any, data: BinaryData, seed: int) -> list[Callable[[], Any]]:
+    """What makes the fits of single random starts; of a model without any, the model."""
+    if not hasattr(model, "n_init"):
+        return [partial(trials.prepared, model, seed)]
+    most = MOST_STARTS if data.n_observed <= LARGE else MOST_STARTS_OF_LARGE
+    own = int(model.random_state) if isinstance(model.random_state, Integral) else seed
+    seeds = np.random.default_rng(own).integers(2**31, size=min(most, model.n_init)).tolist()
+    return [partial(trials.prepared, model, seed, n_init=1, random_state=start) for start in seeds]
+
+
+def _predict(
+    makers: Mapping[str, Sequence[Callable[[], Any]]], folds: trials.Folds, *, n_jobs: int | None, verbose: int
+) -> dict[str, np.ndarray]:
+    """The probabilities of all observed cells by the fits of each list of makers, none of which saw the cell."""
     jobs = {
-        (name, number): job
-        for name, make in makers.items()
-        for (_, _), number, job in held_out_jobs(make, name, folds.data, folds, ["cells"], keep=True)
+        (name, start, number): job
+        for name, starts in makers.items()
+        for start, make in enumerate(starts)
+        for _, number, job in held_out_jobs(make, name, folds.data, folds, ["cells"], keep=True)
     }
     outcomes = trials.run_all(list(jobs.values()), title="Verdict", n_jobs=n_jobs, verbose=bool(verbose))
     done = dict(zip(jobs, outcomes, strict=True))
     trials.sum_up_convergence([outcome.model for outcome in outcomes])
     fold = folds.of_observed()
-    return {name: trials.all_predicted([done[name, number] for number in range(folds.n)], fold) for name in makers}
+    return {
+        name: mean_of_odds(
+            trials.all_predicted([done[name, start, number] for number in range(folds.n)], fold)
+            for start in range(len(starts))
+        )
+        for name, starts in makers.items()
+    }
 
 
-def _judge(predicted: dict[str, np.ndarray], folds: trials.Folds, model: Any, starts: int | None) -> Verdict:
+def _n_starts(model: Any) -> str:
+    return counted(getattr(model, "n_init", 1), "random start")
+
+
+def _judge(predicted: dict[str, np.ndarray], folds: trials.Folds, model: Any, fits: str) -> Verdict:
     data = folds.data
     assert isinstance(data, BinaryData)
     cells = HiddenCells.of(data, folds.of_observed())
@@ -194,7 +222,7 @@ def _judge(predicted: dict[str, np.ndarray], folds: trials.Folds, model: Any, st
     auc = {name: float(roc_auc_score(cells.x, p)) for name, p in predicted.items()}
     predicts = all(gain.is_found for gain in gains.values())
     words = _findings(gains, auc) if predicts else _no_findings(gains, model)
-    sentences = [*words, _how(folds.n, starts)]
+    sentences = [*words, _how(folds.n, fits if hasattr(model, "n_init") else "")]
     return Verdict(predicts, gains[_COLUMNS], gains[_ROWS], auc, len(cells.x), folds.n, sentences)
 
 
@@ -234,18 +262,18 @@ def _no_evidence(model: Any) -> str:
 def _findings(gains: dict[str, Gain], auc: dict[str, float]) -> list[str]:
     over = gains[_ROWS]
     first = (
-        "Hidden cells are predicted better than by the columns' own frequencies, and than by those of rows and columns "
-        f"together ({min(gain.z for gain in gains.values()):.1f} standard errors): {_number(over.gain, over.gain_se)} "
-        f"of log likelihood a cell more than the latter (AUC {over.auc:.2f} against {auc[_ROWS]:.2f})."
+        "There is something to find: hidden cells are predicted better than by the frequencies of columns, and of rows "
+        f"and columns (AUC {over.auc:.2f} against {auc[_ROWS]:.2f}; {min(gain.z for gain in gains.values()):.1f} "
+        "standard errors)."
     )
+    second = f"Over rows and columns they gain {_number(over.gain, over.gain_se)} of log likelihood a cell"
     if over.trust >= OVERCONFIDENT:
-        return [first]
-    second = (
-        f"The model is overconfident: that is with {over.trust:.0%} of what it adds to the log odds; as they stand, "
-        f"its probabilities gain {_number(over.own_gain, over.own_gain_se)}. Trust the order of the cells, not the "
-        "size of their probabilities."
+        return [first, f"{second}."]
+    third = (
+        f"The model is overconfident: that is with {over.trust:.0%} of what it adds to their log odds; as they stand, "
+        f"its probabilities, which are too near to 0 and 1, gain {_number(over.own_gain, over.own_gain_se)}."
     )
-    return [first, second]
+    return [first, f"{second}. {third}"]
 
 
 def _no_findings(gains: dict[str, Gain], model: Any) -> list[str]:
@@ -273,6 +301,6 @@ def _number(value: float, error: float) -> str:
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 
-def _how(n_folds: int, starts: int | None) -> str:
-    fits = "" if starts is None else f", by fits of {starts} random start{'s' * (starts > 1)}"
-    return f"(Each of {n_folds} parts of the observed cells was hidden in turn and predicted from the rest{fits}.)"
+def _how(n_folds: int, fits: str) -> str:
+    words = f"Each of {n_folds} parts of the observed cells was hidden in turn and predicted from the rest"
+    return f"({words}, {fits}.)" if fits else f"({words}.)"

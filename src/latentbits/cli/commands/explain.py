@@ -12,7 +12,7 @@ from latentbits.cli.options.output import table_options, terminal_options
 from latentbits.cli.options.reading import reading_options
 from latentbits.cli.output_file import output_table
 from latentbits.cli.terminal import Terminal
-from latentbits.errors import DataError
+from latentbits.data.places import Places
 from latentbits.findings.results import with_names
 
 __all__ = ["explain"]
@@ -42,36 +42,21 @@ def explain(
 ) -> None:
     """Which component caused a cell of FILE, by the model in DIR: a line for each cell and component.
 
-    Rows and columns are given by name, or else by number: 1, or "row 1", is the first row, as "latentbits suspects"
-    prints it. DIR is a folder made by "latentbits fit", or a model file. FILE is read like the file of the fit; options
-    given here go before those given there. Columns are matched by name.
+    Rows and columns are given by name, or as "row 1", which is the first, as "latentbits suspects" prints them; if they
+    have no names, 1 is enough. DIR is a folder made by "latentbits fit", or a model file. FILE is read like the file of
+    the fit; options given here go before those given there. Columns are matched by name.
     """
     if (row is None) == (not cells):
         raise click.UsageError("give either --row ROW or --cell ROW COLUMN")
     model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force)
-    n_rows, n_columns = data.shape
+    rows, columns = Places(data.row_names, data.shape[0], "row"), Places(data.column_names, data.shape[1], "column")
     if row is not None:
-        table = model.explain(data, row=_position(row, data.row_names, n_rows, "row"))
+        table = model.explain(data, row=_position(row, rows))
     else:
-        places = [
-            (_position(i, data.row_names, n_rows, "row"), _position(j, data.column_names, n_columns, "column"))
-            for i, j in cells
-        ]
-        table = model.explain(data, cells=places)
+        table = model.explain(data, cells=[(_position(i, rows), _position(j, columns)) for i, j in cells])
     output_table(with_names(table), out, force=force, terminal=terminal)
 
 
-def _position(text: str, names: list[str] | None, n: int, what: str) -> int:
-    """The position (from 0) of what has this name; if nothing has, "3" and "row 3" are the third row."""
-    found = [position for position, name in enumerate(names or []) if name == text]
-    if len(found) > 1:
-        numbers = " or ".join(str(position + 1) for position in found[:3])
-        raise DataError(f'{len(found)} {what}s are named "{text}"; give the number of one, such as {numbers}')
-    if found:
-        return found[0]
-    number = text.removeprefix(f"{what} ")
-    if not number.isdecimal():
-        raise DataError(f'no {what} is named "{text}"; give the name of one, or its number from 1 to {n}')
-    if not 1 <= int(number) <= n:
-        raise DataError(f"there is no {what} {number}; give a number from 1 to {n}, or a name")
-    return int(number) - 1
+def _position(text: str, places: Places) -> int:
+    """The position (from 0) of what is called so; where there are no names, a number from 1 is enough."""
+    return places.find(f"{places.what} {text}" if places.names is None and text.isdecimal() else text)

@@ -86,8 +86,8 @@ def fit(
     there is a black phantom). A fit that is interrupted leaves the best answer so far, and exit code 130.
 
     The answer begins with a verdict: does the model predict hidden cells better than the frequencies of columns, and
-    of rows and columns? If not, its suspects are no evidence of false zeros. This takes 5 more fits, with at most 3
-    random starts each; --no-verdict leaves it out.
+    of rows and columns? If not, its suspects are no evidence of false zeros. For that, parts of the cells are hidden
+    and predicted, from up to 10 random starts (of large tables 3); --no-verdict leaves it out.
 
     Several numbers of components are compared as by "latentbits select"; the model that the first --criterion
     chooses is kept, by default the one that predicts held-out cells best. This leaves nothing when it is interrupted.
@@ -205,6 +205,8 @@ def _lines_about_choice(found: OrderSelection, numbers: list[int]) -> Iterator[s
 
 def _reading_lines(data: Data) -> Iterator[str]:
     """What the columns were taken for; the rest of `notes` is guesses, of which the reader has warned."""
+    if "long" in (getattr(data, "reading", None) or {}):
+        return
     if data.row_label:
         yield f'The column "{data.row_label}" names the rows (--no-row-labels if it is data).'
     elif data.row_names is not None:

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from latentbits.data.binary_data import MISSING
+from latentbits.data.places import Places
 from latentbits.errors import DataError, warn_user
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE, find_phantoms
 from latentbits.models.aspect.weighting import cause_probabilities, reweight, shrink_to_average
@@ -105,7 +106,7 @@ class AspectRows(SolvedRows):
         if not found:
             warn_user(
                 "no phantom was found, so no observed cell is changed; if zeros or ones may be false all the same, "
-                'say so: change="absence", "presence" or "both" (--change)'
+                'say so: denoise(change="absence"), "presence" or "both" (latentbits denoise --change)'
             )
         return found
 
@@ -135,20 +136,26 @@ class AspectRows(SolvedRows):
         return self._explanation(rows, columns, values, weights, np.where((values == MISSING)[:, None], weights, q))
 
     def _places_of_row(self, row: int | str | None) -> tuple[np.ndarray, np.ndarray]:
-        n_rows, n_columns = self.data.shape
-        i = _position(row, self.data.row_names, n_rows, "row")
+        n_columns = self.data.shape[1]
+        i = _position(row, self._row_places)
         return np.full(n_columns, i), np.arange(n_columns)
 
+    @property
+    def _row_places(self) -> Places:
+        return Places(self.data.row_names, self.data.shape[0], "row")
+
+    @property
+    def _column_places(self) -> Places:
+        return Places(self.model._column_names(), self.data.shape[1], "column")
+
     def _places(self, cells: Sequence[tuple[int | str, int | str]]) -> tuple[np.ndarray, np.ndarray]:
-        n_rows, n_columns = self.data.shape
         pairs = [cell if isinstance(cell, tuple | list) else (cell,) for cell in cells]
         if any(len(pair) != 2 for pair in pairs):
             raise DataError("cells must be a list of (row, column); for example cells=[(0, 3), (2, 5)]")
         if not pairs:
             raise DataError("cells is empty; name at least one (row, column)")
-        names = self.model._column_names()
-        rows = [_position(i, self.data.row_names, n_rows, "row") for i, _ in pairs]
-        columns = [_position(j, names, n_columns, "column") for _, j in pairs]
+        rows = [_position(i, self._row_places) for i, _ in pairs]
+        columns = [_position(j, self._column_places) for _, j in pairs]
         return np.array(rows), np.array(columns)
 
     def _causes(self, values: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -164,8 +171,8 @@ class AspectRows(SolvedRows):
         value[np.repeat(values == MISSING, K)] = pd.NA
         return pd.DataFrame(
             {
-                "row": np.repeat(_labels(self.data.row_names, rows), K),
-                "column": np.repeat(_labels(model._column_names(), columns), K),
+                "row": np.repeat(self._row_places.labels(rows), K),
+                "column": np.repeat(self._column_places.labels(columns), K),
                 "value": value,
                 "component": np.tile(np.arange(K), len(rows)),
                 "kind": np.tile(model.phantoms_, len(rows)),
@@ -239,8 +246,8 @@ class AspectRows(SolvedRows):
         found = self.most_suspected(kind=kind, top=top, ratings=ratings)
         table = pd.DataFrame(
             {
-                "row": _labels(self.data.row_names, found.rows),
-                "column": _labels(self.model._column_names(), found.columns),
+                "row": self._row_places.labels(found.rows),
+                "column": self._column_places.labels(found.columns),
                 "score": found.score,
                 "phantom": found.phantom,
             }
@@ -250,18 +257,13 @@ class AspectRows(SolvedRows):
         return table
 
 
-def _position(key: int | str | None, names: list[str] | None, n: int, what: str) -> int:
+def _position(key: int | str | None, places: Places) -> int:
     """The position of a row or column given by position or name."""
     if isinstance(key, str):
-        if names is not None and key in names:
-            return names.index(key)
-        raise DataError(
-            f'no {what} is named "{key}"; give one of the data\'s {what} names, or a position (the first is 0)'
-        )
+        return places.find(key)
+    n = places.number
     if not isinstance(key, Integral) or not -n <= key < n:
-        raise DataError(f"there is no {what} at position {key!r}; give a whole number from 0 (the first) to {n - 1}")
+        raise DataError(
+            f"there is no {places.what} at position {key!r}; give a whole number from 0 (the first) to {n - 1}"
+        )
     return int(key) % n
-
-
-def _labels(names: list[str] | None, positions: np.ndarray) -> np.ndarray:
-    return positions if names is None else np.array(names, dtype=object)[positions]

@@ -11,19 +11,21 @@ const csvLine = (fields) => fields.map(String).map(csvField).join(",") + "\n";
 function denoisedCsv({ bench }) {
   const { N, D, clean } = bench;
   const lines = [csvLine([bench.row_label, ...Array.from({ length: D }, (_, d) => safeName(bench.columns, d))])];
-  for (let i = 0; i < N; i++) lines.push(csvLine([safeName(bench.rows, i), ...clean.subarray(i * D, (i + 1) * D)]));
+  for (let i = 0; i < N; i++) lines.push(csvLine([bench.rows.own[i] ?? safeName(bench.rows, i), ...clean.subarray(i * D, (i + 1) * D)]));
   return lines.join("");
 }
 
-// The fit's own list as in its folder; by ratings, with the score of all restarts beside it.
+// The fit's own list as in its folder; by ratings, with the score of all restarts beside it; with the marks, if any.
 function suspectsCsv(page) {
-  const { bench } = page, heads = ["row", "column", "kind", "score", "phantom"];
-  const lines = [csvLine(page.asFitted ? heads : [...heads, "all_restarts"])];
+  const { bench } = page, marked = page.marks.size > 0;
+  const heads = ["row", "column", "kind", "score", "phantom", ...(page.asFitted ? [] : ["all_restarts"]), ...(marked ? ["mark"] : [])];
+  const lines = [csvLine(heads)];
   KINDS.forEach((kind, value) => {
     if (kind === "presence" && !onesMayChange(bench, page.rated)) return;
     for (const cell of suspectsOf(page, value)) {
       const fields = [safeName(bench.rows, cell.i), safeName(bench.columns, cell.d), kind, tenDigits(cell.score), tenDigits(phantomOf(page, cell))];
       if (!page.asFitted) fields.push(consensusText(bench, cell.i * bench.D + cell.d));
+      if (marked) fields.push(markOf(page, cell) ?? "");
       lines.push(csvLine(fields));
     }
   });

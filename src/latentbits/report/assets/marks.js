@@ -16,7 +16,7 @@ function markCell(page, cell, word, line) {
   const key = `${cell.i},${cell.d}`;
   if (page.marks.get(key) === word) page.marks.delete(key); else page.marks.set(key, word);
   for (const button of line.querySelectorAll("[data-mark]")) button.setAttribute("aria-pressed", button.dataset.mark === page.marks.get(key));
-  page.keep();
+  page.marked();
 }
 
 // How a row or column is known outside the page: by its name or, without one of its own, by its position from 0.
@@ -36,9 +36,11 @@ const areMarks = (marks) => Array.isArray(marks) &&
 
 function placesByLabel(names) {
   const places = new Map();
-  names.at.forEach((at, place) => { places.set(at, place); places.set(labelOf(names, place), place); });
+  names.at.forEach((at, place) => { places.set(at, place); places.set(names.shown[place], place); });
   return places;
 }
+
+const isName = (names, place, label) => names.named && !names.unclear.has(place) && names.shown[place] === label;
 
 // Take over marks. Those of other data count where names are the same; a position says nothing there.
 // Those of cells that the page doesn't hold, of the same data, are kept for saving. Returns how many are left out.
@@ -50,7 +52,7 @@ function takeMarks(page, marks, fingerprint) {
   let left = 0;
   for (const { row, column, mark } of marks) {
     const i = rows.get(row), d = columns.get(column);
-    const trusted = same || (typeof row === "string" && (typeof column === "string" || !page.bench.columns.named));
+    const trusted = same || (isName(page.bench.rows, i, row) && (isName(page.bench.columns, d, column) || !page.bench.columns.named));
     if (i !== undefined && d !== undefined && trusted) page.marks.set(`${i},${d}`, mark);
     else if (same) page.otherMarks.push({ row, column, mark });
     else left++;

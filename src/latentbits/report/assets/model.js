@@ -1,6 +1,6 @@
 // ---- The model: cells, weights and components, and what the ratings make of them. No drawing here. ----
 
-const MISSING = 2;
+const MISSING = 2, UNKNOWN = 2;
 
 const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 const floatsOf = (text) => new Float64Array(bytesOf(text).buffer);
@@ -12,9 +12,9 @@ function unpackedCells({ bits, text }, n) {
 }
 
 // Names as they are shown; rows and columns without any are counted from 1.
-function openNames({ what, n, at, shown, safe, unclear }) {
+function openNames({ what, n, at, shown, safe, own, unclear }) {
   at ??= Array.from({ length: n }, (_, i) => i);
-  return { what, at, safe, unclear: new Set(unclear), named: shown !== null, shown: shown ?? at.map((i) => `${what} ${i + 1}`) };
+  return { what, at, safe, own, unclear: new Set(unclear), named: shown !== null, shown: shown ?? at.map((i) => `${what} ${i + 1}`) };
 }
 
 function openBench(stored) {
@@ -31,6 +31,7 @@ function openBench(stored) {
     clean: new Uint8Array(n),    // denoised
     changes: new Uint8Array(n),  // the same, with 2 where a 0 was filled, 3 where a 1 was removed
     settled: new Uint8Array(n),  // 1 where somebody had looked a cell up before the fit: neither suspected nor changed
+    truth: new Uint8Array(n),    // what cells truly are that were looked up, before the fit or on this page; else UNKNOWN
   };
   for (const at of stored.settled) bench.settled[at] = 1;
   if (stored.rated) openAspects(bench, stored);
@@ -125,10 +126,19 @@ const consensusText = (bench, at) => twoDigits(Math.floor((bench.consensus[at] +
 // A score with two digits, the same as in the list and in Python.
 const scoreText = (page, at) => (page.asFitted && !page.bench.listed[at] ? consensusText(page.bench, at) : twoDigits(page.bench.score[at]));
 
-// Reconstruction and denoised cells by the ratings; returns what is worth counting.
-function recompute(bench, rated) {
-  const { cells, P, clean, changes, settled } = bench;
+function setTruth({ N, D, cells, settled, truth }, marks) {
+  for (let i = 0; i < truth.length; i++) truth[i] = settled[i] ? cells[i] : UNKNOWN;
+  for (const [key, mark] of marks) {
+    const [i, d] = key.split(",").map(Number);
+    if (mark !== "unsure" && i < N && d < D) truth[i * D + d] = mark === "confirm" ? 1 : 0;
+  }
+}
+
+// Reconstruction and denoised cells by ratings and marks; returns what is worth counting.
+function recompute(bench, rated, marks) {
+  const { cells, P, clean, changes, truth } = bench;
   if (!rated) return scoreBy(bench, P);
+  setTruth(bench, marks);
   const parts = prepared(bench, rated.ratings), change = changeOf(bench, rated);
   const { weights, lost } = reweighted(bench, parts);
   const counts = { filled: 0, removed: 0, lost };
@@ -136,7 +146,7 @@ function recompute(bench, rated) {
   const keepZeros = change === "presence" || change === "nothing", keepOnes = change === "absence" || change === "nothing";
   for (let i = 0; i < cells.length; i++) {
     const cell = cells[i], one = P[i] >= rated.threshold ? 1 : 0;
-    clean[i] = settled[i] || (cell === 0 && keepZeros) || (cell === 1 && keepOnes) ? cell : one;
+    clean[i] = truth[i] !== UNKNOWN ? truth[i] : (cell === 0 && keepZeros) || (cell === 1 && keepOnes) ? cell : one;
     changes[i] = cell === MISSING || cell === clean[i] ? clean[i] : cell === 0 ? 2 : 3;
     if (cell === 0) counts.filled += clean[i];
     else if (cell === 1) counts.removed += 1 - clean[i];

@@ -18,7 +18,7 @@ function update() {
   const start = performance.now();
   const { bench, rated } = page;
   if (rated && page.asFitted !== asFitted(bench, rated)) { page.asFitted = !page.asFitted; page.wholeList = false; }
-  page.counts = recompute(bench, rated);
+  page.counts = recompute(bench, rated, page.marks);
   drawHeats(page);
   for (const { show } of page.tables) show();
   pointAt(page, page.y, page.x);
@@ -26,11 +26,19 @@ function update() {
   page.milliseconds = performance.now() - start;
 }
 
+// Marks change the denoised cells; the list stays as it is while one works on it.
+page.marked = () => {
+  page.keep();
+  page.counts = recompute(page.bench, page.rated, page.marks);
+  drawHeats(page);
+  showCounts();
+};
+
 page.settle = () => { for (const { settle } of page.tables ?? []) settle(); };
 
 function showCounts() {
   const { filled, removed, absence, presence, agreed, lost } = page.counts, { bench } = page;
-  const parts = [bench.sampled ? "In the part shown, by" : "By", ` these ratings ${plural(filled, "zero")} become${filled === 1 ? "s" : ""} 1 and ${plural(removed, "one")} become${removed === 1 ? "s" : ""} 0.`];
+  const parts = [bench.sampled ? "In the part shown, by" : "By", ` these ratings${page.marks.size ? " and marks" : ""} ${plural(filled, "zero")} become${filled === 1 ? "s" : ""} 1 and ${plural(removed, "one")} become${removed === 1 ? "s" : ""} 0.`];
   if (!page.asFitted) {
     parts.push(` ${plural(absence, "zero")} ${absence === 1 ? "is" : "are"} suspected`);
     if (bench.n_restarts > 1) parts.push(` by the best run, ${count(agreed)} of them also by the mean of the random starts`);
