@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 
 from latentbits.models.aspect.base import AspectModel
-from latentbits.models.aspect.noise import NEEDED, gain_of
+from latentbits.models.aspect.noise import gain_of
+from latentbits.models.aspect.phantoms import BLACK, WHITE
 
 __all__ = ["noise_summary"]
 
@@ -29,13 +30,14 @@ def _decided(trials: pd.DataFrame) -> str:
     """Each noise component with its gain beside the one that is kept, if any."""
     (kept,) = trials["model"][trials["kept"]]
     parts = []
-    for kind, needed in NEEDED.items():
+    needed = dict(zip(trials["model"], trials["needed"], strict=True))
+    for kind in (WHITE, BLACK):
         gain = gain_of(kind, trials)
         if gain is None:
             parts.append(f"a {kind} noise component was not tried, as the fit was interrupted")
             continue
         is_kept = kept in (kind, "both")
         what = f"{'a' if is_kept else 'no'} {kind} noise component is kept: it {'gains' if is_kept else 'would gain'}"
-        parts.append(f"{what} {gain:.2f} nats a row, and {needed:.2f} are needed")
+        parts.append(f"{what} {gain:.2f} nats a row, and {needed[kind]:.2f} are needed")
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."

@@ -20,7 +20,7 @@ from latentbits.fitting.climb import climb
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
-from latentbits.models.aspect.noise import LEAST, MOST, NESTED, NoiseComponents, gain_of, noise_trials
+from latentbits.models.aspect.noise import LEAST, MOST, NESTED, NoiseComponents, gain_of, needed_gain, noise_trials
 from tests.reference import aspect
 from tests.reference.assertions import assert_nondecreasing
 
@@ -189,12 +189,23 @@ class TestAuto:
         )
 
     def test_gains_beside_what_is_kept(self):
-        trials = noise_trials({"none": -100.0, "white": -90.0, "black": -70.0, "both": -50.0}, 10)
+        trials = noise_trials({"none": -100.0, "white": -90.0, "black": -70.0, "both": -50.0}, 10, 0.5)
         assert trials["model"][trials["kept"]].tolist() == ["both"]
         assert gain_of("white", trials) == pytest.approx(2.0)
         assert gain_of("black", trials) == pytest.approx(4.0)
-        interrupted = noise_trials({"none": -100.0}, 10)
+        interrupted = noise_trials({"none": -100.0}, 10, 0.5)
         assert gain_of("black", interrupted) is None
+
+    def test_more_is_needed_of_few_rows_and_of_blank_components_of_sparse_tables(self):
+        assert needed_gain("white", 50, 0.5) > needed_gain("white", 500, 0.5) > 0.25
+        assert needed_gain("white", 200, 0.05) > needed_gain("white", 200, 0.5) > needed_gain("black", 200, 0.05)
+
+    def test_swapping_0_and_1_swaps_white_and_black(self):
+        model = AspectBernoulli(3, noise="auto", n_init=3, random_state=0).fit(1 - ADDED.X)
+        assert sorted(model.phantoms_) == [*["content"] * 3, "white"]
+        needed = model.noise_trials_.set_index("model")["needed"]
+        mirrored = noise_trials(dict.fromkeys(NESTED, 0.0), 200, ADDED.X.mean()).set_index("model")["needed"]
+        assert needed["white"] == pytest.approx(mirrored["black"])
 
 
 @pytest.mark.filterwarnings("ignore:.*no weight on any kept component")

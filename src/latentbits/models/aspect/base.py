@@ -98,7 +98,8 @@ class AspectModel(RestartedFactorModel):
                 if stopped.is_set():
                     break
             objectives = {name: best.objective for name, (best, _) in found.items()}
-            self.noise_trials_ = noise_trials(objectives, float(row_weight.sum()))
+            density = float(row_weight @ data.ones_per_row() / max(row_weight @ data.observed_per_row(), 1.0))
+            self.noise_trials_ = noise_trials(objectives, float(row_weight.sum()), density)
             (kept,) = self.noise_trials_["model"][self.noise_trials_["kept"]]
             if judge is not self:
                 found[kept] = self._runs_with(kept, data, row_weight, rng)

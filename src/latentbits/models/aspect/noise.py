@@ -19,9 +19,13 @@ __all__ = ["NESTED", "NO_NOISE", "NoiseComponents", "gain_of", "needed_gain", "n
 NESTED: dict[str, tuple[str, ...]] = {"none": (), "white": (WHITE,), "black": (BLACK,), "both": (WHITE, BLACK)}
 """The noise components of each model that `noise="auto"` tries, by its name."""
 
-NEEDED = {WHITE: 0.45, BLACK: 0.3}
-"""What a noise component must gain, in nats a row. A weight that is truly 0 gains 1/4 on the average (half the time
-nothing, else half of a chi square), more where content is sparse; chosen in experiments/beyond/noise.py."""
+CHANCE, CHANCE_SD = 0.25, 0.56
+"""What a weight that is truly 0 gains by chance, in nats: half the time nothing, else half of a chi square."""
+
+STANDARD_ERRORS = 2.5
+BLANKNESS = 0.3
+"""How much more a blank component gains by chance where ones are rare (a full one where zeros are), per share of
+ones; chosen with the line above on other tables than those of experiments/beyond/noise.py."""
 
 START = 0.001
 LEAST, MOST = 1e-6, 0.05
@@ -81,29 +85,30 @@ class NoiseComponents:
 NO_NOISE = NoiseComponents()
 
 
-def needed_gain(name: str) -> float:
-    """What a nested model must gain over the one without noise, in nats a row."""
-    return sum(NEEDED[kind] for kind in NESTED[name])
+def needed_gain(kind: str, n_rows: float, density: float) -> float:
+    """What a noise component must gain over the model without it, in nats a row, by the table's share of ones."""
+    towards_kind = 0.5 - density if kind == WHITE else density - 0.5
+    return CHANCE + STANDARD_ERRORS * CHANCE_SD / float(np.sqrt(n_rows)) + BLANKNESS * towards_kind
 
 
-def noise_trials(objectives: dict[str, float], n_rows: float) -> pd.DataFrame:
+def noise_trials(objectives: dict[str, float], n_rows: float, density: float) -> pd.DataFrame:
     """The nested models that were fitted, what each gained per row, needed, and which one is kept.
 
     It is the one whose gain exceeds what it needed by most: each of its noise components gains more than it needs
-    beside the others.
+    beside the others. Swapping 0 and 1 swaps white and black.
 
     Examples
     --------
-    >>> noise_trials({"none": -900.0, "white": -880.0, "black": -820.0, "both": -810.0}, 100)
+    >>> noise_trials({"none": -900.0, "white": -880.0, "black": -820.0, "both": -810.0}, 100, 0.5)
        model  objective  gain_per_row  needed   kept
     0   none     -900.0           0.0    0.00  False
-    1  white     -880.0           0.2    0.45  False
-    2  black     -820.0           0.8    0.30   True
-    3   both     -810.0           0.9    0.75  False
+    1  white     -880.0           0.2    0.39  False
+    2  black     -820.0           0.8    0.39   True
+    3   both     -810.0           0.9    0.78  False
     """
     names = list(objectives)
     gain = (np.array([objectives[name] for name in names]) - objectives["none"]) / n_rows
-    needed = np.array([needed_gain(name) for name in names])
+    needed = np.array([sum(needed_gain(kind, n_rows, density) for kind in NESTED[name]) for name in names])
     kept = np.arange(len(names)) == np.argmax(gain - needed)
     columns = {"model": names, "objective": list(objectives.values()), "gain_per_row": gain}
     return pd.DataFrame({**columns, "needed": needed, "kept": kept})
