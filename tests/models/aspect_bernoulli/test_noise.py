@@ -1,6 +1,7 @@
 """AspectBernoulli with noise components: learning, what is kept, and every answer."""
 
 import re
+import threading
 import warnings
 
 import numpy as np
@@ -16,8 +17,10 @@ from latentbits import (
     select_order,
     simulate,
 )
+from latentbits.findings.noise import noise_summary
 from latentbits.fitting.climb import climb
 from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.restarts import stopped_by
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
 from latentbits.models.aspect.noise import LEAST, MOST, NESTED, NoiseComponents, gain_of, needed_gain, noise_trials
@@ -186,6 +189,19 @@ class TestAuto:
         weighted.fit(ADDED.X, sample_weight=np.full(200, 2.0))
         np.testing.assert_allclose(
             twice.noise_trials_["gain_per_row"], weighted.noise_trials_["gain_per_row"], atol=1e-3
+        )
+
+    def test_interrupted_it_keeps_what_was_tried(self):
+        event = threading.Event()
+        event.set()
+        with stopped_by(event), pytest.warns(UserWarning, match="^interrupted: this is the best of 1 restarts so far"):
+            model = AspectBernoulli(3, noise="auto", n_init=3, random_state=0).fit(ADDED.X)
+        assert model.noise_trials_["model"].tolist() == ["none"]
+        assert model.phantoms_.tolist() == ["content"] * 3
+        said = noise_summary(model)["decision"]
+        assert said == (
+            "A white noise component was not tried, as the fit was interrupted; "
+            "a black noise component was not tried, as the fit was interrupted."
         )
 
     def test_gains_beside_what_is_kept(self):
