@@ -62,9 +62,10 @@ class Number:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of these words."""
+    """One of these words; or None if `optional`."""
 
     values: tuple[str, ...]
+    optional: bool = False
 
     def check(self, name: str, value: object) -> None:
         """Refuse any other value.
@@ -83,9 +84,9 @@ class Choice:
         ...
         latentbits.errors.DataError: inference='map' is unknown; use "vb" or "em"
         """
-        if value not in self.values:
+        if value not in self.values and not (value is None and self.optional):
             raise DataError(f"{name}={value!r} is unknown; use {self}")
 
     def __str__(self) -> str:
-        *first, last = (f'"{word}"' for word in self.values)
+        *first, last = [f'"{word}"' for word in self.values] + ["None"] * self.optional
         return f"{', '.join(first)} or {last}" if first else last

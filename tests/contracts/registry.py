@@ -139,6 +139,15 @@ def _aspect_bernoulli(**parameters: Any) -> AspectBernoulli:
     return AspectBernoulli(**{"n_components": 3, "n_init": 3, "random_state": 0, **parameters})
 
 
+def _with_noise(kind: type, **variant: Any) -> Contract:
+    """Blank and full components beside three others; more components than those that made the data."""
+
+    def make(**parameters: Any) -> Any:
+        return kind(**{"n_components": 3, "n_init": 3, "random_state": 0, **variant, **parameters})
+
+    return Contract(make, _separated, _empirical_bayes, None, CLIMBS | {"simplex", "phantoms"}, CONTINUOUS, variant)
+
+
 def _likeliest(ones: np.ndarray, zeros: np.ndarray) -> tuple[np.ndarray, float]:
     """One component by maximum likelihood: the shares of ones."""
     share = ones / (ones + zeros)
@@ -231,4 +240,6 @@ CONTRACTS = [
     ),
     _beta_ica("vb"),
     _beta_ica("em"),
+    _with_noise(AspectBernoulli, noise="both"),
+    _with_noise(BetaICA, inference="em", noise="both", noise_rate=None),
 ]

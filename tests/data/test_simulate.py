@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from latentbits import simulate
-from latentbits.simulate import add_ones, add_zeros, aspect_bernoulli, corrode
+from latentbits.simulate import add_noise, add_ones, add_zeros, aspect_bernoulli, corrode
 
 NOISES = [add_zeros, add_ones, corrode]
 TABLES = arrays(float, st.tuples(st.integers(0, 5), st.integers(1, 9)), elements=st.sampled_from([0, 1, np.nan]))
@@ -28,8 +28,10 @@ def test_public_names():
         "AspectTruth",
         "BinaryFactorsTruth",
         "BinaryICATruth",
+        "FalseCells",
         "ICAMixtureTruth",
         "Noisy",
+        "add_noise",
         "add_ones",
         "add_zeros",
         "aspect_bernoulli",
@@ -225,3 +227,72 @@ class TestNoise:
     def test_bad_table(self, noise, X, message):
         with pytest.raises(ValueError, match=message):
             noise(X, 0.5)
+
+
+class TestNoiseByRowAndColumn:
+    MIXED = np.random.default_rng(0).integers(0, 2, (400, 300)).astype(np.int8)
+
+    @given(
+        table=TABLES,
+        white=st.sampled_from([0.0, 0.5, 1.0]),
+        black=st.sampled_from([0.0, 0.7]),
+        by=st.sampled_from(["row", "column", "both"]),
+        noisy_rows=st.sampled_from([0.0, 0.5, 1.0]),
+        seed=st.integers(0, 9),
+    )
+    @settings(deadline=None)
+    def test_masks_say_exactly_what_changed(self, table, white, black, by, noisy_rows, seed):
+        before = table.copy()
+        noisy = add_noise(table, white=white, black=black, by=by, noisy_rows=noisy_rows, random_state=seed)
+        np.testing.assert_array_equal(table, before)
+        np.testing.assert_array_equal(noisy.lost, (table == 1) & (noisy.X == 0))
+        np.testing.assert_array_equal(noisy.added, (table == 0) & (noisy.X == 1))
+        np.testing.assert_array_equal(np.isnan(noisy.X), np.isnan(table))
+        assert not noisy.lost.any() or (white > 0 and noisy_rows > 0)
+        assert not noisy.added.any() or (black > 0 and noisy_rows > 0)
+
+    @pytest.mark.parametrize(("by", "expected"), [("row", 0.2), ("column", 0.2), ("both", 1 - 0.8 * 0.8)])
+    def test_mean_rates(self, by, expected):
+        noisy = add_noise(self.MIXED, white=0.4, by=by, random_state=1)
+        rates = noisy.lost.sum(axis=1) / self.MIXED.sum(axis=1)
+        if by == "column":
+            rates = noisy.lost.sum(axis=0) / self.MIXED.sum(axis=0)
+        if by == "both":  # rows share the columns' rates, so columns are what varies
+            rates = np.array(
+                [
+                    add_noise(self.MIXED[:50, :50], white=0.4, by=by, random_state=seed).lost.sum()
+                    / self.MIXED[:50, :50].sum()
+                    for seed in range(40)
+                ]
+            )
+        assert_within_5_standard_errors(rates, expected)
+
+    @pytest.mark.parametrize(("by", "varying", "steady"), [("row", 1, 0), ("column", 0, 1)])
+    def test_rates_differ_where_it_says(self, by, varying, steady):
+        hit = add_noise(np.ones((400, 400)), white=0.6, by=by, random_state=0).lost
+        assert hit.mean(axis=varying).std() > 0.15
+        assert hit.mean(axis=steady).std() < 0.03
+
+    def test_a_share_of_the_rows(self):
+        hit = add_noise(np.zeros((1000, 200)), black=0.5, noisy_rows=0.4, random_state=0).added.any(axis=1)
+        assert_within_5_standard_errors(hit, 0.4)
+
+    def test_ones_and_zeros_mirror(self):
+        white = add_noise(self.MIXED, white=0.3, by="both", random_state=3)
+        assert white.added.sum() == 0
+        black = add_noise(self.MIXED, black=0.3, by="both", random_state=3)
+        assert black.lost.sum() == 0
+        assert black.X.dtype == self.MIXED.dtype
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"white": 1.5}, "white is 1.5; it is a probability from 0 to 1."),
+            ({"black": -0.1}, "black is -0.1; it is a probability"),
+            ({"noisy_rows": 2}, "noisy_rows is 2; it is a probability"),
+            ({"by": "cell"}, 'by is \'cell\'; use "row", "column" or "both".'),
+        ],
+    )
+    def test_bad_input(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            add_noise([[0, 1]], **options)

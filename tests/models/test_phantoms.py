@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from latentbits import AspectBernoulli, simulate
-from latentbits.models.aspect.phantoms import find_phantoms, phantom_levels
+from latentbits import AspectBernoulli, BetaICA, simulate
+from latentbits.models.aspect.base import Components
+from latentbits.models.aspect.phantoms import at_prior, find_phantoms, phantom_levels
 
 
 def content(K, D, density):
@@ -133,3 +134,65 @@ def test_threshold_of_the_model_is_used():
 def test_blank_data_have_no_phantom():
     model = AspectBernoulli(3, n_init=2, random_state=0).fit(np.zeros((20, 8)))
     assert model.phantoms_.tolist() == ["content"] * 3
+
+
+class TestReference:
+    H = np.array([[0.02, 0.3, 0.01, 0.2], [0.2, 0.01, 0.3, 0.01], [0.49, 0.5, 0.48, 0.49]])
+
+    def test_a_dead_component_is_no_reference(self):
+        """It is at its prior, 1/2 everywhere, so beside it all content of sparse data looks blank."""
+        assert kinds(np.vstack([self.H[:2] / 2, self.H[2:]])) == ["white", "white", "content"]
+        living = np.array([True, True, False])
+        assert find_phantoms(self.H, reference=living)[:2].tolist() == ["content", "content"]
+
+    def test_without_a_reference_all_are_compared(self):
+        np.testing.assert_array_equal(find_phantoms(self.H), find_phantoms(self.H, reference=np.ones(3, dtype=bool)))
+
+    def test_at_least_one_of_the_reference_stays_content(self):
+        H = np.array([[0.01, 0.02, 0.3], [0.01, 0.01, 0.01], [0.9, 0.9, 0.9]])
+        assert "content" in find_phantoms(H, threshold=0.99, reference=np.array([True, True, False]))[:2]
+
+
+class TestAtPrior:
+    def test_moved_far_in_one_column_is_enough_to_live(self):
+        moved = np.array([[3.0, 2.0, 4.0], [0.0, 0.0, 1.0], [0.3, 0.3, 0.3]])
+        assert at_prior(moved).tolist() == [False, False, True]
+
+    def test_if_all_moved_equally_little_none_is_dead(self):
+        assert not at_prior(np.full((4, 3), 1e-6)).any()
+        assert not at_prior(np.zeros((4, 3))).any()
+
+
+@pytest.mark.parametrize("K", [8, 12, 16])
+def test_the_number_of_living_components_does_not_depend_on_the_dead(K):
+    """A small nested table, in which the old rule found 12 living components of 12, most of them flat."""
+    rng = np.random.default_rng(1)
+    rich, common = np.sort(rng.normal(0, 1.5, 25))[:, None], rng.normal(0, 1.5, 40)
+    X = (rng.random((25, 40)) < 1 / (1 + np.exp(common - rich))).astype(int)
+    model = BetaICA(K, n_init=3, random_state=0).fit(X)
+    spread = model.components_.std(axis=1)
+    living = np.setdiff1d(np.arange(K), model.extinct_)
+    assert spread[living].min() > 3 * spread[model.extinct_].max(initial=0.02)
+    assert model.n_effective_components_ == len(living) == K - np.sum(model.phantoms_ == "extinct") < 12
+
+
+def test_sparse_content_is_not_called_blank_beside_dead_components():
+    """2 % ones: beside dead components, at 1/2 everywhere, content was white, and no longer what a row should have."""
+    rng = np.random.default_rng(0)
+    H = np.where(rng.random((8, 600)) < 0.03, rng.uniform(0.3, 0.9, (8, 600)), 0.002)
+    X = (rng.random((200, 600)) < rng.dirichlet(np.full(8, 0.3), 200) @ H).astype(np.int8)
+    model = BetaICA(10, gamma=0.1, n_init=1, random_state=0).fit(X)
+    living = np.setdiff1d(np.arange(10), model.extinct_)
+    assert 1 < len(living) < 10
+    assert "white" in find_phantoms(model.components_)[living], "or this would prove little"
+    assert (model.phantoms_[living] == "content").all()
+    assert (model.phantoms_[model.extinct_] == "extinct").all()
+    assert model.suspects(X, top=200)["column"].nunique() > 10
+
+
+def test_a_component_of_negligible_share_is_no_reference():
+    model = AspectBernoulli(3)
+    H = np.array([[0.15, 0.05, 0.25, 0.1], [0.05, 0.2, 0.02, 0.3], [1.0, 1.0, 0.9, 0.0]])
+    for share, expected in (([0.5, 0.4995, 0.0005], ["content", "content"]), ([0.4, 0.3, 0.3], ["white", "white"])):
+        found = model._kinds_of(Components(H, H, 1 - H, np.array(share)))
+        assert found[:2].tolist() == expected

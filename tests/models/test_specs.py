@@ -27,10 +27,18 @@ def test_parameters_are_those_of_the_constructor(spec):
     hints = get_type_hints(kind.__init__)
     for name, parameter in spec.parameters.items():
         if isinstance(parameter.allowed, Choice):
-            assert get_args(hints[name]) == parameter.allowed.values, name
+            hint, is_optional = _without_none(hints[name])
+            assert get_args(hint) == parameter.allowed.values, name
+            assert is_optional == parameter.allowed.optional, name
         if isinstance(parameter.allowed, Number):
             assert (type(None) in get_args(hints[name])) == parameter.allowed.optional, name
             assert (int in (hints[name], *get_args(hints[name]))) == parameter.allowed.integer, name
+
+
+def _without_none(hint):
+    """A type hint without its "| None", and whether it has one."""
+    types = get_args(hint)
+    return (types[0], True) if type(None) in types and len(types) == 2 else (hint, False)
 
 
 @SPECS

@@ -47,6 +47,20 @@ def em_step(X, W, H, row_weight, edge=EDGE):
     return new_W, new_H, sum(weight * value for weight, value in zip(row_weight, row_log, strict=True))
 
 
+def noisy_em_step(X, W, H, row_weight, kinds, rate, bounds):
+    """`em_step` whose last components are noise of these kinds: blank or full by a rate, given or learned (None)."""
+    H = np.asarray(H, dtype=float)
+    _, N1, N0, _ = run_pass(X, W, H, 1 - H, row_weight)
+    new_W, new_H, objective = em_step(X, W, H, row_weight)
+    for k, kind in enumerate(kinds, start=len(H) - len(kinds)):
+        ones, zeros = sum(map(float, N1[k])), sum(map(float, N0[k]))
+        false = ones if kind == "white" else zeros
+        own = rate if rate is not None else min(max(false / (ones + zeros), bounds[0]), bounds[1])
+        for j in range(H.shape[1]):
+            new_H[k, j] = own if kind == "white" else 1 - own
+    return new_W, new_H, objective
+
+
 def log_likelihood_by_enumeration(x, w, H):
     """log p(x) of one row, summed over every way in which its observed cells may have picked their causes."""
     observed = [j for j, value in enumerate(x) if not isnan(float(value))]

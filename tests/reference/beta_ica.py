@@ -97,3 +97,23 @@ def log_evidence(X, K, prior):
 
 def _observed(X):
     return ((i, j) for i, j in product(range(len(X)), range(len(X[0]))) if not isnan(float(X[i][j])))
+
+
+def noisy_step(X, log_w, alpha, beta, prior, row_weight, n_noise):
+    """M, N1, N0, and sum_ij log d_ij less KL(q(b) || p(b)); the last components have a known b, which is alpha."""
+    K = len(alpha)
+    log_b, log_not_b = log_beta_means(alpha, beta)
+    for k, j in product(range(K - n_noise, K), range(alpha.shape[1])):
+        log_b[k, j], log_not_b[k, j] = log(alpha[k, j]), log(beta[k, j])
+    M, N1, N0, bound = np.zeros((len(log_w), K)), np.zeros(alpha.shape), np.zeros(alpha.shape), 0.0
+    for i, j in _observed(X):
+        side, counts = (log_b, N1) if X[i][j] == 1 else (log_not_b, N0)
+        joint = [exp(log_w[i][k] + side[k][j]) for k in range(K)]
+        bound += row_weight[i] * log(sum(joint))
+        for k in range(K):
+            M[i, k] += joint[k] / sum(joint)
+            counts[k, j] += row_weight[i] * joint[k] / sum(joint)
+    for k, j in product(range(K - n_noise), range(alpha.shape[1])):
+        expected = (prior.alpha - 1) * log_b[k][j] + (prior.beta - 1) * log_not_b[k][j]
+        bound += expected - betaln(prior.alpha, prior.beta) + stats.beta.entropy(alpha[k, j], beta[k, j])
+    return M, N1, N0, float(bound)

@@ -13,6 +13,7 @@ from latentbits import plots
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.messages import quoted
 from latentbits.findings.factors import components_table, weights_table
+from latentbits.findings.noise import noise_summary
 from latentbits.findings.results import (
     Figures,
     Results,
@@ -26,7 +27,9 @@ from latentbits.findings.results import (
 )
 from latentbits.models.aspect.aspect_rows import AspectRows, Kind
 from latentbits.models.aspect.base import AspectModel
+from latentbits.models.aspect.phantoms import EXTINCT
 from latentbits.tasks.stability import component_stability
+from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from latentbits.models.aspect.beta_ica import BetaICA
@@ -61,6 +64,8 @@ def gather(solved: AspectRows) -> Results:
         "stability": component_stability(model).tolist(),
         "suspected": counts,
     }
+    if model.noise is not None:
+        summary["noise"] = noise_summary(model)
     weights = None if solved.are_training_rows() else solved.weights
     figures: Figures = {
         "components": partial(plots.plot_components, model),
@@ -112,10 +117,11 @@ def _components(model: AspectModel, shares: np.ndarray) -> list[dict[str, Any]]:
 
 
 def _answer(summary: dict[str, Any]) -> list[str]:
-    """The two sentences: how many causes, and which are phantoms; how many suspects, and how sure."""
+    """How many causes, and which are phantoms; what was decided about noise; how many suspects, and how sure."""
     parts, suspected, data = summary["components"], summary["suspected"], summary["data"]
     phantoms = [part for part in parts if part["kind"] in EXPLAINS]
-    n, n_content = len(parts), len(parts) - len(phantoms)
+    living = [part for part in parts if part["kind"] != EXTINCT]
+    n, n_content = len(living), len(living) - len(phantoms)
     rows = f"these {data['rows']:,} rows" if data["rows"] > 1 else "this row"
     first = f"{n} hidden cause{'s' * (n > 1)} make{'s' * (n == 1)} up {rows}"
     if phantoms:
@@ -127,14 +133,19 @@ def _answer(summary: dict[str, Any]) -> list[str]:
     doubts = [f"{suspected['absence']:,} of {data['zeros']:,} zeros are suspected to hide a 1"]
     if "presence" in suspected:
         doubts.append(f"{suspected['presence']:,} of {data['ones']:,} ones to be false")
+    noise = list(_noise_lines(summary))
     by = ", by the mean of the random starts" if summary["restarts"]["made"] > 1 else ""
-    return [first, f"{' and '.join(doubts)}{by}; {stability_clause(summary)}."]
+    return [first, *noise, f"{' and '.join(doubts)}{by}; {stability_clause(summary)}."]
 
 
 def _lines(summary: dict[str, Any], suspects: pd.DataFrame) -> Iterator[str]:
     n = len(summary["components"])
     yield f"{n} component{'s' * (n > 1)} fitted to {size(summary['data'])}."
+    extinct = [part["component"] for part in summary["components"] if part["kind"] == EXTINCT]
+    if extinct:
+        yield f"{counted(len(extinct), 'component')} of them learned nothing and count as extinct: fewer are enough."
     yield from _phantom_lines(summary)
+    yield from _noise_lines(summary)
     yield from _suspect_lines(summary, suspects)
     yield from restart_lines(summary)
 
@@ -150,6 +161,11 @@ def _phantom_lines(summary: dict[str, Any]) -> Iterator[str]:
         )
     if not phantoms:
         yield "No component is a phantom: none makes false zeros or ones alone. Observed cells stay in denoised.csv."
+
+
+def _noise_lines(summary: dict[str, Any]) -> Iterator[str]:
+    if "noise" in summary:
+        yield summary["noise"]["decision"]
 
 
 def _suspect_lines(summary: dict[str, Any], table: pd.DataFrame) -> Iterator[str]:

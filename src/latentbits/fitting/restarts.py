@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -13,12 +12,13 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from latentbits.errors import warn_user
 from latentbits.fitting.climb import Climbed, Learner, climb
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.progress import Progress
 from latentbits.fitting.workers import Workers, one_blas_thread
 
-__all__ = ["Restart", "Runner", "Schedule", "best_of", "climbing", "stopped_by"]
+__all__ = ["Restart", "Runner", "Schedule", "best_of", "climbing", "stopped_by", "stopped_together"]
 
 State = TypeVar("State", bound=tuple[Any, ...])
 
@@ -38,6 +38,14 @@ def stopped_by(event: threading.Event) -> Iterator[None]:
         yield
     finally:
         _STOP.reset(token)
+
+
+@contextmanager
+def stopped_together() -> Iterator[threading.Event]:
+    """Fits made inside one after the other: Ctrl-C in one of them sets the event, which ends those that follow."""
+    event = _STOP.get() or threading.Event()
+    with stopped_by(event):
+        yield event
 
 
 def climbing(
@@ -109,10 +117,7 @@ def best_of(
 
         done = _run_all(run, schedule.n_init, at_once, cancel)
     if cancel.is_set():
-        warnings.warn(
-            f"interrupted: this is the best of {len(done)} restarts so far; fit again for a complete fit",
-            stacklevel=4,
-        )
+        warn_user(f"interrupted: this is the best of {len(done)} restarts so far; fit again for a complete fit")
     return max(done, key=lambda restart: restart.objective), done
 
 

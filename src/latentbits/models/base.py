@@ -75,10 +75,15 @@ class RestartedModel(Model):
         make_runner: Callable[..., Runner[Any]],
         n_cells: float,
         keep: Callable[[Any], Any] = lambda state: None,
+        rng: np.random.Generator | None = None,
     ) -> tuple[Restart[Any], list[Restart[Any]]]:
-        """All restarts on `n_jobs` threads; `tol` is per cell of `n_cells`. To be called from `fit`."""
+        """All restarts on `n_jobs` threads; `tol` is per cell of `n_cells`. To be called from `fit`.
+
+        Their seeds come from `random_state`, or from `rng`.
+        """
         schedule = Schedule(self.n_init, self.max_iter, self.tol, n_cells, verbose=bool(self.verbose))
-        return best_of(make_runner, schedule, as_generator(self.random_state), n_workers(self.n_jobs), keep)
+        rng = as_generator(self.random_state) if rng is None else rng
+        return best_of(make_runner, schedule, rng, n_workers(self.n_jobs), keep)
 
     def _adopt_run(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
         """Set what every fitted model tells about its restarts. To be called from `fit`."""

@@ -298,15 +298,19 @@ class RestartedFactorModel(FactorModel, RestartedModel):
         self._check_parameters()
         data = self._data(X, reset=True)
         row_weight = check_row_weight(sample_weight, data.shape[0])
-        best, runs = self._best_run(
-            climbing(lambda workers: self._learner(data, row_weight, workers)),
-            n_cells=float(row_weight @ data.observed_per_row()),
-            keep=lambda state: self._keep(state, row_weight),
-        )
+        best, runs = self._runs(data, row_weight)
         self._adopt_run(best, runs)
         self._adopt(best, runs)
         self._adopt_rows(data, row_weight)
         return self
+
+    def _runs(self, data: BinaryData, row_weight: np.ndarray) -> tuple[Restart[Any], list[Restart[Any]]]:
+        """The best run, and all of them."""
+        return self._best_run(
+            climbing(lambda workers: self._learner(data, row_weight, workers)),
+            n_cells=float(row_weight @ data.observed_per_row()),
+            keep=lambda state: self._keep(state, row_weight),
+        )
 
     def fit_transform(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> np.ndarray:
         """Fit, and return the weights of the training rows.

@@ -47,7 +47,7 @@ def components_of(model: Any) -> Floats:
 
 
 def kinds_of(model: Any, n_components: int) -> list[str]:
-    """Return "content", "white" or "black" for each component; all "content" for a model without phantoms.
+    """Return "content", "white", "black" or "extinct" for each component; all "content" for a model without phantoms.
 
     Examples
     --------

@@ -79,6 +79,7 @@ KINDS = {
     "content": Kind("", "#56b4e9", INK),
     "white": Kind("white phantom", "#e69f00", "#9a5200"),
     "black": Kind("black phantom", "#cc79a7", "#8f2c65"),
+    "extinct": Kind("extinct", "#999999", "#666666"),
 }
 """Colours of Okabe and Ito, distinguishable with any colour vision."""
 

@@ -55,7 +55,7 @@ def plot_weights(model: Any, *, ones: ArrayLike | None = None, weights: ArrayLik
     weights = np.asarray(attribute(model, "weights_") if weights is None else weights, dtype=float)
     kinds = kinds_of(model, weights.shape[1])
     width = float(np.clip(0.45 * len(kinds) + 1.6, 3.6, 16.0))
-    phantoms = [k for k, kind in enumerate(kinds) if kind != "content"]
+    phantoms = [k for k, kind in enumerate(kinds) if kind in ("white", "black")]
     counts = None if ones is None else _checked_ones(ones, len(weights))
     if counts is None or not phantoms:
         figure = new_figure(width, 5.0)
@@ -95,10 +95,10 @@ def _draw_map(ax: Axes, weights: Floats, kinds: list[str]) -> None:
     note = "" if len(lines) == n_rows else f"\n(each of the {len(lines)} lines is a mean of rows)"
     ax.yaxis.set_major_locator(whole_numbers())
     ax.set_ylabel(f"rows, grouped by their strongest component{note}")
-    ax.set_xlabel("component" if set(kinds) == {"content"} else "component (bold: phantoms)")
+    ax.set_xlabel("component" if set(kinds) <= {"content", "extinct"} else "component (bold: phantoms)")
     ax.set_xticks(range(n_components), [_short_label(k, kind) for k, kind in enumerate(kinds)], fontsize=8)
     for label, kind in zip(ax.get_xticklabels(), kinds, strict=True):
-        label.set(color=KINDS[kind].text, fontweight="normal" if kind == "content" else "bold")
+        label.set(color=KINDS[kind].text, fontweight="bold" if kind in ("white", "black") else "normal")
 
 
 def _short_label(k: int, kind: str) -> str:

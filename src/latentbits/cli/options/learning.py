@@ -30,12 +30,18 @@ def finite(ctx: click.Context, option: click.Parameter, value: float | None) -> 
     return value
 
 
+def none_as_python(ctx: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """The word "none" as None, which is what a model takes."""
+    return None if value == "none" else value
+
+
 _OWN_SETTINGS: dict[str, Values] = {
     "components": {
         "type": Numbers(),
         "metavar": "NUMBER|RANGE",
-        "help": "How many, phantoms included; of binary-factors at most. The best of a range 2:8 or a list 2,4,8 is "
-        f"chosen.  [required but for {', '.join(name for name, spec in MODELS.items() if not spec.needs_components)}]",
+        "help": "How many, phantoms included but for those of --noise; of binary-factors at most. The best of a range "
+        "2:8 or a list 2,4,8 is chosen.  "
+        f"[required but for {', '.join(name for name, spec in MODELS.items() if not spec.needs_components)}]",
     },
     "restarts": {"default": 10, "show_default": True},
     "seed": {"type": click.IntRange(min=0), "default": 0, "show_default": True},
@@ -64,6 +70,8 @@ def _settings(name: str, by_model: dict[str, Parameter]) -> Values:
     if all(isinstance(one, Choice) for one in allowed):
         words = dict.fromkeys(word for one in allowed if isinstance(one, Choice) for word in one.values)
         settings["type"] = click.Choice(list(words))
+        if any(isinstance(one, Choice) and one.optional for one in allowed):
+            settings |= {"type": click.Choice(["none", *words]), "callback": none_as_python}
     else:
         settings |= _range(next(one for one in allowed if isinstance(one, Number))) if allowed[0] else {}
     return settings | _OWN_SETTINGS.get(name, {})

@@ -5,14 +5,21 @@ from typing import Literal, get_args
 from latentbits.constraints import Choice, Number
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS", "Inference"]
+__all__ = ["SPECS", "Inference", "Noise"]
 
 Inference = Literal["vb", "em"]
 
+Noise = Literal["white", "black", "both", "auto"]
+
 _SHARED = {
-    **components("how many, phantoms included"),
+    **components("how many, phantoms included but for --noise"),
     **RESTARTS,
     "phantom_threshold": Parameter(Number(0, below=1)),
+    "noise": Parameter(
+        Choice(get_args(Noise), optional=True),
+        Option("noise", "blank (white) or full components beside the others; auto keeps those that the data need"),
+    ),
+    "noise_rate": Parameter(Number(0, below=0.1, above=True, optional=True)),
 }
 _HERE = "latentbits.models.aspect"
 _STORED = (f"{_HERE}.base:Components",)

@@ -8,8 +8,10 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
+from latentbits.models.aspect import Noise
 from latentbits.models.aspect.base import AspectModel, Components
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
+from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import solve_weights
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource
@@ -27,7 +29,7 @@ class AspectBernoulli(AspectModel):
     Parameters
     ----------
     n_components : int, default=5
-        K, the number of components, phantoms included.
+        K, the number of components, phantoms included unless `noise` is given: noise components come in addition.
     n_init : int, default=10
         Number of random starts. The best is kept; `suspects` averages over all that end near it.
     max_iter : int, default=3000
@@ -39,6 +41,14 @@ class AspectBernoulli(AspectModel):
     phantom_threshold : float, default=0.2
         A component with no column above 1/2 (1 % excepted) is a white phantom when its mean probability of a 1 is at
         most this share of the highest mean of any component. Black phantoms: the same rule with 0 and 1 exchanged.
+    noise : {"white", "black", "both", "auto"} or None, default=None
+        Components that are blank ("white") or full ("black") in all columns by construction, beside the K others,
+        which are then content. A free component can't become black where another one is blank: its level isn't
+        identified. "auto" fits the models without, with either and with both from the same starts, and keeps a noise
+        component only if it gains enough likelihood (`noise_trials_`): four fits. None looks for phantoms among the
+        free components, by `phantom_threshold`.
+    noise_rate : float or None, default=0.001
+        A white component's probability of a 1 and a black one's of a 0, below 0.1. None learns it, up to 0.05.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the random starts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -49,7 +59,7 @@ class AspectBernoulli(AspectModel):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Probability of a 1, by falling share of the data.
+        Probability of a 1, by falling share of the data; those of `noise` are among them.
     weights_ : ndarray of shape (n_rows, n_components)
         Mixing weights of the training rows; each row sums to 1.
     weights_gap_ : float
@@ -58,6 +68,9 @@ class AspectBernoulli(AspectModel):
         Each component's share of the training data: the mean of its weights at the end of EM.
     phantoms_ : ndarray of str, shape (n_components,)
         "content", "white" or "black" for each component.
+    noise_trials_ : DataFrame or None
+        With `noise="auto"` a line for each model that was tried: model, objective, gain_per_row (over the one
+        without noise, in nats), needed (in nats a row) and kept. None otherwise.
     objective_ : float
         Log likelihood of the best start at the end of EM. (`weights_` are then solved for exactly, so
         `log_likelihood` of the training data is slightly higher.)
@@ -106,6 +119,8 @@ class AspectBernoulli(AspectModel):
         tol: float = 1e-6,
         binarize: float | None = None,
         phantom_threshold: float = 0.2,
+        noise: Noise | None = None,
+        noise_rate: float | None = 0.001,
         random_state: RandomSource = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -116,14 +131,18 @@ class AspectBernoulli(AspectModel):
         self.tol = tol
         self.binarize = binarize
         self.phantom_threshold = phantom_threshold
+        self.noise = noise
+        self.noise_rate = noise_rate
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> MaximumLikelihood:
-        return MaximumLikelihood(data, row_weight, self.n_components, workers)
+    def _learner(
+        self, data: BinaryData, row_weight: np.ndarray, workers: Workers, noise: NoiseComponents = NO_NOISE
+    ) -> MaximumLikelihood:
+        return MaximumLikelihood(data, row_weight, self.n_components, workers, noise)
 
-    def _components_of(self, state: State, share: np.ndarray) -> Components:
+    def _components_of(self, state: State, share: np.ndarray, noise: NoiseComponents) -> Components:
         return Components(state.H, state.H, 1 - state.H, share)
 
     def _weights_solver(self, components: Components) -> RowSolver:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from latentbits.data.binary_data import MISSING
 from latentbits.data.places import Places
 from latentbits.errors import DataError, warn_user
-from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE, find_phantoms
+from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE
 from latentbits.models.aspect.weighting import cause_probabilities, reweight, shrink_to_average
 from latentbits.models.solved_rows import SolvedRows, lazy, solve
 from latentbits.wording import counted
@@ -190,7 +190,7 @@ class AspectRows(SolvedRows):
         total = np.zeros(self.data.shape)
         runs = self._good_runs()
         for components in runs:
-            is_content = find_phantoms(components.mean, self.model.phantom_threshold) == CONTENT
+            is_content = self.model._kinds_of(components) == CONTENT
             total += self._content_by(components, self._weights_by(components), is_content.astype(float))
         return np.clip(total / len(runs), 0.0, 1.0)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,21 +14,31 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from latentbits.data.binary_data import BinaryData
 from latentbits.data.marks import Marks
-from latentbits.fitting.restarts import Restart
+from latentbits.fitting.climb import Learner
+from latentbits.fitting.restarts import Restart, climbing, stopped_together
+from latentbits.fitting.workers import Workers
+from latentbits.models.aspect import Noise
 from latentbits.models.aspect.aspect_rows import AspectRows, Kind
-from latentbits.models.aspect.phantoms import find_phantoms
+from latentbits.models.aspect.noise import NESTED, NO_NOISE, NoiseComponents, noise_trials
+from latentbits.models.aspect.phantoms import CONTENT, EXTINCT, find_phantoms
 from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.models.solved_rows import RowSolver
+from latentbits.numerics import as_generator
 
 __all__ = ["AspectModel", "Components"]
+
+NEGLIGIBLE = 0.001
+"""A component of a smaller share of the data says nothing about how full content is."""
 
 
 class Components(NamedTuple):
     """K components in the forms that answers need, each K x D.
 
     mean: probabilities of a 1; H1, H0: what goes into the pass; share: (K,) average weights of the training rows;
-    alpha, beta: the posterior, where there is one.
+    alpha, beta: the posterior, where there is one; kinds: (K,) "content", "white" or "black" if there was a choice of
+    noise components (the others have content), None if phantoms are to be found among free components.
     """
 
     mean: np.ndarray
@@ -35,22 +47,31 @@ class Components(NamedTuple):
     share: np.ndarray
     alpha: np.ndarray | None = None
     beta: np.ndarray | None = None
+    kinds: np.ndarray | None = None
 
     def take(self, which: np.ndarray) -> Components:
         """These components, in this order."""
-        alpha, beta = (None if part is None else part[which] for part in (self.alpha, self.beta))
-        return Components(self.mean[which], self.H1[which], self.H0[which], self.share[which], alpha, beta)
+        parts: list[Any] = [None if part is None else part[which] for part in self]
+        return Components(*parts)
 
 
 class AspectModel(RestartedFactorModel):
     """Base of the aspect models; see `AspectBernoulli` for parameters and attributes."""
 
     phantom_threshold: float
+    noise: Noise | None
+    noise_rate: float | None
 
     # ---- what a subclass brings ----------------------------------------------------------------------------------
 
     @abstractmethod
-    def _components_of(self, state: Any, share: np.ndarray) -> Components:
+    def _learner(
+        self, data: BinaryData, row_weight: np.ndarray, workers: Workers, noise: NoiseComponents = NO_NOISE
+    ) -> Learner[Any]:
+        """The learner that the restarts run, with these noise components."""
+
+    @abstractmethod
+    def _components_of(self, state: Any, share: np.ndarray, noise: NoiseComponents) -> Components:
         """What is kept of every restart: the components in the forms that answers need."""
 
     @abstractmethod
@@ -63,8 +84,46 @@ class AspectModel(RestartedFactorModel):
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    def _keep(self, state: Any, row_weight: np.ndarray) -> Components:
-        return self._components_of(state, row_weight @ state.W / row_weight.sum())
+    def _runs(self, data: BinaryData, row_weight: np.ndarray) -> tuple[Restart[Any], list[Restart[Any]]]:
+        """The best run and all of them; with `noise="auto"` those of the nested model that is kept."""
+        rng = as_generator(self.random_state)
+        self.noise_trials_ = None
+        if self.noise != "auto":
+            return self._runs_with(self.noise or "none", data, row_weight, rng)
+        judge = self._noise_judge()
+        with stopped_together() as stopped:
+            found = {}
+            for name in NESTED:
+                found[name] = judge._runs_with(name, data, row_weight, copy.deepcopy(rng))  # the same starts for all
+                if stopped.is_set():
+                    break
+            objectives = {name: best.objective for name, (best, _) in found.items()}
+            density = float(row_weight @ data.ones_per_row() / max(row_weight @ data.observed_per_row(), 1.0))
+            self.noise_trials_ = noise_trials(objectives, float(row_weight.sum()), density)
+            (kept,) = self.noise_trials_["model"][self.noise_trials_["kept"]]
+            if judge is not self:
+                found[kept] = self._runs_with(kept, data, row_weight, rng)
+            return found[kept]
+
+    def _runs_with(
+        self, name: str, data: BinaryData, row_weight: np.ndarray, rng: np.random.Generator
+    ) -> tuple[Restart[Any], list[Restart[Any]]]:
+        """The same for one of the nested models."""
+        noise = NoiseComponents(NESTED[name], self.noise_rate)
+        return self._best_run(
+            climbing(partial(self._learner, data, row_weight, noise=noise)),
+            n_cells=float(row_weight @ data.observed_per_row()),
+            keep=partial(self._keep, row_weight=row_weight, noise=noise),
+            rng=rng,
+        )
+
+    def _noise_judge(self) -> AspectModel:
+        """The model by whose fits `noise="auto"` decides; its rows have point weights."""
+        return self
+
+    def _keep(self, state: Any, row_weight: np.ndarray, noise: NoiseComponents = NO_NOISE) -> Components:
+        components = self._components_of(state, row_weight @ state.W / row_weight.sum(), noise)
+        return components if self.noise is None else components._replace(kinds=noise.kinds_of(len(components.mean)))
 
     def _adopt(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
         """Take over the best run, components in the order of their share of the data."""
@@ -72,14 +131,32 @@ class AspectModel(RestartedFactorModel):
         self._components = best.kept.take(order)
         self._restart_components = [run.kept for run in runs]
         self.components_ = self._components.mean
-        self.phantoms_ = find_phantoms(self.components_, self.phantom_threshold)
+        self.phantoms_ = self._kinds_of(self._components)
+
+    def _kinds_of(self, components: Components) -> np.ndarray:
+        """Which components are content, which are phantoms, and which extinct."""
+        extinct = self._are_extinct(components)
+        if components.kinds is not None:
+            kinds = components.kinds.copy()
+        else:
+            reference = ~extinct & (components.share >= NEGLIGIBLE)
+            reference = reference if reference.any() else ~extinct
+            kinds = find_phantoms(components.mean, self.phantom_threshold, reference)
+        kinds[extinct] = EXTINCT
+        return kinds
+
+    def _are_extinct(self, components: Components) -> np.ndarray:
+        """Which components explain nothing; without a prior there is none to which they could return."""
+        return np.zeros(len(components.mean), dtype=bool)
 
     def _row_solver(self) -> RowSolver:
         return self._weights_solver(self._components)
 
     def _n_parameters(self, n_rows: int) -> int:
         K, D = self.components_.shape
-        return D * K + (K - 1) * n_rows
+        kinds = self._components.kinds
+        n_noise = 0 if kinds is None else int(np.sum(kinds != CONTENT))
+        return D * (K - n_noise) + n_noise * (self.noise_rate is None) + (K - 1) * n_rows
 
     def _solved(self, X: Any, marks: Any = None) -> AspectRows:
         """The rows of X; an analyst's marks of their cells are about the answers, and change no weight."""

@@ -8,15 +8,18 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import betaincinv
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect import Inference
+from latentbits.models.aspect import Inference, Noise
 from latentbits.models.aspect.aspect_rows import AspectRows
 from latentbits.models.aspect.base import AspectModel, Components
+from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
+from latentbits.models.aspect.phantoms import CONTENT, at_prior
 from latentbits.models.aspect.statistics import solve_weights
 from latentbits.models.aspect.variational import (
     BayesState,
@@ -29,7 +32,7 @@ from latentbits.models.aspect.variational import (
 )
 from latentbits.models.aspect.weighting import reweight
 from latentbits.models.solved_rows import RowSolver
-from latentbits.numerics import RandomSource, check_number, expected_log_dirichlet
+from latentbits.numerics import RandomSource, check_number, expected_log_dirichlet, kl_beta
 
 __all__ = ["BetaICA"]
 
@@ -49,7 +52,7 @@ class BetaICA(AspectModel):
     Parameters
     ----------
     n_components : int, default=5
-        K, the number of components, phantoms included.
+        K, the number of components, phantoms included unless `noise` is given: noise components come in addition.
     inference : {"vb", "em"}, default="vb"
         Variational Bayes (posterior weights, evidence bound) or variational EM (point estimates of the weights).
     alpha : float, default=0.5
@@ -77,6 +80,12 @@ class BetaICA(AspectModel):
     phantom_threshold : float, default=0.2
         A component with no column above 1/2 (1 % excepted) is a white phantom when its mean probability of a 1 is at
         most this share of the highest mean of any component. Black phantoms: the same rule with 0 and 1 exchanged.
+    noise : {"white", "black", "both", "auto"} or None, default=None
+        Components that are blank ("white") or full ("black") in all columns by construction, beside the K others,
+        which are then content, as in `AspectBernoulli`. "auto" keeps those that gain enough (`noise_trials_`) in four
+        fits by variational EM: the evidence bound grows looser by more than noise components gain.
+    noise_rate : float or None, default=0.001
+        A white component's probability of a 1 and a black one's of a 0, below 0.1. None learns it, up to 0.05.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the random starts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -94,16 +103,20 @@ class BetaICA(AspectModel):
         Certificate of `weights_` ("em"): no row can gain more than this per observed cell by other weights.
         None for "vb", whose rows stop when they move by less than 1e-7.
     alpha_ : ndarray of shape (n_components, n_features)
-        First parameters of the components' Beta posteriors.
+        First parameters of the components' Beta posteriors. (Noise components' probabilities are known; alpha and
+        beta are as if they had been seen in 1e9 cells.)
     beta_ : ndarray of shape (n_components, n_features)
         Second parameters of the components' Beta posteriors.
     shares_ : ndarray of shape (n_components,)
         Each component's share of the training data: the mean of its weights at the end of the fit.
     phantoms_ : ndarray of str, shape (n_components,)
-        "content", "white" or "black" for each component.
+        "content", "white", "black" or "extinct" (see `extinct_`) for each component.
+    noise_trials_ : DataFrame or None
+        With `noise="auto"` a line for each model that was tried: model, objective, gain_per_row (over the one
+        without noise, in nats), needed (in nats a row) and kept. None otherwise.
     extinct_ : ndarray of int
-        Indices of components whose posterior has returned to the prior: they cause less than half a cell per column
-        and less than a tenth of an equal share of the cells.
+        Indices of components whose posterior has returned to the prior: in no column is it farther from it than a
+        fifth of the farthest of all (Kullback-Leibler divergence).
     n_effective_components_ : int
         Number of components that are not extinct.
     objective_ : float
@@ -158,6 +171,8 @@ class BetaICA(AspectModel):
         tol: float = 1e-6,
         binarize: float | None = None,
         phantom_threshold: float = 0.2,
+        noise: Noise | None = None,
+        noise_rate: float | None = 0.001,
         random_state: RandomSource = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -174,11 +189,15 @@ class BetaICA(AspectModel):
         self.tol = tol
         self.binarize = binarize
         self.phantom_threshold = phantom_threshold
+        self.noise = noise
+        self.noise_rate = noise_rate
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> VariationalEM | VariationalBayes:
+    def _learner(
+        self, data: BinaryData, row_weight: np.ndarray, workers: Workers, noise: NoiseComponents = NO_NOISE
+    ) -> VariationalEM | VariationalBayes:
         prior = Prior(self.alpha, self.beta, self.gamma)
         learner = LEARNERS[self.inference]
         return learner(
@@ -189,11 +208,18 @@ class BetaICA(AspectModel):
             workers,
             inner_iter=self.inner_max_iter,
             inner_tol=self.inner_tol,
+            noise=noise,
         )
 
-    def _components_of(self, state: EMState | BayesState, share: np.ndarray) -> Components:
+    def _components_of(self, state: EMState | BayesState, share: np.ndarray, noise: NoiseComponents) -> Components:
         mean = state.alpha / (state.alpha + state.beta)
-        return Components(mean, *pass_components(state.alpha, state.beta), share, state.alpha, state.beta)
+        scale = np.where(noise.kinds_of(len(mean)) == CONTENT, 1.0, KNOWN)[:, None]
+        H1, H0 = pass_components(state.alpha, state.beta, noise)
+        return Components(mean, H1, H0, share, scale * state.alpha, scale * state.beta)
+
+    def _noise_judge(self) -> AspectModel:
+        """Variational EM, because the looseness of the evidence bound grows by more than noise gains."""
+        return self if self.inference == "em" else clone(self).set_params(inference="em")
 
     def _weights_solver(self, components: Components) -> RowSolver:
         if self.inference == "em":
@@ -223,9 +249,18 @@ class BetaICA(AspectModel):
 
     @property
     def extinct_(self) -> np.ndarray:
-        """Components whose posterior is back at the prior: below half a cell per column, a tenth of an equal share."""
-        caused = (self.alpha_ - self.alpha + self.beta_ - self.beta).sum(axis=1)
-        return np.flatnonzero(caused < min(0.5 * self.n_features_in_, 0.1 * caused.sum() / len(caused)))
+        """Components whose posterior is back at the prior in every column."""
+        return np.flatnonzero(self._are_extinct(self._components))
+
+    def _are_extinct(self, components: Components) -> np.ndarray:
+        """Which components have learned nothing; noise components had nothing to learn."""
+        alpha, beta, kinds = components.alpha, components.beta, components.kinds
+        assert alpha is not None
+        assert beta is not None
+        extinct = np.zeros(len(alpha), dtype=bool)
+        learning = ~extinct if kinds is None else kinds == CONTENT
+        extinct[learning] = at_prior(kl_beta(alpha[learning], beta[learning], self.alpha, self.beta))
+        return extinct
 
     @property
     def n_effective_components_(self) -> int:
@@ -295,7 +330,7 @@ class BetaICA(AspectModel):
         Returns
         -------
         BetaICA
-            The smaller model; `n_components` is the number of components left.
+            The smaller model; `n_components` is the number of components left, but for noise components.
         """
         check_is_fitted(self)
         kept = np.setdiff1d(np.arange(len(self.components_)), self.extinct_)
@@ -304,9 +339,13 @@ class BetaICA(AspectModel):
         pruned.components_ = self.components_[kept]
         pruned.phantoms_ = self.phantoms_[kept]
         pruned.weights_, _ = reweight(self.weights_[:, kept], np.ones(len(kept)), pruned._components.share)
-        pruned.n_components = len(kept)
+        noise = pruned._components.kinds
+        pruned.n_components = len(kept) if noise is None else int(np.sum(noise == CONTENT))
         return pruned
 
+
+KNOWN = 1e9
+"""alpha + beta of a noise component, whose probability of a 1 is known: as if it had been seen in so many cells."""
 
 LEARNERS: dict[str, type[VariationalEM] | type[VariationalBayes]] = {"vb": VariationalBayes, "em": VariationalEM}
 

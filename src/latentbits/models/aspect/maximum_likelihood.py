@@ -12,6 +12,7 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
+from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import collect
 from latentbits.models.starts import random_components
 
@@ -30,17 +31,21 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class MaximumLikelihood:
-    """EM for the likelihood of eq. 8: prod_ij (W H)_ij^x_ij (1 - (W H)_ij)^(1 - x_ij) over observed cells."""
+    """EM for the likelihood of eq. 8: prod_ij (W H)_ij^x_ij (1 - (W H)_ij)^(1 - x_ij) over observed cells.
+
+    `n_components` have content; those of `noise` follow them.
+    """
 
     data: BinaryData
     row_weight: np.ndarray
     n_components: int
     workers: Workers
+    noise: NoiseComponents = NO_NOISE
 
     def initialise(self, rng: np.random.Generator) -> State:
         """Random components; equal weights for all rows, so equal rows stay equal and their order doesn't matter."""
-        W = np.full((self.data.shape[0], self.n_components), 1 / self.n_components)
-        return State(W, random_components(self.data, self.row_weight, self.n_components, rng))
+        H = self.noise.after(random_components(self.data, self.row_weight, self.n_components, rng))
+        return State(np.full((self.data.shape[0], len(H)), 1 / len(H)), H)
 
     def step(self, state: State) -> tuple[State, float]:
         """The E step is the pass (eq. 4), the M step a normalisation (eq. 5-6)."""
@@ -51,12 +56,16 @@ class MaximumLikelihood:
         # A row without observed cells, or a component that causes nothing in a column, keeps its value: 0 / 0.
         W = np.divide(M, observed, out=W.copy(), where=observed > 0)
         H = np.divide(N1, caused, out=H.copy(), where=caused > 0)
-        return State(W, np.clip(H, EDGE, 1 - EDGE)), float(self.row_weight @ row_log)
+        H = np.clip(H, EDGE, 1 - EDGE)
+        self.noise.update(H, N1, N0)
+        return State(W, H), float(self.row_weight @ row_log)
 
     def project(self, state: State) -> State:
         """Weights back on the simplex, none of them 0 (where EM would leave them); H inside its bounds."""
         W = np.maximum(state.W, EDGE)
-        return State(W / W.sum(axis=1, keepdims=True), np.clip(state.H, EDGE, 1 - EDGE))
+        H = np.clip(state.H, EDGE, 1 - EDGE)
+        self.noise.project(H)
+        return State(W / W.sum(axis=1, keepdims=True), H)
 
     def scales(self) -> tuple[np.ndarray | float, ...]:
         """A row of weight 2 counts like two rows."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
+from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import Statistics, collect
 from latentbits.models.solved_rows import Solution
 from latentbits.models.starts import random_components
@@ -68,10 +69,20 @@ class BayesState(NamedTuple):
 State = TypeVar("State", EMState, BayesState)
 
 
-def pass_components(alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pass_components(
+    alpha: np.ndarray, beta: np.ndarray, noise: NoiseComponents = NO_NOISE
+) -> tuple[np.ndarray, np.ndarray]:
     """H1~ = exp E[log b] and H0~ = exp E[log(1 - b)]."""
-    log_b, log_not_b = expected_log_beta(alpha, beta)
+    log_b, log_not_b = _expected_logs(alpha, beta, noise)
     return np.exp(log_b), np.exp(log_not_b)
+
+
+def _expected_logs(alpha: np.ndarray, beta: np.ndarray, noise: NoiseComponents) -> tuple[np.ndarray, np.ndarray]:
+    """E[log b] and E[log(1 - b)]; of noise components, the last, b is known: it is alpha, and beta is 1 - b."""
+    log_b, log_not_b = expected_log_beta(alpha, beta)
+    known = slice(len(alpha) - len(noise), None)
+    log_b[known], log_not_b[known] = np.log(alpha[known]), np.log(beta[known])
+    return log_b, log_not_b
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,8 @@ class _BetaSources(ABC, Generic[State]):
     coordinate ascent, because the two are independent given the responsibilities. With more, a step is the paper's:
     q(b) is alternated with the responsibilities up to `inner_iter` times, then the weights likewise, each loop stopping
     when the bound rises by less than `inner_tol`.
+
+    `n_components` have content. Those of `noise` follow them in the state, with known b as alpha and 1 - b as beta.
     """
 
     data: BinaryData
@@ -91,6 +104,7 @@ class _BetaSources(ABC, Generic[State]):
     workers: Workers
     inner_iter: int = 1
     inner_tol: float = 1e-3
+    noise: NoiseComponents = NO_NOISE
 
     def step(self, state: State) -> tuple[State, float]:
         """One update of everything, and the bound of the state given."""
@@ -123,27 +137,43 @@ class _BetaSources(ABC, Generic[State]):
 
     def _evaluate(self, state: State) -> tuple[Statistics, float]:
         W, row_cost = self._pass_weights(state)
-        log_b, log_not_b = expected_log_beta(state.alpha, state.beta)
-        H1, H0 = np.exp(log_b), np.exp(log_not_b)
-        statistics = collect(self.data, W, H1, H0, self.row_weight, self.workers)
-        cost = kl_beta(state.alpha, state.beta, self.prior.alpha, self.prior.beta, (log_b, log_not_b)).sum()
+        log_b, log_not_b = _expected_logs(state.alpha, state.beta, self.noise)
+        statistics = collect(self.data, W, np.exp(log_b), np.exp(log_not_b), self.row_weight, self.workers)
+        content = slice(self.n_components)
+        expected = log_b[content], log_not_b[content]
+        cost = kl_beta(state.alpha[content], state.beta[content], self.prior.alpha, self.prior.beta, expected).sum()
         return statistics, float(self.row_weight @ (statistics.row_log - row_cost) - cost)
 
     def _with_sources(self, state: State, statistics: Statistics) -> State:
         """Eq. 8 (10-11)."""
-        return state._replace(alpha=self.prior.alpha + statistics.N1, beta=self.prior.beta + statistics.N0)
+        alpha, beta = self.prior.alpha + statistics.N1, self.prior.beta + statistics.N0
+        self.noise.update(alpha, statistics.N1, statistics.N0)
+        return self._with_known(state._replace(alpha=alpha, beta=beta))
 
     def _start(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """alpha and beta as if each component had caused an equal share of every column's cells."""
         H = random_components(self.data, self.row_weight, self.n_components, rng)
-        cells = self.data.observed_per_column(self.row_weight) / self.n_components
-        return self.prior.alpha + cells * H, self.prior.beta + cells * (1 - H)
+        cells = self.data.observed_per_column(self.row_weight) / self.n_all
+        alpha, beta = self.prior.alpha + cells * H, self.prior.beta + cells * (1 - H)
+        known = self.noise.after(H)[self.n_components :]
+        return np.vstack([alpha, known]), np.vstack([beta, 1 - known])
+
+    @property
+    def n_all(self) -> int:
+        """Components with content and noise components."""
+        return self.n_components + len(self.noise)
 
     def _at_least_prior(self, state: State) -> State:
         """Posterior parameters are the prior's plus counts, which an extrapolation may have made negative."""
-        return state._replace(
-            alpha=np.maximum(state.alpha, self.prior.alpha), beta=np.maximum(state.beta, self.prior.beta)
-        )
+        alpha, beta = np.maximum(state.alpha, self.prior.alpha), np.maximum(state.beta, self.prior.beta)
+        alpha[self.n_components :] = state.alpha[self.n_components :]
+        self.noise.project(alpha)
+        return self._with_known(state._replace(alpha=alpha, beta=beta))
+
+    def _with_known(self, state: State) -> State:
+        """The state with beta = 1 - alpha for noise components."""
+        state.beta[self.n_components :] = 1 - state.alpha[self.n_components :]
+        return state
 
     def scales(self) -> tuple[np.ndarray | float, ...]:
         """A row of weight 2 counts like two rows."""
@@ -163,7 +193,7 @@ class VariationalEM(_BetaSources[EMState]):
 
     def initialise(self, rng: np.random.Generator) -> EMState:
         """Random sources; equal weights for all rows."""
-        W = np.full((self.data.shape[0], self.n_components), 1 / self.n_components)
+        W = np.full((self.data.shape[0], self.n_all), 1 / self.n_all)
         return EMState(W, *self._start(rng))
 
     def project(self, state: EMState) -> EMState:
@@ -185,8 +215,8 @@ class VariationalBayes(_BetaSources[BayesState]):
 
     def initialise(self, rng: np.random.Generator) -> BayesState:
         """Random sources; equal weights for all rows."""
-        gamma = self.prior.gamma + self.data.observed_per_row()[:, None] / self.n_components
-        return BayesState(np.repeat(gamma, self.n_components, axis=1), *self._start(rng))
+        gamma = self.prior.gamma + self.data.observed_per_row()[:, None] / self.n_all
+        return BayesState(np.repeat(gamma, self.n_all, axis=1), *self._start(rng))
 
     def project(self, state: BayesState) -> BayesState:
         """Above the prior."""

@@ -10,7 +10,7 @@ function makeCards(page) {
     const card = element("article", { className: "card", ariaLabel: `component ${k}` });
     card.style.setProperty("--colour", colourOf(bench, k));
     const details = [];
-    if (bench.kinds) details.push(...(bench.kinds[k] === "content" ? [] : [`${bench.kinds[k]} phantom`]), `${percent(bench.row_shares[k])} of these rows`);
+    if (bench.kinds) details.push(...({ content: [], extinct: ["extinct"] }[bench.kinds[k]] ?? [`${bench.kinds[k]} phantom`]), `${percent(bench.row_shares[k])} of these rows`);
     if (page.content.stability) details.push(`found again ${twoDigits(page.content.stability[k])}`);
     if (rated) {
       const name = element("input", { className: "name", placeholder: `component ${k}`, ariaLabel: `Name of component ${k}`, dir: "auto", maxLength: 200 });

@@ -1,0 +1,254 @@
+"""Noise with its mask: false zeros and ones in a table, so that what is found can be compared with the truth."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from latentbits.numerics import RandomSource, as_cells, as_generator
+
+__all__ = ["FalseCells", "Noisy", "add_noise", "add_ones", "add_zeros", "corrode"]
+
+By = Literal["row", "column", "both"]
+
+
+class Noisy(NamedTuple):
+    """A noisy copy of a table, and what the noise did.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        The noisy copy, with the dtype of the original.
+    changed : ndarray of bool, shape (n_rows, n_columns)
+        The cells whose value differs from the original.
+    share : ndarray of shape (n_rows,)
+        The share ``u_i`` that each row drew.
+
+    Examples
+    --------
+    >>> clean = np.ones((3, 8), dtype=np.int8)
+    >>> noisy = add_zeros(clean, 0.5, random_state=0)
+    >>> bool(((noisy.X != clean) == noisy.changed).all())
+    True
+    """
+
+    X: NDArray[np.generic]
+    changed: NDArray[np.bool_]
+    share: NDArray[np.float64]
+
+
+def add_zeros(X: ArrayLike, u: float, *, random_state: RandomSource = None) -> Noisy:
+    """Set a random share of each row's cells to 0: false absences, anywhere in the row.
+
+    Each row draws ``u_i`` from Uniform[0, u], and ``round(u_i * n_columns)`` of *all* its cells,
+    chosen without replacement, become 0. A 0 put on a 0 or on a missing cell has no effect, so
+    fewer cells change than are chosen (Bingham et al., section 3.4.2, footnote 8).
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns)
+        0, 1 and NaN for missing; missing cells stay missing. Never changed in place.
+    u : float from 0 to 1
+        Upper limit of the rows' shares.
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
+
+    Returns
+    -------
+    Noisy
+        The noisy copy, and which cells changed.
+
+    Examples
+    --------
+    >>> noisy = add_zeros(np.ones((3, 100), dtype=np.int8), 0.4, random_state=0)
+    >>> noisy.share.round(2)
+    array([0.25, 0.11, 0.02])
+    >>> noisy.changed.sum(axis=1)
+    array([25, 11,  2])
+    """
+    table = _as_table(X)
+    return _set_share(table, np.ones(table.shape, dtype=bool), u, 0, random_state)
+
+
+def add_ones(X: ArrayLike, u: float, *, random_state: RandomSource = None) -> Noisy:
+    """Set a random share of each row's cells to 1: false presences, anywhere in the row.
+
+    The mirror image of `add_zeros` (Bingham et al., section 3.4.1, footnote 7): with the same seed
+    it does to ``X`` what `add_zeros` does to ``1 - X``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns)
+        0, 1 and NaN for missing; missing cells stay missing. Never changed in place.
+    u : float from 0 to 1
+        Upper limit of the rows' shares.
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
+
+    Returns
+    -------
+    Noisy
+        The noisy copy, and which cells changed.
+
+    Examples
+    --------
+    >>> noisy = add_ones([[0, 1, 0, 1], [0, 0, 0, 0]], 0.9, random_state=1)
+    >>> noisy.X
+    array([[1, 1, 1, 1],
+           [0, 1, 1, 1]])
+    >>> noisy.changed.sum(axis=1)
+    array([2, 3])
+    """
+    table = _as_table(X)
+    return _set_share(table, np.ones(table.shape, dtype=bool), u, 1, random_state)
+
+
+def corrode(X: ArrayLike, u: float = 1.0, *, random_state: RandomSource = None) -> Noisy:
+    """Turn a random share of each row's 1s off.
+
+    Each row draws ``u_i`` from Uniform[0, u], and ``round(u_i * ones)`` of its 1s, chosen without
+    replacement, become 0: the degradation of Kabán and Bingham, "Factorisation and denoising of
+    0-1 data", section 4.2, which "turns off" a uniformly varying share of the pixels that were on.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns)
+        0, 1 and NaN for missing; missing cells stay missing. Never changed in place.
+    u : float from 0 to 1, default=1
+        Upper limit of the rows' shares.
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
+
+    Returns
+    -------
+    Noisy
+        The noisy copy, and which cells changed.
+
+    Examples
+    --------
+    >>> clean = np.eye(4, 6, dtype=np.int8) + np.eye(4, 6, k=1, dtype=np.int8)
+    >>> noisy = corrode(clean, random_state=0)
+    >>> bool((clean[noisy.changed] == 1).all() and (noisy.X[noisy.changed] == 0).all())
+    True
+    """
+    table = _as_table(X)
+    return _set_share(table, table == 1, u, 0, random_state)
+
+
+def _as_table(X: ArrayLike) -> NDArray[np.generic]:
+    table = as_cells(X, "X")
+    if table.ndim != 2:
+        raise ValueError(f"X has {table.ndim} dimensions; noise is added to a table of rows and columns.")
+    return table
+
+
+def _set_share(
+    table: NDArray[np.generic],
+    eligible: NDArray[np.bool_],
+    u: float,
+    value: int,
+    random_state: RandomSource,
+) -> Noisy:
+    """Set ``round(u_i * eligible cells)`` of each row's eligible cells to `value`."""
+    if not 0 <= u <= 1:
+        raise ValueError(f"u is {u}; it is the largest share of a row, from 0 to 1.")
+    rng = as_generator(random_state)
+    share = rng.uniform(0.0, u, size=len(table))
+    count = np.rint(share * eligible.sum(axis=1))
+    # A random order of each row's eligible cells, the others behind them.
+    rank = np.where(eligible, rng.random(table.shape), np.inf).argsort(axis=1).argsort(axis=1)
+    changed = (rank < count[:, None]) & (table != value) & ~np.isnan(table)
+    return Noisy(np.where(changed, np.array(value, dtype=table.dtype), table), changed, share)
+
+
+class FalseCells(NamedTuple):
+    """A table with false zeros and ones, and which they are.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        The noisy copy, with the dtype of the original.
+    lost : ndarray of bool, shape (n_rows, n_columns)
+        The false zeros: cells that were 1 and are 0.
+    added : ndarray of bool, shape (n_rows, n_columns)
+        The false ones: cells that were 0 and are 1.
+
+    Examples
+    --------
+    >>> clean = np.eye(3, 8, dtype=np.int8)
+    >>> noisy = add_noise(clean, white=0.5, black=0.5, random_state=0)
+    >>> bool(((noisy.X - clean == -1) == noisy.lost).all() and ((noisy.X - clean == 1) == noisy.added).all())
+    True
+    """
+
+    X: NDArray[np.generic]
+    lost: NDArray[np.bool_]
+    added: NDArray[np.bool_]
+
+
+def add_noise(
+    X: ArrayLike,
+    *,
+    white: float = 0.0,
+    black: float = 0.0,
+    by: By = "row",
+    noisy_rows: float = 1.0,
+    random_state: RandomSource = None,
+) -> FalseCells:
+    """Lose ones and add ones, cell by cell, at rates that differ between rows, columns or both.
+
+    Every 1 is lost with its cell's white rate, and every 0 becomes 1 with its cell's black rate. (`add_zeros`,
+    `add_ones` and `corrode` are the papers' noise: a fixed number of cells in each row.)
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns)
+        0, 1 and NaN for missing; missing cells stay missing. Never changed in place.
+    white : float from 0 to 1, default=0
+        Upper limit of the rates at which ones are lost; each rate is drawn from Uniform[0, white].
+    black : float from 0 to 1, default=0
+        Upper limit of the rates at which zeros become 1; each rate is drawn from Uniform[0, black].
+    by : {"row", "column", "both"}, default="row"
+        What has a rate: each row, each column, or each of them; of "both" a cell escapes only if it escapes the noise
+        of its row and that of its column. Noise by column looks like content: it only changes how often the components
+        have the column.
+    noisy_rows : float from 0 to 1, default=1
+        Probability that a row is noisy at all; the others stay as they are.
+    random_state : None, int, Generator or RandomState, optional
+        Seed or source of the random numbers; None draws differently each time.
+
+    Returns
+    -------
+    FalseCells
+        The noisy copy, the lost ones and the added ones.
+
+    Examples
+    --------
+    >>> noisy = add_noise(np.zeros((4, 100), dtype=np.int8), black=0.4, noisy_rows=0.5, random_state=0)
+    >>> noisy.added.sum(axis=1)
+    array([ 0, 17, 36, 35])
+    """
+    table = _as_table(X)
+    for name, value in {"white": white, "black": black, "noisy_rows": noisy_rows}.items():
+        if not 0 <= value <= 1:
+            raise ValueError(f"{name} is {value}; it is a probability from 0 to 1.")
+    if by not in get_args(By):
+        raise ValueError(f'by is {by!r}; use "row", "column" or "both".')
+    rng = as_generator(random_state)
+    is_noisy = rng.random((len(table), 1)) < noisy_rows
+    lost = _hit(table.shape, white, by, rng) & is_noisy & (table == 1)
+    added = _hit(table.shape, black, by, rng) & is_noisy & (table == 0)
+    cells = np.where(lost, np.array(0, dtype=table.dtype), np.where(added, np.array(1, dtype=table.dtype), table))
+    return FalseCells(cells, lost, added)
+
+
+def _hit(shape: tuple[int, ...], most: float, by: By, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which cells the noise falls on."""
+    escape = np.ones(shape)
+    if by in ("row", "both"):
+        escape *= 1 - rng.uniform(0.0, most, (shape[0], 1))
+    if by in ("column", "both"):
+        escape *= 1 - rng.uniform(0.0, most, (1, shape[1]))
+    return rng.random(shape) >= escape
