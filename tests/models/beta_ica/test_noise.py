@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentbits import BetaICA, BinaryData, load_model, save_model, simulate
+from latentbits import AspectBernoulli, BetaICA, BinaryData, load_model, save_model, simulate
 from latentbits.fitting.climb import climb
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
@@ -88,10 +88,17 @@ class TestAuto:
         model = BetaICA(3, inference=auto.inference, noise="auto", n_init=2, random_state=0).fit(CLEAN)
         assert model.phantoms_.tolist() == ["content"] * 3
 
-    def test_variational_em_decides(self, auto):
-        """The evidence bound would keep nothing: each component loosens it by more than noise gains."""
-        em = BetaICA(3, inference="em", noise="auto", n_init=2, random_state=0).fit(ADDED)
-        assert em.noise_trials_.equals(auto.noise_trials_)
+    def test_maximum_likelihood_decides(self, auto):
+        """The evidence bound would keep nothing, and variational EM keeps white on clean sparse tables."""
+        likeliest = AspectBernoulli(3, noise="auto", n_init=2, random_state=0).fit(ADDED)
+        assert likeliest.noise_trials_.equals(auto.noise_trials_)
+
+    def test_keeps_nothing_of_sparse_clean_data(self, auto):
+        rng = np.random.default_rng(1)
+        H = np.where(rng.random((4, 50)) < 0.15, rng.uniform(0.5, 0.95, (4, 50)), 0.01)
+        X = (rng.random((200, 50)) < rng.dirichlet(np.full(4, 0.3), 200) @ H).astype(int)
+        model = BetaICA(4, inference=auto.inference, noise="auto", n_init=2, random_state=0).fit(X)
+        assert set(model.phantoms_) <= {"content", "extinct"}
 
     def test_is_the_fit_of_the_model_kept(self, auto):
         alone = BetaICA(3, inference=auto.inference, noise="black", n_init=2, random_state=0).fit(ADDED)

@@ -118,7 +118,7 @@ class AspectModel(RestartedFactorModel):
         )
 
     def _noise_judge(self) -> AspectModel:
-        """The model by whose fits `noise="auto"` decides; its rows have point weights."""
+        """The model by whose fits `noise="auto"` decides."""
         return self
 
     def _keep(self, state: Any, row_weight: np.ndarray, noise: NoiseComponents = NO_NOISE) -> Components:

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import betaincinv
-from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +15,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect import Inference, Noise
+from latentbits.models.aspect.aspect_bernoulli import AspectBernoulli
 from latentbits.models.aspect.aspect_rows import AspectRows
 from latentbits.models.aspect.base import AspectModel, Components
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
@@ -82,8 +82,8 @@ class BetaICA(AspectModel):
         most this share of the highest mean of any component. Black phantoms: the same rule with 0 and 1 exchanged.
     noise : {"white", "black", "both", "auto"} or None, default=None
         Components that are blank ("white") or full ("black") in all columns by construction, beside the K others,
-        which are then content, as in `AspectBernoulli`. "auto" keeps those that gain enough (`noise_trials_`) in four
-        fits by variational EM: the evidence bound grows looser by more than noise components gain.
+        which are then content. "auto" keeps those that `AspectBernoulli` keeps with `noise="auto"` (`noise_trials_`):
+        the bounds of this model say more about priors than about noise.
     noise_rate : float or None, default=0.001
         A white component's probability of a 1 and a black one's of a 0, below 0.1. None learns it, up to 0.05.
     random_state : int, Generator, RandomState or None, default=None
@@ -218,8 +218,9 @@ class BetaICA(AspectModel):
         return Components(mean, H1, H0, share, scale * state.alpha, scale * state.beta)
 
     def _noise_judge(self) -> AspectModel:
-        """Variational EM, because the looseness of the evidence bound grows by more than noise gains."""
-        return self if self.inference == "em" else clone(self).set_params(inference="em")
+        """Maximum likelihood: the evidence bound loosens, and a prior pays for blankness, by more than noise gains."""
+        shared = ("n_components", "noise", "noise_rate", "n_init", "max_iter", "tol", "n_jobs", "verbose")
+        return AspectBernoulli(**{name: getattr(self, name) for name in shared})
 
     def _weights_solver(self, components: Components) -> RowSolver:
         if self.inference == "em":
