@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -60,6 +60,10 @@ class AspectModel(RestartedFactorModel):
     def _cause_weights(self, rows: AspectRows) -> np.ndarray:
         """The weights by which components share the responsibility for a cell."""
         return rows.weights
+
+    def _members(self, rows: AspectRows) -> Iterator[tuple[Components, np.ndarray, np.ndarray]]:
+        """The ensemble that suspicion is averaged over: components, weights of the rows, 1 where content; restarts."""
+        return rows.by_restarts()
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
