@@ -25,50 +25,53 @@ class Exact(NamedTuple):
 
 
 def counts(X, cells, causes, K):
-    """Cells caused in each row (N x K), ones and zeros in each column (K x D)."""
+    """Cells caused in each row (N x K), ones and zeros in each column (K x D); of many assignments at once as well."""
     N, D = len(X), len(X[0])
-    M, ones, zeros = np.zeros((N, K)), np.zeros((K, D)), np.zeros((K, D))
-    for (i, j), k in zip(cells, causes, strict=True):
-        M[i, k] += 1
-        (ones if X[i][j] == 1 else zeros)[k, j] += 1
+    causes = np.asarray(causes)
+    M, ones, zeros = (np.zeros((*causes.shape[:-1], *shape)) for shape in ((N, K), (K, D), (K, D)))
+    for place, (i, j) in enumerate(cells):
+        for k in range(K):
+            is_cause = causes[..., place] == k
+            M[..., i, k] += is_cause
+            (ones if X[i][j] == 1 else zeros)[..., k, j] += is_cause
     return M, ones, zeros
 
 
 def log_fit(ones, zeros, prior, fixed=None):
     """log p(X | z)."""
     total = 0.0
-    for k, j in product(*map(range, ones.shape)):
+    for k, j in product(*map(range, ones.shape[-2:])):
+        n1, n0 = ones[..., k, j], zeros[..., k, j]
         if fixed is not None and not isnan(fixed[k][j]):
-            total += ones[k, j] * log(fixed[k][j]) + zeros[k, j] * log(1 - fixed[k][j])
+            total = total + n1 * log(fixed[k][j]) + n0 * log(1 - fixed[k][j])
         else:
-            total += betaln(prior.alpha + ones[k, j], prior.beta + zeros[k, j]) - betaln(prior.alpha, prior.beta)
-    return float(total)
+            total = total + betaln(prior.alpha + n1, prior.beta + n0) - betaln(prior.alpha, prior.beta)
+    return total
 
 
 def log_prior(M, prior):
     """log p(z)."""
-    K = M.shape[1]
+    N, K = M.shape[-2:]
     total = 0.0
-    for row in M:
-        total += gammaln(K * prior.gamma) - gammaln(K * prior.gamma + row.sum())
-        total += np.sum(gammaln(prior.gamma + row) - gammaln(prior.gamma))
-    return float(total)
+    for i in range(N):
+        total = total + gammaln(K * prior.gamma) - gammaln(K * prior.gamma + M[..., i, :].sum(axis=-1))
+        for k in range(K):
+            total = total + gammaln(prior.gamma + M[..., i, k]) - gammaln(prior.gamma)
+    return total
 
 
 def enumerated(X, K, prior, fixed=None, temperature=1.0):
     """Every assignment of causes, with p(X | z)^temperature p(z) normalised."""
     cells = [(i, j) for i, j in product(range(len(X)), range(len(X[0]))) if not isnan(float(X[i][j]))]
     causes = list(product(range(K), repeat=len(cells)))
-    fit, joint, W, H = [], [], [], []
-    for assignment in causes:
-        M, ones, zeros = counts(X, cells, assignment, K)
-        fit.append(log_fit(ones, zeros, prior, fixed))
-        joint.append(temperature * fit[-1] + log_prior(M, prior))
-        W.append((M + prior.gamma) / (M + prior.gamma).sum(axis=1, keepdims=True))
-        mean = (ones + prior.alpha) / (ones + zeros + prior.alpha + prior.beta)
-        H.append(mean if fixed is None else np.where(np.isnan(fixed), mean, fixed))
+    M, ones, zeros = counts(X, cells, causes, K)
+    fit = log_fit(ones, zeros, prior, fixed)
+    joint = temperature * fit + log_prior(M, prior)
+    W = (M + prior.gamma) / (M + prior.gamma).sum(axis=-1, keepdims=True)
+    H = (ones + prior.alpha) / (ones + zeros + prior.alpha + prior.beta)
+    H = H if fixed is None else np.where(np.isnan(fixed), H, fixed)
     total = float(np.logaddexp.reduce(joint))
-    return Exact(cells, causes, np.exp(np.array(joint) - total), np.array(W), np.array(H), np.array(fit), total)
+    return Exact(cells, causes, np.exp(joint - total), W, H, fit, total)
 
 
 def conditional(exact, X, K, causes, place):

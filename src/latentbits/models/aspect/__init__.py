@@ -5,9 +5,10 @@ from typing import Literal, get_args
 from latentbits.constraints import Choice, Number
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS", "Inference"]
+__all__ = ["SPECS", "EvidenceMethod", "Inference"]
 
 Inference = Literal["vb", "em", "gibbs"]
+EvidenceMethod = Literal["bound", "ti"]
 
 _SHARED = {
     **components("how many, phantoms included"),

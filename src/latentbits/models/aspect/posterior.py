@@ -40,10 +40,10 @@ class Posterior(NamedTuple):
 
     @property
     def largest_r_hat(self) -> float | None:
-        """Of the quantities that have no labels; of the cells all but the largest tenth, which may be so by chance."""
+        """Of the quantities that have no labels; of the cells without the largest quarter, which chance may make."""
         if self.r_hat is None:
             return None
-        return float(max(self.r_hat["log_likelihood"].max(), np.quantile(self.r_hat["cells"], 0.9)))
+        return float(max(self.r_hat["log_likelihood"].max(), np.quantile(self.r_hat["cells"], 0.75)))
 
     def take(self, which: np.ndarray) -> Posterior:
         """These components, in this order."""

@@ -14,20 +14,26 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError, warn_user
 from latentbits.fitting.restarts import Restart, Runner
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.aspect import Inference
 from latentbits.models.aspect.base import AspectModel, Components
+from latentbits.models.aspect.evidence import Evidence, integrate
 from latentbits.models.aspect.gibbs import Length, Sampler, repeated_cells, solve_sampled_weights
 from latentbits.models.aspect.phantoms import CONTENT
 from latentbits.models.aspect.posterior import LARGEST_R_HAT, Posterior, chain_components, pool
 from latentbits.models.aspect.variational import Prior
 from latentbits.models.cells import safe_log
 from latentbits.models.solved_rows import RowSolver
+from latentbits.numerics import check_number
+from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from latentbits.models.aspect.aspect_rows import AspectRows
 
 __all__ = ["SampledModel"]
+
+RUNS, LEAST_SWEEPS = 2, 30
+"""Of the integration over temperatures: runs up and down, and sweeps without which batches would be single sweeps."""
 
 
 class SampledModel(AspectModel):
@@ -130,6 +136,24 @@ class SampledModel(AspectModel):
         is_content = (self.phantoms_ == CONTENT).astype(float)
         for s, H in enumerate(posterior.H):
             yield Components(H, H, 1 - H, self._components.share), rows.coordinates[:, s], is_content
+
+    def _integrated_evidence(self, X: Any, n_sweeps: int) -> Evidence:
+        if X is None:
+            raise DataError('log_evidence by "ti" samples the causes of the training data again; give them: X')
+        check_number("n_sweeps", n_sweeps, least=LEAST_SWEEPS, integer=True)
+        data = self._data(X)
+        if data.shape[0] != len(self.row_weight_):
+            raise DataError(
+                f"X has {counted(data.shape[0], 'row')}, but the model was fitted to {len(self.row_weight_)}; "
+                "give the training data"
+            )
+        cells = repeated_cells(data, self.row_weight_)
+        # From the seed of the first start: asking twice gives the same answer, whatever `random_state` is.
+        seeds = np.random.default_rng([int(self.restarts_["seed"][0]), len(self.components_)]).integers(
+            2**31, size=RUNS
+        )
+        with Workers(n_workers(self.n_jobs)) as workers:
+            return integrate(cells, len(self.components_), self._prior, seeds.tolist(), n_sweeps, workers)
 
     def to_arviz(self) -> Any:
         """The samples as ArviZ' InferenceData, for its plots and diagnostics (`inference="gibbs"` only).
