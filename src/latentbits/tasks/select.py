@@ -64,8 +64,8 @@ class OrderSelection:
         `component_stability`), `seconds` of the fit on all data and `converged`.
     choices : DataFrame
         One line per criterion: `best`; `rival`, the smallest number of components that is not behind the best by more
-        than one standard error of the difference (for held-out criteria; else the best); and `at_the_end`, whether the
-        best is the largest number tried.
+        than one standard error of the difference (for held-out criteria and integrated evidence; else the best); and
+        `at_the_end`, whether the best is the largest number tried.
     folds : DataFrame
         The score of every fold: criterion, n_components, fold, score.
     stability : DataFrame
@@ -343,6 +343,9 @@ def _choices(wanted: list[str], table: pd.DataFrame) -> pd.DataFrame:
         if name in HELD_OUT:
             # The first True: orders ascend.
             rival = int(np.argmax(table[f"{name}_behind"] <= table[f"{name}_behind_se"]))
+        elif f"{name}_se" in table:
+            error = table[f"{name}_se"].to_numpy()
+            rival = int(np.argmax(values[best] - values <= np.hypot(error, error[best])))
         orders = table["n_components"]
         rows.append((name, int(orders[best]), int(orders[rival]), bool(orders[best] == orders.max() > 1)))
     return pd.DataFrame(rows, columns=["criterion", "best", "rival", "at_the_end"])

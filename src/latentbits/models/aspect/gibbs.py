@@ -181,7 +181,7 @@ def _sample(
 ) -> tuple[np.ndarray, ...]:
     H = chain.components(rng).astype(np.float32)
     rows, columns = watched
-    cells = np.einsum("ck,kc->c", chain.mean_weights(rows), H[:, columns])
+    cells = np.einsum("ck,kc->c", chain.mean_weights(rows), H[:, columns]).astype(np.float32)
     ones, zeros = (np.ascontiguousarray(part.T) for part in (chain.ones, chain.zeros))
     return ones, zeros, H, chain.mean_weights().mean(axis=0), np.array(log_likelihood), cells
 

@@ -16,7 +16,7 @@ from latentbits.models.aspect.variational import Prior
 from latentbits.numerics import check_number
 from latentbits.wording import counted
 
-__all__ = ["LARGEST_R_HAT", "Posterior", "chain_components", "pool", "quantile_interval"]
+__all__ = ["LARGEST_R_HAT", "Posterior", "chain_components", "pool", "quantile_interval", "samples_needed"]
 
 LARGEST_R_HAT = 1.05
 """Above it the chains disagree. (1.01 is the literature's for publication; a hundred draws of ten chains have 1.02 by
@@ -80,15 +80,20 @@ def pool(chains: Sequence[Draws], best: int, prior: Prior) -> tuple[Components, 
     return _mean_components(draws, order, prior), posterior
 
 
+def samples_needed(level: float) -> int:
+    """How many samples an interval of this level needs: one in each tail."""
+    return int(np.ceil(2 / (1 - level) - 1e-9))
+
+
 def quantile_interval(samples: np.ndarray, level: float, axis: int) -> tuple[np.ndarray, np.ndarray]:
     """Central intervals from samples along an axis; refused if there are too few for the level."""
     check_number("level", level, least=0, below=1, above=True)
     tail = (1 - level) / 2
-    n = samples.shape[axis]
-    if n * tail < 1:
+    n, needed = samples.shape[axis], samples_needed(level)
+    if n < needed:
         raise DataError(
             f"{counted(n, 'posterior sample')} can't give an interval of level {level:g}, which needs "
-            f"{int(np.ceil(1 / tail))}; fit with more (n_samples, n_init), or ask for a lower level"
+            f"{needed}; fit with more (n_samples, n_init), or ask for a lower level"
         )
     low, high = np.quantile(samples.astype(np.float64), [tail, 1 - tail], axis=axis)
     return low, high
