@@ -302,9 +302,7 @@ class BetaICA(SampledModel):
             Upper ends.
         """
         if self.inference == "em":
-            raise DataError(
-                'variational EM estimates weights without a posterior; fit with inference="gibbs" or inference="vb"'
-            )
+            raise DataError('variational EM estimates weights without a posterior; fit with inference="vb" or "gibbs"')
         rows = self._solved(X)
         if self._posterior is not None:
             return quantile_interval(rows.coordinates, level, axis=1)
