@@ -61,6 +61,7 @@ class Schedule:
     tol: float
     n_cells: float
     verbose: bool = False
+    if_interrupted: str = "this is the best of {} restarts so far"
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def best_of(
         done = _run_all(run, schedule.n_init, at_once, cancel)
     if cancel.is_set():
         warnings.warn(
-            f"interrupted: this is the best of {len(done)} restarts so far; fit again for a complete fit",
+            f"interrupted: {schedule.if_interrupted.format(len(done))}; fit again for a complete fit",
             stacklevel=4,
         )
     return max(done, key=lambda restart: restart.objective), done

@@ -70,6 +70,11 @@ class RestartedModel(Model):
     n_jobs: int | None
     verbose: int
 
+    @property
+    def _if_interrupted(self) -> str:
+        """What is left of so many runs after Ctrl-C."""
+        return Schedule.if_interrupted
+
     def _best_run(
         self,
         make_runner: Callable[..., Runner[Any]],
@@ -77,7 +82,7 @@ class RestartedModel(Model):
         keep: Callable[[Any], Any] = lambda state: None,
     ) -> tuple[Restart[Any], list[Restart[Any]]]:
         """All restarts on `n_jobs` threads; `tol` is per cell of `n_cells`. To be called from `fit`."""
-        schedule = Schedule(self.n_init, self.max_iter, self.tol, n_cells, verbose=bool(self.verbose))
+        schedule = Schedule(self.n_init, self.max_iter, self.tol, n_cells, bool(self.verbose), self._if_interrupted)
         return best_of(make_runner, schedule, as_generator(self.random_state), n_workers(self.n_jobs), keep)
 
     def _adopt_run(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:

@@ -60,6 +60,10 @@ class SampledModel(AspectModel):
         sampler = Sampler(repeated_cells(data, row_weight), self.n_components, self._prior, length)
         return lambda workers: sampler.run
 
+    @property
+    def _if_interrupted(self) -> str:
+        return "these are the samples of {} chains so far" if self.inference == "gibbs" else super()._if_interrupted
+
     def _keep(self, state: Any, row_weight: np.ndarray) -> Components:
         if self.inference == "gibbs":
             return chain_components(state, self._prior)
