@@ -1,4 +1,4 @@
-"""The command line with `--model beta-ica`: both kinds of inference, its own options, and every answer."""
+"""The command line with `--model beta-ica`: every kind of inference, its own options, and every answer."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from .conftest import FAST, Run, invoke
 pytestmark = [
     pytest.mark.usefixtures("without_plots"),
     pytest.mark.filterwarnings("ignore:.*no weight on any kept component"),
+    pytest.mark.filterwarnings("ignore:the chains disagree"),  # two of them
 ]
 
 MODEL = ["--model", "beta-ica"]
 
 
-@pytest.fixture(scope="module", params=["vb", "em"])
+@pytest.fixture(scope="module", params=["vb", "em", "gibbs"])
 def inference(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -116,3 +117,41 @@ def test_priors_that_are_no_finite_number_are_refused(
     assert len([line for line in result.stderr.splitlines() if option.strip("-") in line]) >= 1
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "run").exists()
+
+
+CHAINS = ["--inference", "gibbs", "--samples", 30, "--burn", 60, "--thin", 2]
+
+
+def test_chains_are_summed_up(run: Run, table: Path, tmp_path: Path) -> None:
+    result = run("fit", table, *FAST, *MODEL, *CHAINS, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert {name: summary["parameters"][name] for name in ("n_samples", "n_burn", "thin")} == {
+        "n_samples": 30,
+        "n_burn": 60,
+        "thin": 2,
+    }
+    assert summary["sampling"]["chains"] == 2
+    assert summary["sampling"]["samples"] == 60
+    assert "60 posterior samples of 2 chains, which " in result.stdout
+    assert "restarts came within" not in result.stdout
+    intervals = pd.read_csv(tmp_path / "run" / "components_interval.csv")
+    low, high = load_model(tmp_path / "run" / "model.npz").components_interval(0.95)
+    assert_allclose(intervals["low"], low.ravel())
+    assert_allclose(intervals["high"], high.ravel())
+
+
+def test_few_samples_leave_the_intervals_out(run: Run, table: Path, tmp_path: Path) -> None:
+    few = ["--inference", "gibbs", "--samples", 2, "--burn", 10]
+    result = run("fit", table, *FAST, *MODEL, *few, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    assert not (tmp_path / "run" / "components_interval.csv").exists()
+    assert "4 posterior samples of 2 chains: too few to tell whether the chains agree" in result.stdout
+
+
+def test_a_number_is_selected_by_the_integrated_evidence(run: Run, table: Path) -> None:
+    options = ["--restarts", 2, "--jobs", 1, "--components", "1,2", "--criterion", "evidence"]
+    result = run("select", table, *MODEL, *CHAINS, *options)
+    assert result.exit_code == 0, result.output
+    assert "evidence_se" in result.stdout
+    assert "evidence: 2 components" in result.stdout

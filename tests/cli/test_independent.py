@@ -55,4 +55,4 @@ def test_a_word_of_another_model_is_refused(run: Run, table: Path, tmp_path: Pat
     asked = ["--model", "beta-ica", "--inference", "byy", "--components", 2]
     result = run("fit", table, *asked, "--out", tmp_path / "run")
     assert result.exit_code == 2
-    assert 'beta-ica: inference=\'byy\' is unknown; use "vb" or "em"' in result.output
+    assert 'beta-ica: inference=\'byy\' is unknown; use "vb", "em" or "gibbs"' in result.output

@@ -37,10 +37,11 @@ class Contract:
     one_component : (ones, zeros of each column) -> the only component and the objective, in closed form
     has : what more can be said of the model, for the contracts marked `needs`:
         "simplex" (weights of a row sum to 1, components are probabilities), "mirror" (swapping 0 and 1 turns H into
-        1 - H), "sample_weight", "phantoms", "closed form" (of one component), "likelihood" (score, aic, bic),
-        "truth" (simulated components come back), "climb" (the history has every pass), "one optimum" (two climbs that
-        differ by rounding end at the same place); "components" (a number of them can be given) and "restarts" are added
-        from the model's record
+        1 - H), "sample_weight", "fractional weights" (of rows), "phantoms", "closed form" (of one component),
+        "likelihood" (score, aic, bic), "truth" (simulated components come back), "climb" (the history has every pass),
+        "one optimum" (two climbs that differ by rounding end at the same place); "components" (a number of them can be
+        given), "restarts" and "runs out" (of max_iter) are added from the model's record
+    lacks : what the record says, but isn't so of this variant
     not_binary : scikit-learn's checks that feed other values than 0 and 1
     variant : parameters that tell this entry from others of its class
     excused : scikit-learn's checks that the model fails, with the reason
@@ -57,6 +58,7 @@ class Contract:
     variant: dict[str, Any] = field(default_factory=dict)
     excused: dict[str, str] = field(default_factory=dict)
     sparse_rounding: float = 0.0
+    lacks: frozenset[str] = frozenset()
 
     def make_with(self, **parameters: Any) -> Any:
         """An estimator with those of the parameters that it has."""
@@ -67,16 +69,17 @@ class Contract:
     def abilities(self) -> frozenset[str]:
         """What `has` says, and what the model's record says."""
         spec = spec_of(type(self.make()))
-        known = {"components": spec.has_components, "restarts": spec.has_restarts}
-        return self.has | {ability for ability, is_there in known.items() if is_there}
+        known = {"components": spec.has_components, "restarts": spec.has_restarts, "runs out": spec.has_restarts}
+        return (self.has | {ability for ability, is_there in known.items() if is_there}) - self.lacks
 
     def __repr__(self) -> str:
         return "-".join([type(self.make()).__name__, *map(str, self.variant.values())])
 
 
-CLIMBS = frozenset({"climb", "sample_weight", "likelihood"})
+CLIMBS = frozenset({"climb", "sample_weight", "fractional weights", "likelihood"})
 MIXTURE = CLIMBS | {"simplex", "mirror", "closed form", "truth", "one optimum"}
 ASPECT = MIXTURE | {"phantoms"}
+SAMPLED = frozenset({"sample_weight", "likelihood", "simplex", "truth", "phantoms"})
 
 CONTINUOUS = frozenset(
     {
@@ -124,6 +127,10 @@ MANY_OPTIMA = {
     f"check_sample_weight_equivalence_on_{form}_data": "equal up to rounding in each round, which may grow: many optima"
     for form in ("dense", "sparse")
 }
+SHUFFLED = {
+    f"check_sample_weight_equivalence_on_{form}_data": "rows in another order are other samples of the same posterior"
+    for form in ("dense", "sparse")
+}
 WEIGHTED = frozenset(name for name in CONTINUOUS if "sample_weight" in name)
 
 
@@ -165,6 +172,26 @@ def _beta_ica(inference: str) -> Contract:
         return BetaICA(**{"n_components": 3, "inference": inference, "n_init": 3, "random_state": 0, **parameters})
 
     return Contract(make, _separated, _empirical_bayes, _beta_posterior, ASPECT, CONTINUOUS, {"inference": inference})
+
+
+def _sampled_beta_ica() -> Contract:
+    quick = {"n_burn": 100, "n_samples": 60, "thin": 3}
+
+    def make(**parameters: Any) -> BetaICA:
+        few = {"n_components": 3, "n_init": 3, "random_state": 0, **quick}
+        return BetaICA(**{"inference": "gibbs", **few, **parameters})
+
+    return Contract(
+        make,
+        _separated,
+        _empirical_bayes,
+        None,
+        SAMPLED,
+        CONTINUOUS,
+        {"inference": "gibbs"},
+        SHUFFLED,
+        lacks=frozenset({"runs out"}),
+    )
 
 
 def _classes(n_rows: int, seed: int) -> simulate.AspectTruth:
@@ -226,7 +253,7 @@ CONTRACTS = [
         _separated,
         independent.log_likelihoods,
         _smoothed,
-        frozenset({"sample_weight", "likelihood", "simplex"}),
+        frozenset({"sample_weight", "fractional weights", "likelihood", "simplex"}),
         CONTINUOUS - {"check_transformer_n_iter"},
         sparse_rounding=1e-12,
     ),
@@ -235,11 +262,12 @@ CONTRACTS = [
         _separated,
         _of_probabilities,
         None,
-        frozenset({"sample_weight", "likelihood"}),
+        frozenset({"sample_weight", "fractional weights", "likelihood"}),
         CONTINUOUS - {"check_transformer_n_iter"},
     ),
     _beta_ica("vb"),
     _beta_ica("em"),
     _with_noise(AspectBernoulli, noise="both"),
     _with_noise(BetaICA, inference="em", noise="both", noise_rate=None),
+    _sampled_beta_ica(),
 ]

@@ -6,6 +6,7 @@ import pytest
 
 from latentbits import AspectBernoulli, BernoulliNMF, BetaICA, ICAMixture, LogisticPCA, simulate, solve_bqp
 from latentbits.kernels.arrays import kernel_array
+from latentbits.models.aspect import gibbs
 from latentbits.models.aspect import statistics as aspect
 from latentbits.models.bernoulli_nmf import bernoulli_nmf
 from latentbits.models.binary_factors import encoders
@@ -18,6 +19,8 @@ POINTS = simulate.ica_mixture([np.eye(2)], n_points=40, random_state=0).X
 KERNELS = [
     (aspect, "aspect_pass"),
     (aspect, "fold_in"),
+    (gibbs, "gibbs_sweeps"),
+    (gibbs, "sample_rows"),
     (bernoulli_nmf, "tanh_rows"),
     (encoders, "quadratic_table"),
     (encoders, "enumerate_rows"),
@@ -67,11 +70,16 @@ def read_only(model, folder):
     [
         (lambda: AspectBernoulli(2, n_init=1, random_state=0), X, {"aspect_pass", "fold_in"}),
         (lambda: BetaICA(2, n_init=1, random_state=0), X, {"aspect_pass"}),
+        (
+            lambda: BetaICA(2, inference="gibbs", gamma=1, n_init=1, random_state=0),
+            X,
+            {"gibbs_sweeps", "sample_rows"},
+        ),
         (lambda: BernoulliNMF(2, n_init=1, random_state=0), X, {"tanh_rows"}),
         (lambda: LogisticPCA(2, ridge=1, n_init=1, random_state=0), X, {"logistic_rows"}),
         (lambda: ICAMixture(1, 1, n_init=1, random_state=0), POINTS, {"source_pass", "label_pass"}),
     ],
-    ids=["AspectBernoulli", "BetaICA", "BernoulliNMF", "LogisticPCA", "ICAMixture"],
+    ids=["AspectBernoulli", "BetaICA", "BetaICA-gibbs", "BernoulliNMF", "LogisticPCA", "ICAMixture"],
 )
 def test_a_fit_and_a_read_only_model(make, data, kernels, forms, tmp_path):
     model = make().fit(data)

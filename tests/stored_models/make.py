@@ -23,6 +23,7 @@ NEW_ROWS = 6
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in MODELS},
     "beta-ica-em": ("beta-ica", {"inference": "em"}),
+    "beta-ica-gibbs": ("beta-ica", {"inference": "gibbs"}),
     "binary-ica-mle": ("binary-ica", {"method": "mle"}),
     "binary-ica-ivae": ("binary-ica", {"method": "ivae"}),
     "binary-factors-em": ("binary-factors", {"inference": "em"}),

@@ -28,6 +28,7 @@ from latentbits.findings.results import (
 from latentbits.models.aspect.aspect_rows import AspectRows, Kind
 from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.phantoms import EXTINCT
+from latentbits.models.aspect.posterior import LARGEST_R_HAT, Posterior, samples_needed
 from latentbits.tasks.stability import component_stability
 from latentbits.wording import counted
 
@@ -39,6 +40,7 @@ __all__ = ["gather"]
 N_SUSPECTS = 1000
 N_LISTED = 5
 SUSPECTED = 0.5
+LEVEL = 0.95
 EXPLAINS = {"white": "zeros that the content of a row", "black": "ones that the content of a row"}
 """What a phantom explains."""
 
@@ -56,7 +58,8 @@ def gather(solved: AspectRows) -> Results:
         "suspects": suspects,
         "restarts": model.restarts_,
     }
-    if hasattr(model, "components_interval"):
+    posterior = getattr(model, "_posterior", None)
+    if hasattr(model, "components_interval") and (posterior is None or len(posterior.H) >= samples_needed(LEVEL)):
         tables["components_interval"] = _interval_table(model, data)
     summary = {
         **common_summary(model, data, solved),
@@ -66,6 +69,8 @@ def gather(solved: AspectRows) -> Results:
     }
     if model.noise is not None:
         summary["noise"] = noise_summary(model)
+    if posterior is not None:
+        summary["sampling"] = _sampling(posterior)
     weights = None if solved.are_training_rows() else solved.weights
     figures: Figures = {
         "components": partial(plots.plot_components, model),
@@ -95,7 +100,7 @@ def _suspects(solved: AspectRows) -> tuple[pd.DataFrame, dict[str, int]]:
 
 def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:
     """The components with their 95 % credible intervals, a line for each component and attribute."""
-    low, high = model.components_interval(0.95)
+    low, high = model.components_interval(LEVEL)
     K, D = model.components_.shape
     return pd.DataFrame(
         {
@@ -106,6 +111,18 @@ def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:
             "high": high.ravel(),
         }
     )
+
+
+def _sampling(posterior: Posterior) -> dict[str, Any]:
+    """How many samples there are, and whether the chains agree; None where there are too few to tell."""
+    r_hat, ess = posterior.largest_r_hat, posterior.ess
+    return {
+        "chains": int(posterior.chain.max()) + 1,
+        "samples": len(posterior.H),
+        "r_hat": r_hat,
+        "effective_samples": None if ess is None else float(np.median(ess["cells"])),
+        "agree": r_hat is not None and r_hat <= LARGEST_R_HAT,
+    }
 
 
 def _components(model: AspectModel, shares: np.ndarray) -> list[dict[str, Any]]:
@@ -134,7 +151,8 @@ def _answer(summary: dict[str, Any]) -> list[str]:
     if "presence" in suspected:
         doubts.append(f"{suspected['presence']:,} of {data['ones']:,} ones to be false")
     noise = list(_noise_lines(summary))
-    by = ", by the mean of the random starts" if summary["restarts"]["made"] > 1 else ""
+    mean_of = "posterior samples" if "sampling" in summary else "random starts"
+    by = f", by the mean of the {mean_of}" if summary["restarts"]["made"] > 1 else ""
     return [first, *noise, f"{' and '.join(doubts)}{by}; {stability_clause(summary)}."]
 
 
@@ -147,7 +165,20 @@ def _lines(summary: dict[str, Any], suspects: pd.DataFrame) -> Iterator[str]:
     yield from _phantom_lines(summary)
     yield from _noise_lines(summary)
     yield from _suspect_lines(summary, suspects)
-    yield from restart_lines(summary)
+    yield from _sampling_lines(summary["sampling"]) if "sampling" in summary else restart_lines(summary)
+
+
+def _sampling_lines(sampling: dict[str, Any]) -> Iterator[str]:
+    """Whether the chains agree, and what to do if they don't."""
+    line = f"{counted(sampling['samples'], 'posterior sample')} of {counted(sampling['chains'], 'chain')}"
+    if sampling["r_hat"] is None:
+        yield f"{line}: too few to tell whether the chains agree; take more (--samples)."
+        return
+    worth = f"R-hat {sampling['r_hat']:.2f}, worth {sampling['effective_samples']:,.0f} independent ones"
+    if sampling["agree"]:
+        yield f"{line}, which agree ({worth})."
+    else:
+        yield f"{line}, which disagree ({worth}), so intervals depend on the seed; raise --burn, --samples or --thin."
 
 
 def _phantom_lines(summary: dict[str, Any]) -> Iterator[str]:

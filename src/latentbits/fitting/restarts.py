@@ -69,6 +69,7 @@ class Schedule:
     tol: float
     n_cells: float
     verbose: bool = False
+    if_interrupted: str = "this is the best of {} restarts so far"
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def best_of(
 
         done = _run_all(run, schedule.n_init, at_once, cancel)
     if cancel.is_set():
-        warn_user(f"interrupted: this is the best of {len(done)} restarts so far; fit again for a complete fit")
+        warn_user(f"interrupted: {schedule.if_interrupted.format(len(done))}; fit again for a complete fit")
     return max(done, key=lambda restart: restart.objective), done
 
 

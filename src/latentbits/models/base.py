@@ -70,6 +70,11 @@ class RestartedModel(Model):
     n_jobs: int | None
     verbose: int
 
+    @property
+    def _if_interrupted(self) -> str:
+        """What is left of so many runs after Ctrl-C."""
+        return Schedule.if_interrupted
+
     def _best_run(
         self,
         make_runner: Callable[..., Runner[Any]],
@@ -81,7 +86,7 @@ class RestartedModel(Model):
 
         Their seeds come from `random_state`, or from `rng`.
         """
-        schedule = Schedule(self.n_init, self.max_iter, self.tol, n_cells, verbose=bool(self.verbose))
+        schedule = Schedule(self.n_init, self.max_iter, self.tol, n_cells, bool(self.verbose), self._if_interrupted)
         rng = as_generator(self.random_state) if rng is None else rng
         return best_of(make_runner, schedule, rng, n_workers(self.n_jobs), keep)
 

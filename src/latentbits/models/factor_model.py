@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.climb import Learner
-from latentbits.fitting.restarts import Restart, climbing
+from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
 from latentbits.models import cells
 from latentbits.models.base import BinaryModel, RestartedModel, check_row_weight
@@ -270,6 +271,10 @@ class RestartedFactorModel(FactorModel, RestartedModel):
     def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> Learner[Any]:
         """The learner that the restarts run."""
 
+    def _runner_maker(self, data: BinaryData, row_weight: np.ndarray) -> Callable[[Workers], Runner[Any]]:
+        """How one run is made; unless overridden, the learner climbs."""
+        return climbing(lambda workers: self._learner(data, row_weight, workers))
+
     @abstractmethod
     def _keep(self, state: Any, row_weight: np.ndarray) -> Any:
         """What is kept of every restart."""
@@ -307,7 +312,7 @@ class RestartedFactorModel(FactorModel, RestartedModel):
     def _runs(self, data: BinaryData, row_weight: np.ndarray) -> tuple[Restart[Any], list[Restart[Any]]]:
         """The best run, and all of them."""
         return self._best_run(
-            climbing(lambda workers: self._learner(data, row_weight, workers)),
+            self._runner_maker(data, row_weight),
             n_cells=float(row_weight @ data.observed_per_row()),
             keep=lambda state: self._keep(state, row_weight),
         )

@@ -62,7 +62,7 @@ def plot_selection(selection: Any) -> Figure:
 def _draw_criterion(ax: Axes, table: pd.DataFrame, choice: Any) -> None:
     name = choice.criterion
     x, y = table["n_components"].to_numpy(), table[name].to_numpy()
-    error = table.get(f"{name}_behind_se")
+    error = table.get(f"{name}_behind_se", table.get(f"{name}_se"))
     ax.plot(x, y, color=QUIET, linewidth=1.2, zorder=1)
     if error is not None:
         ax.errorbar(x, y, yerr=error, fmt="none", ecolor=QUIET, elinewidth=1.2, capsize=2, zorder=1)

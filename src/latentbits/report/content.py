@@ -143,13 +143,13 @@ def _restarts(model: Any) -> dict[str, list[Any]]:
 
 
 def _curves(selection: pd.DataFrame) -> list[dict[str, Any]]:
-    """One curve for each criterion: numbers of components, values, and standard errors of how far each is behind."""
+    """One curve for each criterion: numbers of components, values, and standard errors (of how far each is behind)."""
     curves = []
     for name, (words, better) in CRITERIA.items():
         if name not in selection:
             continue
         values = selection[name]
-        errors = selection.get(f"{name}_behind_se")
+        errors = selection.get(f"{name}_behind_se", selection.get(f"{name}_se"))
         curves.append(
             {
                 "criterion": words,

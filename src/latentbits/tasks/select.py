@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ __all__ = ["CRITERIA", "HeldOutCells", "OrderSelection", "select_order"]
 CRITERIA = {
     "aic": "Akaike's criterion of the fit on all data; lower is better",
     "bic": "Schwarz' criterion of the fit on all data; lower is better",
-    "evidence": "bound on the log evidence (BetaICA by variational Bayes); higher is better",
+    "evidence": "log evidence (BetaICA: a bound by variational Bayes, integrated by sampling); higher is better",
     "cv": "mean log likelihood of held-out rows; higher is better",
     "cells": "mean log likelihood of held-out cells; higher is better",
 }
@@ -57,14 +57,15 @@ class OrderSelection:
     Attributes
     ----------
     table : DataFrame
-        One line per number of components: the value of each criterion; for held-out ones also the standard error
+        One line per number of components: the value of each criterion; for an evidence that was integrated also its
+        standard error (`evidence_se`); for held-out ones also the standard error
         (`cv_se`), the mean difference from the best (`cv_behind`) and its own standard error (`cv_behind_se`), which is
         smaller because the folds are the same for all; `stability` (the smallest over the components, see
         `component_stability`), `seconds` of the fit on all data and `converged`.
     choices : DataFrame
         One line per criterion: `best`; `rival`, the smallest number of components that is not behind the best by more
-        than one standard error of the difference (for held-out criteria; else the best); and `at_the_end`, whether the
-        best is the largest number tried.
+        than one standard error of the difference (for held-out criteria and integrated evidence; else the best); and
+        `at_the_end`, whether the best is the largest number tried.
     folds : DataFrame
         The score of every fold: criterion, n_components, fold, score.
     stability : DataFrame
@@ -135,7 +136,8 @@ def select_order(
         They need not agree. AIC and "cv" measure how many components describe the rows, "cells" how many improve the
         prediction of a cell: there point estimates of short rows (`AspectBernoulli`, `LogisticPCA`) are overconfident
         and fewer components win; `BetaICA` does better. BIC and the evidence bound penalise the weights of every row,
-        and prefer few components on most data.
+        and prefer few components on most data. The evidence of ``BetaICA(inference="gibbs")`` is no bound: it is
+        integrated over temperatures, and its standard error stands beside it.
     n_folds : int, default=10
         Number of folds of the held-out criteria.
     parameter : str, default="n_components"
@@ -176,7 +178,7 @@ def select_order(
     jobs: dict[tuple[str, int, int], Callable[[], trials.Outcome]] = {}
     for k in reversed(numbers):  # the longest first, so that no thread is left with it at the end
         make = partial(trials.prepared, estimator, seed, **({parameter: k} if varies else {}))
-        jobs["all", k, 0] = partial(_fit_all, make, data)
+        jobs["all", k, 0] = partial(_fit_all, make, data, "evidence" in wanted)
         kept = held_out_jobs(make, k, data, folds, wanted, keep=True)
         jobs |= {(*place, fold): job for place, fold, job in kept}
     outcomes = trials.run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
@@ -192,7 +194,7 @@ def select_order(
         columns=["criterion", "n_components", "fold", "score"],
     )
     stability = pd.concat([_stability(k, model) for k, model in models.items()], ignore_index=True)
-    table = _table(wanted, data, models, scores, stability, {k: done["all", k, 0].seconds for k in numbers})
+    table = _table(wanted, data, {k: done["all", k, 0] for k in numbers}, scores, stability)
     held_out = _held_out(folds, numbers, done) if "cells" in wanted else None
     return OrderSelection(table, _choices(wanted, table), scores, stability, models, held_out)
 
@@ -229,8 +231,16 @@ def held_out_jobs(
 # Estimators are created inside the jobs, so that a waiting job costs no memory.
 
 
-def _fit_all(make: Callable[[], Any], data: Any) -> trials.Outcome:
-    return trials.fit_all(make(), data)
+def _fit_all(make: Callable[[], Any], data: Any, with_evidence: bool) -> trials.Outcome:
+    outcome = trials.fit_all(make(), data)
+    return replace(outcome, scores=_evidence(outcome.model, data)) if with_evidence else outcome
+
+
+def _evidence(model: Any, data: Any) -> dict[str, float]:
+    """The evidence of a fit, and its standard error where it is integrated by sampling."""
+    found = model.log_evidence(data)
+    error = getattr(found, "error", None)
+    return {"evidence": float(found)} | ({} if error is None else {"evidence_se": float(error)})
 
 
 def _fit_without_rows(make: Callable[[], Any], data: Any, train: np.ndarray, test: np.ndarray) -> trials.Outcome:
@@ -287,28 +297,27 @@ def _stability(k: int, model: Any) -> pd.DataFrame:
 def _table(
     wanted: list[str],
     data: Any,
-    models: dict[int, Any],
+    fits: dict[int, trials.Outcome],
     scores: pd.DataFrame,
     stability: pd.DataFrame,
-    seconds: dict[int, float],
 ) -> pd.DataFrame:
+    models = {k: fit.model for k, fit in fits.items()}
     columns: dict[str, Any] = {"n_components": list(models)}
     for name in wanted:
         if name in HELD_OUT:
             by_fold = scores[scores["criterion"] == name].pivot(index="fold", columns="n_components", values="score")
             columns |= {f"{name}{end}": part for end, part in paired_summary(by_fold[list(models)].to_numpy()).items()}
+        elif name == "evidence":
+            for part in next(iter(fits.values())).scores:
+                columns[part] = [fit.scores[part] for fit in fits.values()]
         else:
-            columns[name] = [_of_full_fit(name, model, data) for model in models.values()]
+            columns[name] = [float(getattr(model, name)(data)) for model in models.values()]
     least = stability.groupby("n_components")["stability"].min()
     columns["stability"] = [float(least.get(k, np.nan)) for k in models]
-    columns["seconds"] = [seconds[k] for k in models]
+    columns["seconds"] = [fit.seconds for fit in fits.values()]
     columns["converged"] = [bool(getattr(model, "converged_", True)) for model in models.values()]
     table = pd.DataFrame(columns)
     return table if len(stability) else table.drop(columns="stability")
-
-
-def _of_full_fit(name: str, model: Any, data: Any) -> float:
-    return float(model.log_evidence() if name == "evidence" else getattr(model, name)(data))
 
 
 def paired_summary(by_fold: np.ndarray) -> dict[str, np.ndarray]:
@@ -334,6 +343,9 @@ def _choices(wanted: list[str], table: pd.DataFrame) -> pd.DataFrame:
         if name in HELD_OUT:
             # The first True: orders ascend.
             rival = int(np.argmax(table[f"{name}_behind"] <= table[f"{name}_behind_se"]))
+        elif f"{name}_se" in table:
+            error = table[f"{name}_se"].to_numpy()
+            rival = int(np.argmax(values[best] - values <= np.hypot(error, error[best])))
         orders = table["n_components"]
         rows.append((name, int(orders[best]), int(orders[rival]), bool(orders[best] == orders.max() > 1)))
     return pd.DataFrame(rows, columns=["criterion", "best", "rival", "at_the_end"])

@@ -224,11 +224,14 @@ def _failed(futures: Sequence[Any]) -> bool:
 
 
 def sum_up_convergence(models: Sequence[Any]) -> None:
-    """One warning for all fits that ran out of iterations."""
-    short = sum(not getattr(model, "converged_", True) for model in models)
+    """One warning for all fits that ran out of iterations, or whose chains disagree."""
+    short = [model for model in models if not getattr(model, "converged_", True)]
     if short:
+        sampled = getattr(short[0], "r_hat_", None) is not None
+        passes = "made all passes without converging; raise max_iter, or tol"
+        chains = "have chains that disagree (R-hat); raise n_burn, n_samples or thin"
         warnings.warn(
-            f"{short} of {counted(len(models), 'fit')} made all passes without converging; raise max_iter, or tol",
+            f"{len(short)} of {counted(len(models), 'fit')} {chains if sampled else passes}",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -251,13 +254,14 @@ def _timed_fit(estimator: Any, data: Data) -> tuple[Any, float]:
 
 @dataclass(frozen=True)
 class _FitSummary:
-    """The one attribute that is needed of a fold's model; keeping the model would keep the weights of all its rows."""
+    """What is needed of a fold's model; keeping the model would keep the weights of all its rows."""
 
     converged_: bool
+    r_hat_: Any = None
 
 
 def _summary_of(model: Any) -> _FitSummary:
-    return _FitSummary(bool(getattr(model, "converged_", True)))
+    return _FitSummary(bool(getattr(model, "converged_", True)), getattr(model, "r_hat_", None))
 
 
 def _observed(data: Data) -> np.ndarray:

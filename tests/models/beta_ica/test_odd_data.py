@@ -14,7 +14,7 @@ from tests.reference import beta_ica as twin
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"inference": "bayes"}, 'inference=\'bayes\' is unknown; use "vb" or "em"'),
+        ({"inference": "bayes"}, 'inference=\'bayes\' is unknown; use "vb", "em" or "gibbs"'),
         ({"inference": None}, "inference=None is unknown"),
         ({"inference": ["vb"]}, "inference=.* is unknown"),
         ({"alpha": 0}, "alpha=0 must be a number of at least 0.05"),

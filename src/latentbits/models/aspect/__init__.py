@@ -5,9 +5,10 @@ from typing import Literal, get_args
 from latentbits.constraints import Choice, Number
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS", "Inference", "Noise"]
+__all__ = ["SPECS", "EvidenceMethod", "Inference", "Noise"]
 
-Inference = Literal["vb", "em"]
+Inference = Literal["vb", "em", "gibbs"]
+EvidenceMethod = Literal["bound", "ti"]
 
 Noise = Literal["white", "black", "both", "auto"]
 
@@ -39,7 +40,10 @@ SPECS = (
         parameters={
             **_SHARED,
             "inference": Parameter(
-                Choice(get_args(Inference)), Option("inference", "variational Bayes or variational EM")
+                Choice(get_args(Inference)),
+                Option(
+                    "inference", "variational Bayes, variational EM, or sampling (gibbs; --restarts are its chains)"
+                ),
             ),
             # Below these the exponentiated expected logarithms underflow, and unseen values become impossible.
             "alpha": Parameter(Number(0.05), Option("alpha", "prior weight of ones")),
@@ -47,7 +51,10 @@ SPECS = (
             "gamma": Parameter(Number(0.001), Option("gamma", "prior of a row's weights")),
             "inner_max_iter": Parameter(Number(1, integer=True)),
             "inner_tol": Parameter(Number(0)),
+            "n_samples": Parameter(Number(1, integer=True), Option("samples", "posterior samples of a chain (gibbs)")),
+            "n_burn": Parameter(Number(0, integer=True), Option("burn", "sweeps before the first sample (gibbs)")),
+            "thin": Parameter(Number(1, integer=True), Option("thin", "sweeps from a sample to the next (gibbs)")),
         },
-        stored_types=_STORED,
+        stored_types=(*_STORED, f"{_HERE}.posterior:Posterior"),
     ),
 )

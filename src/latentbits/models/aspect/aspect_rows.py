@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -186,13 +186,12 @@ class AspectRows(SolvedRows):
 
     @lazy
     def _content(self) -> np.ndarray:
-        """The probability of a 1 by the content of each row, averaged over the restarts that aren't stuck: N x D."""
-        total = np.zeros(self.data.shape)
-        runs = self._good_runs()
-        for components in runs:
-            is_content = self.model._kinds_of(components) == CONTENT
-            total += self._content_by(components, self._weights_by(components), is_content.astype(float))
-        return np.clip(total / len(runs), 0.0, 1.0)
+        """The probability of a 1 by the content of each row, averaged over the model's ensemble: N x D."""
+        total, n = np.zeros(self.data.shape), 0
+        for components, weights, is_content in self.model._members(self):
+            total += self._content_by(components, weights, is_content)
+            n += 1
+        return np.clip(total / n, 0.0, 1.0)
 
     def _rated_content(self, ratings: ArrayLike) -> np.ndarray:
         """The same by the best run alone, whose components the ratings are about."""
@@ -205,12 +204,15 @@ class AspectRows(SolvedRows):
         evidence = W * kept * self.data.observed_per_row()[:, None]
         return shrink_to_average(evidence, components.share * kept, kept) @ components.mean
 
-    def _good_runs(self) -> list[Components]:
-        """The components of the restarts that count: all but those that got stuck far below the best."""
+    def by_restarts(self) -> Iterator[tuple[Components, np.ndarray, np.ndarray]]:
+        """Components, weights by them, and which are content, of all restarts but those stuck far below the best."""
         model = self.model
         behind = model.objective_ - model.restarts_["objective"].to_numpy()
         good = behind <= STUCK * abs(model.objective_)
-        return [components for components, is_good in zip(model._restart_components, good, strict=True) if is_good]
+        for components, is_good in zip(model._restart_components, good, strict=True):
+            if is_good:
+                is_content = model._kinds_of(components) == CONTENT
+                yield components, self._weights_by(components), is_content.astype(float)
 
     def suspicion(self, *, kind: Kind, ratings: ArrayLike | None = None) -> np.ndarray:
         """How likely each observed 0 hides a 1, or each 1 is false: N x D, 0 for all other cells."""

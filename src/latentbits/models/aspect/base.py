@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.marks import Marks
 from latentbits.fitting.climb import Learner
-from latentbits.fitting.restarts import Restart, climbing, stopped_together
+from latentbits.fitting.restarts import Restart, Runner, climbing, stopped_together
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect import Noise
 from latentbits.models.aspect.aspect_rows import AspectRows, Kind
@@ -82,6 +82,10 @@ class AspectModel(RestartedFactorModel):
         """The weights by which components share the responsibility for a cell."""
         return rows.weights
 
+    def _members(self, rows: AspectRows) -> Iterator[tuple[Components, np.ndarray, np.ndarray]]:
+        """The ensemble that suspicion is averaged over: components, weights of the rows, 1 where content; restarts."""
+        return rows.by_restarts()
+
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     def _runs(self, data: BinaryData, row_weight: np.ndarray) -> tuple[Restart[Any], list[Restart[Any]]]:
@@ -111,18 +115,26 @@ class AspectModel(RestartedFactorModel):
         """The same for one of the nested models."""
         noise = NoiseComponents(NESTED[name], self.noise_rate)
         return self._best_run(
-            climbing(partial(self._learner, data, row_weight, noise=noise)),
+            self._runner_maker(data, row_weight, noise),
             n_cells=float(row_weight @ data.observed_per_row()),
             keep=partial(self._keep, row_weight=row_weight, noise=noise),
             rng=rng,
         )
+
+    def _runner_maker(
+        self, data: BinaryData, row_weight: np.ndarray, noise: NoiseComponents = NO_NOISE
+    ) -> Callable[[Workers], Runner[Any]]:
+        return climbing(partial(self._learner, data, row_weight, noise=noise))
 
     def _noise_judge(self) -> AspectModel:
         """The model by whose fits `noise="auto"` decides."""
         return self
 
     def _keep(self, state: Any, row_weight: np.ndarray, noise: NoiseComponents = NO_NOISE) -> Components:
-        components = self._components_of(state, row_weight @ state.W / row_weight.sum(), noise)
+        return self._with_kinds(self._components_of(state, row_weight @ state.W / row_weight.sum(), noise), noise)
+
+    def _with_kinds(self, components: Components, noise: NoiseComponents) -> Components:
+        """What each is, if there was a choice of noise components."""
         return components if self.noise is None else components._replace(kinds=noise.kinds_of(len(components.mean)))
 
     def _adopt(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE
 
-__all__ = ["NESTED", "NO_NOISE", "NoiseComponents", "gain_of", "needed_gain", "noise_trials"]
+__all__ = ["KNOWN", "NESTED", "NO_NOISE", "NoiseComponents", "gain_of", "needed_gain", "noise_trials"]
 
 NESTED: dict[str, tuple[str, ...]] = {"none": (), "white": (WHITE,), "black": (BLACK,), "both": (WHITE, BLACK)}
 """The noise components of each model that `noise="auto"` tries, by its name."""
@@ -26,6 +26,9 @@ STANDARD_ERRORS = 2.5
 BLANKNESS = 0.3
 """How much more a blank component gains by chance where ones are rare (a full one where zeros are), per share of
 ones; chosen with the line above on other tables than those of experiments/beyond/noise.py."""
+
+KNOWN = 1e9
+"""alpha + beta of a noise component, whose probability of a 1 is known: as if it had been seen in so many cells."""
 
 START = 0.001
 LEAST, MOST = 1e-6, 0.05

@@ -1,0 +1,227 @@
+"""Sampling from the posterior of the Beta-source model: collapsed Gibbs chains over the causes of cells.
+
+Weights and components are integrated out (the same priors as of variational Bayes, with no factorised posterior);
+given the causes they are Dirichlet and Beta, from which they are drawn where they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.errors import DataError
+from latentbits.fitting.climb import Climbed
+from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.workers import Workers
+from latentbits.kernels.arrays import kernel_array
+from latentbits.kernels.gibbs import gibbs_sweeps, sample_rows
+from latentbits.models.aspect.variational import Prior
+from latentbits.models.solved_rows import Solution
+
+__all__ = ["Chain", "Draws", "Length", "Sampler", "repeated_cells", "solve_sampled_weights"]
+
+COLDEST, STEPS = 0.2, 20
+"""The first half of the burn-in climbs from this temperature to 1 in steps: chains of three toys in three forgot their
+start five times as quickly as at 1 throughout."""
+
+WATCHED_CELLS = 100
+"""Cells whose probabilities are followed along the chains: unlike components they have no labels to be switched."""
+
+ROW_BURN, ROW_SWEEPS = 20, 2
+ROW_SEED = np.uint64(0x5EED)
+ROWS = 64
+EDGE = 1e-7
+"""Drawn probabilities are kept this far from 0 and 1, where no other component could cause a cell."""
+
+
+class Length(NamedTuple):
+    """Of a chain: sweeps before the first sample, samples, and sweeps from one to the next."""
+
+    burn: int
+    samples: int
+    thin: int
+
+
+class Draws(NamedTuple):
+    """S samples of one chain, its own labels.
+
+    ones, zeros: (S, K, D) cells that each component caused; H: (S, K, D) components drawn given these;
+    share: (S, K) mean weights of the rows; log_likelihood: (S,) log p(X | z); cells: (S, C) watched probabilities.
+    """
+
+    ones: np.ndarray
+    zeros: np.ndarray
+    H: np.ndarray
+    share: np.ndarray
+    log_likelihood: np.ndarray
+    cells: np.ndarray
+
+
+class Chain:
+    """The causes of all cells, their counts and a random stream.
+
+    Parameters
+    ----------
+    cells : ndarray of int8, shape (N, D)
+        Below 0 where missing.
+    n_components : int
+    prior : Prior
+    rng : Generator
+        Seeds the stream.
+    fixed : ndarray of shape (K, D), optional
+        Probabilities of a 1 that are known; NaN where they are not.
+    """
+
+    def __init__(
+        self,
+        cells: np.ndarray,
+        n_components: int,
+        prior: Prior,
+        rng: np.random.Generator,
+        fixed: np.ndarray | None = None,
+    ) -> None:
+        N, D = cells.shape
+        K = n_components
+        self.prior = prior
+        self.cells = kernel_array(cells, np.int8)
+        self.causes = np.full((N, D), -1, np.int16)
+        self.of_rows = np.zeros((N, K), np.int32)
+        self.ones, self.zeros = np.zeros((D, K), np.int32), np.zeros((D, K), np.int32)
+        known = np.full((K, D), np.nan) if fixed is None else fixed
+        self._fixed = kernel_array(np.where(np.isnan(known), -1.0, known).T)
+        self._state = rng.integers(2**64, size=4, dtype=np.uint64)
+        counts, sums = np.arange(N + 1.0), np.array([prior.alpha, prior.beta, prior.alpha + prior.beta])
+        self._shifted = counts + sums[:, None]
+        self._log_gammas = gammaln(self._shifted) - gammaln(sums)[:, None]
+
+    def sweep(self, n: int, temperature: float = 1.0) -> np.ndarray:
+        """Draw every cause `n` times; log p(X | z) after each sweep."""
+        powers = self._shifted**temperature
+        powers[2] = 1 / powers[2]
+        trace = np.empty(n)
+        gibbs_sweeps(
+            self.cells,
+            self.causes,
+            self.of_rows,
+            self.ones,
+            self.zeros,
+            self._fixed,
+            powers,
+            self._log_gammas,
+            float(self.prior.gamma),
+            float(temperature),
+            self._state,
+            trace,
+        )
+        return trace
+
+    def components(self, rng: np.random.Generator) -> np.ndarray:
+        """Components drawn given the causes, K x D."""
+        drawn = rng.beta(self.prior.alpha + self.ones.T, self.prior.beta + self.zeros.T)
+        return np.where(self._fixed.T >= 0, self._fixed.T, np.clip(drawn, EDGE, 1 - EDGE))
+
+    def mean_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Mean weights of rows given the causes."""
+        counts = self.of_rows[rows] + self.prior.gamma
+        return counts / counts.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Runs chains; `run` is one of them, as `best_of` wants it."""
+
+    cells: np.ndarray
+    n_components: int
+    prior: Prior
+    length: Length
+    fixed: np.ndarray | None = None
+
+    def run(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[Draws]:
+        """A chain from its start to its last sample, or until it is interrupted; its objective is mean log p(X | z)."""
+        chain = Chain(self.cells, self.n_components, self.prior, rng, self.fixed)
+        watched = watched_cells(*self.cells.shape)
+        kept: list[tuple[np.ndarray, ...]] = []
+        for trace, is_sample in self._stretches(chain):
+            for value in trace:
+                monitor.record(float(value))
+            if is_sample:
+                kept.append(_sample(chain, watched, rng, float(trace[-1])))
+            if monitor.cancelled is not None and monitor.cancelled():
+                break
+        else:
+            monitor.converged = True
+        if not kept:
+            kept.append(_sample(chain, watched, rng, monitor.history[-1]))
+        draws = Draws(*(np.stack(part) for part in zip(*kept, strict=True)))
+        return Climbed(draws, float(draws.log_likelihood.mean()))
+
+    def _stretches(self, chain: Chain) -> Iterator[tuple[np.ndarray, bool]]:
+        """The chain bit by bit: log p(X | z) of some sweeps, and whether they end with a sample."""
+        burn, samples, thin = self.length
+        annealed = burn // 2
+        steps = np.array_split(np.linspace(COLDEST, 1.0, annealed), min(STEPS, max(annealed, 1)))
+        for part in steps:
+            if len(part):
+                yield chain.sweep(len(part), float(part[0])), False
+        rest = burn - annealed
+        while rest > 0:
+            yield chain.sweep(min(rest, STEPS)), False
+            rest -= STEPS
+        for _ in range(samples):
+            yield chain.sweep(thin), True
+
+
+def _sample(
+    chain: Chain, watched: tuple[np.ndarray, np.ndarray], rng: np.random.Generator, log_likelihood: float
+) -> tuple[np.ndarray, ...]:
+    H = chain.components(rng).astype(np.float32)
+    rows, columns = watched
+    cells = np.einsum("ck,kc->c", chain.mean_weights(rows), H[:, columns]).astype(np.float32)
+    ones, zeros = (np.ascontiguousarray(part.T) for part in (chain.ones, chain.zeros))
+    return ones, zeros, H, chain.mean_weights().mean(axis=0), np.array(log_likelihood), cells
+
+
+def watched_cells(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the cells that are followed along the chains, spread evenly over the table."""
+    places = np.linspace(0, n_rows * n_columns - 1, min(WATCHED_CELLS, n_rows * n_columns)).astype(np.int64)
+    rows, columns = np.divmod(places, n_columns)
+    return rows, columns
+
+
+def repeated_cells(data: BinaryData, row_weight: np.ndarray) -> np.ndarray:
+    """The cells of all rows, each as often as its weight says; refused unless the weights are whole numbers."""
+    if np.any(row_weight != np.round(row_weight)):
+        first = int(np.flatnonzero(row_weight != np.round(row_weight))[0])
+        raise DataError(
+            f"sample_weight[{first}] is {row_weight[first]:g}, but sampling draws the causes of whole rows; "
+            'give whole numbers, or fit with inference="vb"'
+        )
+    cells = data.dense()
+    if np.all(row_weight == 1):
+        return cells
+    return np.repeat(cells, row_weight.astype(np.int64), axis=0)
+
+
+def solve_sampled_weights(data: BinaryData, H: np.ndarray, gamma: float, *, workers: Workers) -> Solution:
+    """Weights of rows, one draw for each sample of the components: the coordinates are N x S x K.
+
+    A row's weights given the components depend on no other row. So training rows and new ones are the same thing.
+    """
+    cells = kernel_array(data.dense(), np.int8)
+    samples = kernel_array(H.transpose(0, 2, 1))
+    W = np.empty((len(cells), len(H), H.shape[1]), np.float32)
+
+    def one(start: int) -> None:
+        rows = slice(start, start + ROWS)
+        sample_rows(cells[rows], samples, float(gamma), ROW_SEED, ROW_BURN, ROW_SWEEPS, W[rows])
+
+    workers.map(one, range(0, len(cells), ROWS))
+    return Solution(W)
+
+
+assert MISSING < 0, "the kernels take any code below 0 as missing"
