@@ -85,6 +85,7 @@ def _aspect_part(solved: AspectRows, rows: np.ndarray, columns: np.ndarray) -> d
         "noise_of": NOISE_OF,
         "causes": _causes(solved, rows, columns),
         "n_restarts": len(model.restart_components_),
+        "mean_of": solved.ensemble,
         "consensus": _bytes(_consensus(solved)[np.ix_(rows, columns)]),
     }
 

@@ -204,6 +204,11 @@ class AspectRows(SolvedRows):
         evidence = W * kept * self.data.observed_per_row()[:, None]
         return shrink_to_average(evidence, components.share * kept, kept) @ components.mean
 
+    @property
+    def ensemble(self) -> str:
+        """What suspicion is a mean over, in words."""
+        return self.model._ensemble
+
     def by_restarts(self) -> Iterator[tuple[Components, np.ndarray, np.ndarray]]:
         """Components, weights by them, and which are content, of all restarts but those stuck far below the best."""
         model = self.model

@@ -82,6 +82,11 @@ class AspectModel(RestartedFactorModel):
         """The weights by which components share the responsibility for a cell."""
         return rows.weights
 
+    @property
+    def _ensemble(self) -> str:
+        """What the members are, in words."""
+        return "random starts"
+
     def _members(self, rows: AspectRows) -> Iterator[tuple[Components, np.ndarray, np.ndarray]]:
         """The ensemble that suspicion is averaged over: components, weights of the rows, 1 where content; restarts."""
         return rows.by_restarts()

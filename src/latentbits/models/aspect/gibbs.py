@@ -32,6 +32,9 @@ start five times as quickly as at 1 throughout."""
 WATCHED_CELLS = 100
 """Cells whose probabilities are followed along the chains: unlike components they have no labels to be switched."""
 
+MOST_CELLS = 10**9
+"""Of all rows, each repeated by its weight."""
+
 ROW_BURN, ROW_SWEEPS = 20, 2
 ROW_SEED = np.uint64(0x5EED)
 ROWS = 64
@@ -204,6 +207,11 @@ def repeated_cells(data: BinaryData, row_weight: np.ndarray) -> np.ndarray:
     cells = data.dense()
     if np.all(row_weight == 1):
         return cells
+    if row_weight.sum() * cells.shape[1] > MOST_CELLS:
+        raise DataError(
+            f"the sample weights add up to {row_weight.sum():,.0f} rows, each of which would be sampled; divide them "
+            'by a common factor, or fit with inference="vb"'
+        )
     return np.repeat(cells, row_weight.astype(np.int64), axis=0)
 
 

@@ -139,6 +139,10 @@ class SampledModel(AspectModel):
         H = self._posterior.H
         return W.reshape(len(W), -1).astype(np.float64) @ H.reshape(-1, H.shape[2]).astype(np.float64) / len(H)
 
+    @property
+    def _ensemble(self) -> str:
+        return super()._ensemble if self._posterior is None else "posterior samples"
+
     def _members(self, rows: AspectRows) -> Iterator[tuple[Components, np.ndarray, np.ndarray]]:
         """Every sample is a member of the ensemble."""
         posterior = self._posterior

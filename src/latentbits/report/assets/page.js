@@ -41,7 +41,7 @@ function showCounts() {
   const parts = [bench.sampled ? "In the part shown, by" : "By", ` these ratings${page.marks.size ? " and marks" : ""} ${plural(filled, "zero")} become${filled === 1 ? "s" : ""} 1 and ${plural(removed, "one")} become${removed === 1 ? "s" : ""} 0.`];
   if (!page.asFitted) {
     parts.push(` ${plural(absence, "zero")} ${absence === 1 ? "is" : "are"} suspected`);
-    if (bench.n_restarts > 1) parts.push(` by the best run, ${count(agreed)} of them also by the mean of the random starts`);
+    if (bench.n_restarts > 1) parts.push(` by the best run, ${count(agreed)} of them also by the mean of the ${bench.mean_of}`);
     if (onesMayChange(bench, page.rated)) parts.push(`, and ${plural(presence, "one")}`);
     parts.push(".");
   }
