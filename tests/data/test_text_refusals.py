@@ -36,6 +36,7 @@ BAD_TEXT: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         'data.csv, line 5, column "a": value 2',
     ),
     "share": ("a,b\n0,0.3\n0,1\n", {}, "value 0.3 is neither 0 nor 1; use threshold=0.5 (--threshold 0.5)"),
+    "cover": ("a,b\n0,0.3\n2.5,20\n0.7,0\n", {}, "threshold=0.3 (--threshold 0.3) to call every value >= 0.3 present"),
     "negative": (
         "a,b\n0,-9\n0,1\n",
         {},

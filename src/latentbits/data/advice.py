@@ -163,9 +163,8 @@ def _threshold(values: Sequence[float], origin: Origin) -> str:
     Among larger values a positive one below 1, such as a cover of 0.2 %, is a presence too.
     """
     if all(0 <= value <= 1 for value in values):
-        return origin.advice(0.5).removeprefix("use ")
-    least = min((value for value in values if value > 0), default=1.0)
-    return origin.advice(min(least, 1.0)).removeprefix("use ")
+        return origin.calling(0.5)
+    return origin.calling(min((value for value in values if 0 < value < 1), default=1))
 
 
 def _pair(

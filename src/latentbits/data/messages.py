@@ -93,8 +93,22 @@ class Origin:
         str
             The end of a sentence.
         """
-        cut = 0.5 if 0 < value < 1 else 2 if no_zeros and value == 2 else 1
-        return f"use {self.threshold.format(cut)} to call every value >= {cut:g} present"
+        return f"use {self.calling(0.5 if 0 < value < 1 else 2 if no_zeros and value == 2 else 1)}"
+
+    def calling(self, cut: float) -> str:
+        """Spell the option that thresholds values.
+
+        Parameters
+        ----------
+        cut : float
+            The threshold.
+
+        Returns
+        -------
+        str
+            The option, and what it does.
+        """
+        return f"{self.threshold.format(cut)} to call every value >= {cut:g} present"
 
 
 def quoted(text: str) -> str:
