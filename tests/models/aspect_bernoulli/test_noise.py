@@ -184,11 +184,13 @@ class TestAuto:
         np.testing.assert_array_equal(model.components_, alone.components_)
 
     def test_a_repeated_row_and_a_row_of_weight_2_need_the_same(self):
-        twice = AspectBernoulli(3, noise="auto", n_init=1, random_state=0).fit(np.repeat(ADDED.X, 2, axis=0))
-        weighted = AspectBernoulli(3, noise="auto", n_init=1, random_state=0)
+        # To the end: climbs that stop early differ by more than rounding, which depends on the processor.
+        to_the_end = {"n_init": 1, "tol": 1e-10, "max_iter": 20_000, "random_state": 0}
+        twice = AspectBernoulli(3, noise="auto", **to_the_end).fit(np.repeat(ADDED.X, 2, axis=0))
+        weighted = AspectBernoulli(3, noise="auto", **to_the_end)
         weighted.fit(ADDED.X, sample_weight=np.full(200, 2.0))
         np.testing.assert_allclose(
-            twice.noise_trials_["gain_per_row"], weighted.noise_trials_["gain_per_row"], atol=1e-3
+            twice.noise_trials_["gain_per_row"], weighted.noise_trials_["gain_per_row"], atol=1e-4
         )
 
     def test_interrupted_it_keeps_what_was_tried(self):
