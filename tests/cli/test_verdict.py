@@ -142,7 +142,7 @@ class TestOfARange:
 
     @staticmethod
     def verdict_of(z: float) -> Verdict:
-        from latentbits.tasks.gains import Gain
+        from latentbits.fitting.gains import Gain
 
         gain = Gain(z, 0.0, 0.1, 0.0, 0.1, 0.5, 0.5)
         return Verdict(z > 2, gain, gain, {}, 100, 5, [f"first {z}", f"second {z}"])
@@ -152,7 +152,7 @@ def test_interrupted_it_leaves_the_fit(run: Run, table: Path, tmp_path: Path, mo
     def interrupted(*args: Any, **kwargs: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trials, "run_all", interrupted)
+    monkeypatch.setattr("latentbits.tasks.verdict.run_all", interrupted)
     result = run("fit", table, *FAST, "--out", tmp_path / "run")
     assert result.exit_code == 130
     assert "note: interrupted: there is no verdict; the fit itself was finished" in result.stderr

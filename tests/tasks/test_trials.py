@@ -8,6 +8,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import AspectBernoulli, BernoulliMixture, BinaryData, simulate
+from latentbits.fitting.folds import SURE, Folds
+from latentbits.fitting.jobs import run_all
 from latentbits.fitting.restarts import stopped_by
 from latentbits.tasks import trials
 
@@ -19,7 +21,7 @@ def data():
 
 class TestFolds:
     def test_every_row_is_held_out_once(self, data):
-        folds = trials.Folds(data, 4, 0)
+        folds = Folds(data, 4, 0)
         tests = np.concatenate([test for _, test in folds.rows()])
         assert sorted(tests) == list(range(30))
         for train, test in folds.rows():
@@ -27,18 +29,18 @@ class TestFolds:
             assert len(train) + len(test) == 30
 
     def test_every_cell_is_held_out_once(self, data):
-        folds = trials.Folds(data, 5, 0)
+        folds = Folds(data, 5, 0)
         times = sum(folds.cells(fold).astype(int) for fold in range(5))
         np.testing.assert_array_equal(times, 1)
 
     def test_the_seed_decides(self, data):
-        a, b, c = (trials.Folds(data, 5, seed).cells(0) for seed in (0, 0, 1))
+        a, b, c = (Folds(data, 5, seed).cells(0) for seed in (0, 0, 1))
         np.testing.assert_array_equal(a, b)
         assert (a != c).any()
 
     def test_more_folds_than_rows_are_refused(self, data):
         with pytest.raises(ValueError, match="number of rows, 30"):
-            trials.Folds(data, 31, 0).rows()
+            Folds(data, 31, 0).rows()
 
 
 class TestCellScore:
@@ -47,7 +49,7 @@ class TestCellScore:
         hidden = np.array([[True, False, True], [True, False, True]])
         P = np.array([[0.9, 0.1, 0.5], [0.2, 0.5, 0.0]])
         score = trials.CellScore.of(data, hidden, P)
-        expected = np.mean([np.log(0.9), np.log(0.8), np.log(trials.SURE)])
+        expected = np.mean([np.log(0.9), np.log(0.8), np.log(SURE)])
         assert score.log_likelihood == pytest.approx(expected)
         assert score.auc == pytest.approx(0.5)  # of the pairs (1, 0): 0.9 > 0.2, but 0 < 0.2
 
@@ -103,7 +105,7 @@ class TestRunAll:
     def test_results_come_in_order_on_any_number_of_threads(self):
         jobs = [lambda i=i: (time.sleep(0.01 * (5 - i)), i)[1] for i in range(5)]
         for n_jobs in (1, 3):
-            assert trials.run_all(jobs, title="Trying", n_jobs=n_jobs) == list(range(5))
+            assert run_all(jobs, title="Trying", n_jobs=n_jobs) == list(range(5))
 
     def test_an_error_comes_through_and_stops_the_rest(self):
         ran = []
@@ -116,7 +118,7 @@ class TestRunAll:
             ran.append(1)
 
         with pytest.raises(ZeroDivisionError, match="broken"):
-            trials.run_all([broken, *[slow] * 50], title="Trying", n_jobs=1)
+            run_all([broken, *[slow] * 50], title="Trying", n_jobs=1)
         assert len(ran) < 50
 
     def test_convergence_is_summed_up_once(self):
@@ -127,7 +129,7 @@ class TestRunAll:
 
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            models = trials.run_all([fit, fit], title="Trying", n_jobs=2)
+            models = run_all([fit, fit], title="Trying", n_jobs=2)
         with pytest.warns(ConvergenceWarning, match="2 of 2 fits"):
             trials.sum_up_convergence(models)
 

@@ -13,6 +13,8 @@ from scipy.stats import mannwhitneyu
 from sklearn.base import BaseEstimator
 
 from latentbits.errors import DataError
+from latentbits.fitting.folds import Folds
+from latentbits.fitting.jobs import run_all
 from latentbits.models.base import BinaryModel
 from latentbits.models.factor_model import FactorModel
 from latentbits.numerics import RandomSource, as_generator, check_number
@@ -118,10 +120,10 @@ def compare(
     jobs: dict[tuple[str, str, int], Callable[[], trials.Outcome]] = {}
     for name, estimator in named.items():
         data = trials.data_for(estimator, X, getattr(estimator, "n_components", None))
-        folds = trials.Folds(data, n_folds, fold_seed)
+        folds = Folds(data, n_folds, fold_seed)
         make = partial(trials.prepared, estimator, seed)
         jobs |= {(*place, fold): job for place, fold, job in held_out_jobs(make, name, data, folds, wanted)}
-    outcomes = trials.run_all(list(jobs.values()), title="Comparing", n_jobs=n_jobs, verbose=bool(verbose))
+    outcomes = run_all(list(jobs.values()), title="Comparing", n_jobs=n_jobs, verbose=bool(verbose))
     trials.sum_up_convergence([outcome.model for outcome in outcomes])
     rows = [
         (what, name, fold, score, outcome.seconds)

@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
+from latentbits.fitting.folds import Folds
+from latentbits.fitting.jobs import run_all
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_selection
 from latentbits.tasks import trials
@@ -46,7 +48,7 @@ class HeldOutCells:
         Probabilities of a 1 by the number of components, the observed cells row by row.
     """
 
-    folds: trials.Folds
+    folds: Folds
     predicted: dict[int, np.ndarray]
 
 
@@ -174,14 +176,14 @@ def select_order(
     # A seed of its own for the folds: `compare` and `select_order` with the same random_state use the same ones.
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     data = trials.data_for(estimator, X, max(numbers) if varies else None)
-    folds = trials.Folds(data, n_folds, fold_seed)
+    folds = Folds(data, n_folds, fold_seed)
     jobs: dict[tuple[str, int, int], Callable[[], trials.Outcome]] = {}
     for k in reversed(numbers):  # the longest first, so that no thread is left with it at the end
         make = partial(trials.prepared, estimator, seed, **({parameter: k} if varies else {}))
         jobs["all", k, 0] = partial(_fit_all, make, data, "evidence" in wanted)
         kept = held_out_jobs(make, k, data, folds, wanted, keep=True)
         jobs |= {(*place, fold): job for place, fold, job in kept}
-    outcomes = trials.run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
+    outcomes = run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
     done = dict(zip(jobs, outcomes, strict=True))
     trials.sum_up_convergence([outcome.model for outcome in outcomes])
     models = {k: done["all", k, 0].model for k in numbers}
@@ -199,9 +201,7 @@ def select_order(
     return OrderSelection(table, _choices(wanted, table), scores, stability, models, held_out)
 
 
-def _held_out(
-    folds: trials.Folds, numbers: list[int], done: dict[tuple[str, int, int], trials.Outcome]
-) -> HeldOutCells:
+def _held_out(folds: Folds, numbers: list[int], done: dict[tuple[str, int, int], trials.Outcome]) -> HeldOutCells:
     fold = folds.of_observed()
     outcomes = {k: [done["cells", k, number] for number in range(folds.n)] for k in numbers}
     return HeldOutCells(folds, {k: trials.all_predicted(outcomes[k], fold) for k in numbers})
@@ -211,7 +211,7 @@ def held_out_jobs(
     make: Callable[[], Any],
     key: Any,
     data: Any,
-    folds: trials.Folds,
+    folds: Folds,
     criteria: Sequence[str],
     *,
     keep: bool = False,
@@ -248,7 +248,7 @@ def _fit_without_rows(make: Callable[[], Any], data: Any, train: np.ndarray, tes
 
 
 def _fit_without_cells(
-    make: Callable[[], Any], data: BinaryData, folds: trials.Folds, fold: int, keep: bool
+    make: Callable[[], Any], data: BinaryData, folds: Folds, fold: int, keep: bool
 ) -> trials.Outcome:
     return trials.fit_without_cells(make(), data, folds.cells(fold), keep=keep)
 

@@ -13,10 +13,12 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.folds import Folds
+from latentbits.fitting.gains import ENOUGH, Gain, HiddenCells, gain_over, mean_of_odds
+from latentbits.fitting.jobs import run_all
 from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials
-from latentbits.tasks.gains import ENOUGH, Gain, HiddenCells, gain_over, mean_of_odds
 from latentbits.tasks.select import OrderSelection, check_criteria, held_out_jobs
 from latentbits.wording import counted
 
@@ -150,7 +152,7 @@ def verdict(
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     data = trials.data_for(model, X)
     assert isinstance(data, BinaryData)  # models without `reconstruct` have been refused
-    folds = trials.Folds(data, n_folds, fold_seed)
+    folds = Folds(data, n_folds, fold_seed)
     reason = _why_not(folds)
     if reason:
         return _undecided(reason, folds, model)
@@ -188,7 +190,7 @@ def _starts(model: Any, data: BinaryData, seed: int) -> list[Callable[[], Any]]:
 
 
 def _predict(
-    makers: Mapping[str, Sequence[Callable[[], Any]]], folds: trials.Folds, *, n_jobs: int | None, verbose: int
+    makers: Mapping[str, Sequence[Callable[[], Any]]], folds: Folds, *, n_jobs: int | None, verbose: int
 ) -> dict[str, np.ndarray]:
     """The probabilities of all observed cells by the fits of each list of makers, none of which saw the cell."""
     jobs = {
@@ -197,7 +199,7 @@ def _predict(
         for start, make in enumerate(starts)
         for _, number, job in held_out_jobs(make, name, folds.data, folds, ["cells"], keep=True)
     }
-    outcomes = trials.run_all(list(jobs.values()), title="Verdict", n_jobs=n_jobs, verbose=bool(verbose))
+    outcomes = run_all(list(jobs.values()), title="Verdict", n_jobs=n_jobs, verbose=bool(verbose))
     done = dict(zip(jobs, outcomes, strict=True))
     trials.sum_up_convergence([outcome.model for outcome in outcomes])
     fold = folds.of_observed()
@@ -214,7 +216,7 @@ def _n_starts(model: Any) -> str:
     return counted(getattr(model, "n_init", 1), "random start")
 
 
-def _judge(predicted: dict[str, np.ndarray], folds: trials.Folds, model: Any, fits: str) -> Verdict:
+def _judge(predicted: dict[str, np.ndarray], folds: Folds, model: Any, fits: str) -> Verdict:
     data = folds.data
     assert isinstance(data, BinaryData)
     cells = HiddenCells.of(data, folds.of_observed())
@@ -229,7 +231,7 @@ def _judge(predicted: dict[str, np.ndarray], folds: trials.Folds, model: Any, fi
 # ---- data of which it can't be told -------------------------------------------------------------------------------
 
 
-def _why_not(folds: trials.Folds) -> str:
+def _why_not(folds: Folds) -> str:
     """Why nothing can be said about these data, and what would help; empty if something can."""
     data = folds.data
     assert isinstance(data, BinaryData)
@@ -245,7 +247,7 @@ def _why_not(folds: trials.Folds) -> str:
     return ""
 
 
-def _undecided(reason: str, folds: trials.Folds, model: Any) -> Verdict:
+def _undecided(reason: str, folds: Folds, model: Any) -> Verdict:
     first = f"It can't be told whether this model predicts anything: {reason}. {_no_evidence(model).capitalize()}."
     return Verdict(None, None, None, {}, 0, folds.n, [first])
 

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.tasks.trials import SURE
+from latentbits.fitting.folds import SURE
 
 __all__ = ["ENOUGH", "Gain", "HiddenCells", "gain_over", "mean_of_odds"]
 
