@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -109,7 +109,7 @@ class RestartedModel(Model):
             )
 
 
-class BinaryModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
+class BinaryModel(Model):
     """An estimator of 0-1 data: X is validated by `BinaryData`, its columns are checked against those of the fit."""
 
     binarize: float | None

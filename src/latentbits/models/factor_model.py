@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
@@ -23,7 +24,7 @@ from latentbits.numerics import RandomSource, Similarity, as_generator, check_nu
 __all__ = ["FactorModel", "RestartedFactorModel"]
 
 
-class FactorModel(BinaryModel):
+class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel):
     """Rows have coordinates (`weights_`, N x K) on components (`components_`, K x D); both make probabilities of a 1.
 
     A subclass brings `fit`, how the coordinates of rows are solved for and, unless these mix the components, the

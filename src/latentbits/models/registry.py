@@ -10,6 +10,7 @@ from latentbits.models import (
     bernoulli_nmf,
     binary_factors,
     binary_ica,
+    conditional,
     ica_mixture,
     independent,
     logistic_pca,
@@ -30,6 +31,7 @@ MODELS: dict[str, ModelSpec] = {
         plsa,
         adapted,
         independent,
+        conditional,
         binary_ica,
         binary_factors,
         ica_mixture,
@@ -42,7 +44,7 @@ NUMBER_MODELS = tuple(name for name, spec in MODELS.items() if spec.data == "num
 """The models of continuous data."""
 
 TABLE_MODELS = tuple(name for name, spec in MODELS.items() if spec.data == "table")
-"""The models whose rows have weights on components of 0-1 tables: they can be compared."""
+"""The models of 0-1 tables, which predict every cell: they can be compared."""
 
 
 def model_class(name: str) -> type[Any]:

@@ -69,10 +69,13 @@ class ModelSpec:
     target : str
         "module:Class".
     data : "table", "segments" or "numbers"
-        "table": 0-1 data whose rows have weights on components; such models can be selected and compared.
+        "table": 0-1 data, of which such models predict every cell; they can be compared.
         "segments": 0-1 data in segments. "numbers": continuous data.
     findings : str
         The module of `latentbits.findings` that presents a fit.
+    has_weights : bool
+        Of a model of tables, whether its rows have weights on components (`FactorModel`); otherwise it predicts each
+        cell from the rest of its row (`CellModel`).
     parameters : mapping of str to Parameter
         The constructor's parameters that are validated, and those of the command line.
     stored_types : tuple of str
@@ -85,6 +88,7 @@ class ModelSpec:
     target: str
     data: Literal["table", "segments", "numbers"] = "table"
     findings: str = "factors"
+    has_weights: bool = True
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     stored_types: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)

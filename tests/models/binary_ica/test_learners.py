@@ -5,10 +5,10 @@ import pytest
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.simulate import binary_ica as simulated
+from latentbits.fitting.ascent import ascend, flatten, unflatten
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_ica import blica, ivae, mle
-from latentbits.models.binary_ica.ascent import ascend, flatten, unflatten
 from latentbits.models.binary_ica.estimator import BinaryICA
 from latentbits.models.binary_ica.identifiability import mean_cosine_similarity
 from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, canonical, pairwise_from_model

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
@@ -29,7 +30,7 @@ from latentbits.wording import counted
 __all__ = ["BinaryICA"]
 
 
-class BinaryICA(BinaryModel, RestartedModel):
+class BinaryICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel, RestartedModel):
     """Independent components of binary data whose sources change from segment to segment.
 
     In segment u, the sources z of a row are independent and normal, with means and scales of that segment. They are

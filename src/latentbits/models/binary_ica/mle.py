@@ -6,11 +6,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from latentbits.fitting.ascent import ascend
 from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.restarts import Runner
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_ica.ascent import ascend
 from latentbits.models.binary_ica.orthant import Orthants
 from latentbits.models.binary_ica.parameters import Parameters
 from latentbits.models.binary_ica.quadrature import Grid
