@@ -21,7 +21,7 @@ from result_tables import write
 from threadpoolctl import threadpool_limits
 
 from latentbits import BetaICA, simulate
-from latentbits.models.aspect.diagnostics import effective_size
+from latentbits.fitting.chains import effective_size
 from latentbits.models.aspect.gibbs import Chain, watched_cells
 from latentbits.models.aspect.variational import Prior
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from latentbits.models.logistic_pca.estimator import LogisticPCA
     from latentbits.models.mixture.estimator import BernoulliMixture
     from latentbits.models.plsa.estimator import PLSA
+    from latentbits.models.probit_factors.estimator import ProbitFactors
     from latentbits.persistence import load_model, save_model
     from latentbits.tasks.compare import compare
     from latentbits.tasks.select import select_order

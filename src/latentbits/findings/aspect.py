@@ -25,10 +25,11 @@ from latentbits.findings.results import (
     stability_clause,
     with_names,
 )
+from latentbits.fitting.chains import LARGEST_R_HAT, samples_needed
 from latentbits.models.aspect.aspect_rows import AspectRows, Kind
 from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.phantoms import EXTINCT
-from latentbits.models.aspect.posterior import LARGEST_R_HAT, Posterior, samples_needed
+from latentbits.models.aspect.posterior import Posterior
 from latentbits.tasks.stability import component_stability
 from latentbits.wording import counted
 

@@ -7,13 +7,13 @@ import math
 import numpy as np
 from numba import njit
 
-__all__ = ["probit_ep"]
+__all__ = ["ROOT_2PI", "mills", "probit_ep"]
 
 ROOT_2PI = math.sqrt(2 * math.pi)
 
 
 @njit(cache=True, nogil=True)
-def _mills(x: float) -> float:
+def mills(x: float) -> float:
     """phi(x) / Phi(x), also far in the lower tail where both underflow (there by Laplace's continued fraction)."""
     if x > -6.0:
         return math.exp(-0.5 * x * x) / (ROOT_2PI * 0.5 * math.erfc(-x / math.sqrt(2.0)))
@@ -72,7 +72,7 @@ def probit_ep(
                 cavity = cavity2 * (centre / s2 - nu[i])
                 root = math.sqrt(1.0 + cavity2)
                 x = sign * (h[i] + cavity) / root
-                ratio = _mills(x)
+                ratio = mills(x)
                 shrink = ratio * (x + ratio) * cavity2 / (1.0 + cavity2)  # the share of the variance that is lost
                 new_tau = shrink / ((1.0 - shrink) * cavity2)
                 new_mean = cavity + sign * cavity2 * ratio / root

@@ -3,14 +3,16 @@
 Numba's own generator is one for each thread, so what it draws would depend on which thread runs a chain.
 """
 
-from math import log, sqrt
+from math import exp, log, sqrt
 
 import numba
 import numpy as np
 
-__all__ = ["log_gamma_draw", "mix", "uniform"]
+__all__ = ["log_gamma_draw", "mix", "normal", "positive_normal", "uniform"]
 
 _WORD = np.uint64(64)
+_TAIL = 0.45
+"""A mean this far below 0: beyond it most normal numbers would be rejected."""
 _INLINE = {"nogil": True, "cache": True, "inline": "always"}
 
 
@@ -43,7 +45,7 @@ def mix(word):
 
 
 @numba.njit(nogil=True, cache=True)
-def _normal(state):
+def normal(state):
     """A standard normal number, by Marsaglia's polar method."""
     while True:
         x = 2.0 * uniform(state) - 1.0
@@ -51,6 +53,26 @@ def _normal(state):
         s = x * x + y * y
         if 0.0 < s < 1.0:
             return x * sqrt(-2.0 * log(s) / s)
+
+
+@numba.njit(nogil=True, cache=True)
+def positive_normal(mean, state):
+    """A N(mean, 1) number given that it is above 0, right also where that is rare.
+
+    Far in the tail exponential numbers are accepted or not (Robert 1995), their rate the best one, and it is the
+    number itself that is drawn, not its distance from the mean: so no digit is lost.
+    """
+    if mean > -_TAIL:
+        while True:
+            t = mean + normal(state)
+            if t > 0.0:
+                return t
+    rate = 0.5 * (sqrt(mean * mean + 4.0) - mean)
+    while True:
+        t = -log(1.0 - uniform(state)) / rate
+        apart = t - mean - rate
+        if uniform(state) < exp(-0.5 * apart * apart):
+            return t
 
 
 @numba.njit(nogil=True, cache=True)
@@ -66,7 +88,7 @@ def log_gamma_draw(shape, state):
     d = shape - 1.0 / 3.0
     c = 1.0 / sqrt(9.0 * d)
     while True:
-        x = _normal(state)
+        x = normal(state)
         v = 1.0 + c * x
         if v > 0.0:
             v = v * v * v

@@ -16,6 +16,7 @@ from latentbits.models import (
     logistic_pca,
     mixture,
     plsa,
+    probit_factors,
 )
 from latentbits.models.spec import ModelSpec, spec_of
 
@@ -29,6 +30,7 @@ MODELS: dict[str, ModelSpec] = {
         logistic_pca,
         bernoulli_nmf,
         plsa,
+        probit_factors,
         adapted,
         independent,
         conditional,

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
+from latentbits.fitting.chains import quantile_interval
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect import EvidenceMethod, Inference, Noise
 from latentbits.models.aspect.aspect_bernoulli import AspectBernoulli
@@ -20,7 +21,6 @@ from latentbits.models.aspect.aspect_rows import AspectRows
 from latentbits.models.aspect.base import AspectModel, Components
 from latentbits.models.aspect.noise import KNOWN, NO_NOISE, NoiseComponents
 from latentbits.models.aspect.phantoms import CONTENT, at_prior
-from latentbits.models.aspect.posterior import quantile_interval
 from latentbits.models.aspect.sampled import SampledModel
 from latentbits.models.aspect.statistics import solve_weights
 from latentbits.models.aspect.variational import (

@@ -8,46 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.errors import DataError
+from latentbits.fitting.chains import Length, run_chain
 from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.gibbs import gibbs_sweeps, sample_rows
 from latentbits.models.aspect.variational import Prior
+from latentbits.models.sampling import watched_cells
 from latentbits.models.solved_rows import Solution
 
-__all__ = ["Chain", "Draws", "Length", "Sampler", "repeated_cells", "solve_sampled_weights"]
+__all__ = ["Chain", "Draws", "Sampler", "solve_sampled_weights"]
 
 COLDEST, STEPS = 0.2, 20
 """The first half of the burn-in climbs from this temperature to 1 in steps: chains of three toys in three forgot their
 start five times as quickly as at 1 throughout."""
-
-WATCHED_CELLS = 100
-"""Cells whose probabilities are followed along the chains: unlike components they have no labels to be switched."""
-
-MOST_CELLS = 10**9
-"""Of all rows, each repeated by its weight."""
 
 ROW_BURN, ROW_SWEEPS = 20, 2
 ROW_SEED = np.uint64(0x5EED)
 ROWS = 64
 EDGE = 1e-7
 """Drawn probabilities are kept this far from 0 and 1, where no other component could cause a cell."""
-
-
-class Length(NamedTuple):
-    """Of a chain: sweeps before the first sample, samples, and sweeps from one to the next."""
-
-    burn: int
-    samples: int
-    thin: int
 
 
 class Draws(NamedTuple):
@@ -148,19 +136,8 @@ class Sampler:
         """A chain from its start to its last sample, or until it is interrupted; its objective is mean log p(X | z)."""
         chain = Chain(self.cells, self.n_components, self.prior, rng, self.fixed)
         watched = watched_cells(*self.cells.shape)
-        kept: list[tuple[np.ndarray, ...]] = []
-        for trace, is_sample in self._stretches(chain):
-            for value in trace:
-                monitor.record(float(value))
-            if is_sample:
-                kept.append(_sample(chain, watched, rng, float(trace[-1])))
-            if monitor.cancelled is not None and monitor.cancelled():
-                break
-        else:
-            monitor.converged = True
-        if not kept:
-            kept.append(_sample(chain, watched, rng, monitor.history[-1]))
-        draws = Draws(*(np.stack(part) for part in zip(*kept, strict=True)))
+        parts = run_chain(self._stretches(chain), partial(_sample, chain, watched, rng), monitor)
+        draws = Draws(*parts)
         return Climbed(draws, float(draws.log_likelihood.mean()))
 
     def _stretches(self, chain: Chain) -> Iterator[tuple[np.ndarray, bool]]:
@@ -187,32 +164,6 @@ def _sample(
     cells = np.einsum("ck,kc->c", chain.mean_weights(rows), H[:, columns]).astype(np.float32)
     ones, zeros = (np.ascontiguousarray(part.T) for part in (chain.ones, chain.zeros))
     return ones, zeros, H, chain.mean_weights().mean(axis=0), np.array(log_likelihood), cells
-
-
-def watched_cells(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the cells that are followed along the chains, spread evenly over the table."""
-    places = np.linspace(0, n_rows * n_columns - 1, min(WATCHED_CELLS, n_rows * n_columns)).astype(np.int64)
-    rows, columns = np.divmod(places, n_columns)
-    return rows, columns
-
-
-def repeated_cells(data: BinaryData, row_weight: np.ndarray) -> np.ndarray:
-    """The cells of all rows, each as often as its weight says; refused unless the weights are whole numbers."""
-    if np.any(row_weight != np.round(row_weight)):
-        first = int(np.flatnonzero(row_weight != np.round(row_weight))[0])
-        raise DataError(
-            f"sample_weight[{first}] is {row_weight[first]:g}, but sampling draws the causes of whole rows; "
-            'give whole numbers, or fit with inference="vb"'
-        )
-    cells = data.dense()
-    if np.all(row_weight == 1):
-        return cells
-    if row_weight.sum() * cells.shape[1] > MOST_CELLS:
-        raise DataError(
-            f"the sample weights add up to {row_weight.sum():,.0f} rows, each of which would be sampled; divide them "
-            'by a common factor, or fit with inference="vb"'
-        )
-    return np.repeat(cells, row_weight.astype(np.int64), axis=0)
 
 
 def solve_sampled_weights(data: BinaryData, H: np.ndarray, gamma: float, *, workers: Workers) -> Solution:

@@ -7,21 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latentbits.errors import DataError
+from latentbits.fitting.chains import by_chain, diagnosed
 from latentbits.models.aspect.alignment import align, posterior_means, reordered
 from latentbits.models.aspect.base import Components
-from latentbits.models.aspect.diagnostics import LEAST_DRAWS, effective_size, split_r_hat
 from latentbits.models.aspect.gibbs import Draws
 from latentbits.models.aspect.noise import KNOWN
 from latentbits.models.aspect.variational import Prior
-from latentbits.numerics import check_number
-from latentbits.wording import counted
+from latentbits.models.sampling import largest_r_hat
 
-__all__ = ["LARGEST_R_HAT", "Posterior", "chain_components", "pool", "quantile_interval", "samples_needed"]
-
-LARGEST_R_HAT = 1.05
-"""Above it the chains disagree. (1.01 is the literature's for publication; a hundred draws of ten chains have 1.02 by
-chance.)"""
+__all__ = ["Posterior", "chain_components", "pool"]
 
 
 class Posterior(NamedTuple):
@@ -41,10 +35,8 @@ class Posterior(NamedTuple):
 
     @property
     def largest_r_hat(self) -> float | None:
-        """Of the quantities that have no labels; of the cells without the largest quarter, which chance may make."""
-        if self.r_hat is None:
-            return None
-        return float(max(self.r_hat["log_likelihood"].max(), np.quantile(self.r_hat["cells"], 0.75)))
+        """Of the quantities that have no labels."""
+        return largest_r_hat(self.r_hat)
 
     def take(self, which: np.ndarray) -> Posterior:
         """These components, in this order."""
@@ -56,7 +48,7 @@ class Posterior(NamedTuple):
 
     def by_chain(self) -> dict[str, np.ndarray]:
         """The draws as (chain, draw, ...), cut to the shortest chain."""
-        return _by_chain(self.chain, {"log_likelihood": self.log_likelihood, "cells": self.cells, "components": self.H})
+        return by_chain(self.chain, {"log_likelihood": self.log_likelihood, "cells": self.cells, "components": self.H})
 
 
 def chain_components(draws: Draws, prior: Prior, n_known: int = 0) -> Components:
@@ -72,11 +64,8 @@ def pool(chains: Sequence[Draws], best: int, prior: Prior, n_known: int = 0) -> 
     order = _order(draws, prior, reference, n_known)
     H = reordered(draws.H, order)
     chain = np.repeat(np.arange(len(chains)), [len(part.H) for part in chains])
-    named = _by_chain(chain, {"log_likelihood": draws.log_likelihood, "cells": draws.cells, "components": H})
-    r_hat = ess = None
-    if named["components"].shape[1] >= LEAST_DRAWS:
-        r_hat = {name: split_r_hat(values) for name, values in named.items()}
-        ess = {name: effective_size(values) for name, values in named.items()}
+    named = by_chain(chain, {"log_likelihood": draws.log_likelihood, "cells": draws.cells, "components": H})
+    r_hat, ess = diagnosed(named)
     posterior = Posterior(H, chain, draws.log_likelihood, draws.cells, r_hat, ess)
     return _mean_components(draws, order, prior, n_known), posterior
 
@@ -89,25 +78,6 @@ def _order(draws: Draws, prior: Prior, reference: np.ndarray, n_known: int) -> n
     return np.hstack([order, np.tile(np.arange(K - n_known, K), (len(order), 1))])
 
 
-def samples_needed(level: float) -> int:
-    """How many samples an interval of this level needs: one in each tail."""
-    return int(np.ceil(2 / (1 - level) - 1e-9))
-
-
-def quantile_interval(samples: np.ndarray, level: float, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Central intervals from samples along an axis; refused if there are too few for the level."""
-    check_number("level", level, least=0, below=1, above=True)
-    tail = (1 - level) / 2
-    n, needed = samples.shape[axis], samples_needed(level)
-    if n < needed:
-        raise DataError(
-            f"{counted(n, 'posterior sample')} can't give an interval of level {level:g}, which needs "
-            f"{needed}; fit with more (n_samples, n_init), or ask for a lower level"
-        )
-    low, high = np.quantile(samples.astype(np.float64), [tail, 1 - tail], axis=axis)
-    return low, high
-
-
 def _mean_components(draws: Draws, order: np.ndarray, prior: Prior, n_known: int) -> Components:
     ones, zeros = reordered(draws.ones, order), reordered(draws.zeros, order)
     mean = posterior_means(ones, zeros, prior).mean(axis=0)
@@ -116,11 +86,3 @@ def _mean_components(draws: Draws, order: np.ndarray, prior: Prior, n_known: int
     mean[known] = draws.H[0, known]
     alpha[known], beta[known] = KNOWN * mean[known], KNOWN * (1 - mean[known])
     return Components(mean, mean, 1 - mean, reordered(draws.share, order).mean(axis=0), alpha, beta)
-
-
-def _by_chain(chain: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    numbers, starts, lengths = np.unique(chain, return_index=True, return_counts=True)
-    shortest = lengths.min()
-    place = starts[:, None] + np.arange(shortest)
-    assert place.shape == (len(numbers), shortest)
-    return {name: part[place] for name, part in values.items()}

@@ -8,22 +8,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.errors import DataError, warn_user
+from latentbits.errors import DataError
+from latentbits.fitting.chains import Length
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.aspect import Inference
 from latentbits.models.aspect.base import AspectModel, Components
 from latentbits.models.aspect.evidence import Evidence, integrate
-from latentbits.models.aspect.gibbs import Length, Sampler, repeated_cells, solve_sampled_weights
+from latentbits.models.aspect.gibbs import Sampler, solve_sampled_weights
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.phantoms import CONTENT
-from latentbits.models.aspect.posterior import LARGEST_R_HAT, Posterior, chain_components, pool
+from latentbits.models.aspect.posterior import Posterior, chain_components, pool
 from latentbits.models.aspect.variational import Prior
 from latentbits.models.cells import safe_log
+from latentbits.models.sampling import chains_agree, repeated_cells
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import check_number
 from latentbits.wording import counted
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from latentbits.models.aspect.aspect_rows import AspectRows
 
 __all__ = ["SampledModel"]
+
+INSTEAD = 'fit with inference="vb"'
+"""What weights that can't be sampled are advised to."""
 
 RUNS, LEAST_SWEEPS = 2, 30
 """Of the integration over temperatures: runs up and down, and sweeps without which batches would be single sweeps."""
@@ -63,7 +67,7 @@ class SampledModel(AspectModel):
             raise DataError('sampling learns no noise_rate; give a number such as 0.001, or fit with inference="vb"')
         length = Length(self.n_burn, self.n_samples, self.thin)
         fixed = noise.after(np.full((self.n_components, data.shape[1]), np.nan))
-        sampler = Sampler(repeated_cells(data, row_weight), len(fixed), self._prior, length, fixed)
+        sampler = Sampler(repeated_cells(data, row_weight, INSTEAD), len(fixed), self._prior, length, fixed)
         return lambda workers: sampler.run
 
     @property
@@ -86,14 +90,7 @@ class SampledModel(AspectModel):
         pooled = pooled._replace(kinds=best.kept.kinds)  # noise components are the last of each chain
         super()._adopt(replace(best, kept=pooled), runs)
         self._samples = posterior.take(np.argsort(-pooled.share, kind="stable"))
-        r_hat = posterior.largest_r_hat
-        self.converged_ = bool(best.converged and r_hat is not None and r_hat <= LARGEST_R_HAT)
-        if r_hat is not None and r_hat > LARGEST_R_HAT:
-            warn_user(
-                f"the chains disagree (R-hat is {r_hat:.2f}, and should be at most {LARGEST_R_HAT}), so means and "
-                "intervals depend on the seed; raise n_burn, n_samples or thin, or try fewer components",
-                ConvergenceWarning,
-            )
+        self.converged_ = chains_agree(posterior.largest_r_hat) and bool(best.converged)
 
     def _row_solver(self) -> RowSolver:
         if self._posterior is None:
@@ -163,7 +160,7 @@ class SampledModel(AspectModel):
                 f"X has {counted(data.shape[0], 'row')}, but the model was fitted to {len(self.row_weight_)}; "
                 "give the training data"
             )
-        cells = repeated_cells(data, self.row_weight_)
+        cells = repeated_cells(data, self.row_weight_, INSTEAD)
         # From the seed of the first start: asking twice gives the same answer, whatever `random_state` is.
         seeds = np.random.default_rng([int(self.restarts_["seed"][0]), len(self.components_)]).integers(
             2**31, size=RUNS

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentbits.models.aspect.diagnostics import effective_size, split_r_hat
+from latentbits.fitting.chains import effective_size, split_r_hat
 
 
 def autoregressive(rho, chains=8, draws=2000, seed=0, shape=()):

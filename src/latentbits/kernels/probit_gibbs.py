@@ -1,0 +1,283 @@
+"""Gibbs sampling of probit factor analysis.
+
+Cell ij is 1 if z_ij > 0, where z_ij ~ N(eta_ij, 1) and eta_ij = g_i . theta_j. A row has the coordinates
+g_i = (1, u_i, e_i), normal but for the 1; a column has theta_j = (b_j, v_j, s): its bias, its loadings on K factors and
+the size s of the rows' own effects, which is the same in all columns (and left out of both where there are no row
+effects). So Q, the length of both, is K + 2 or K + 1. The priors are
+
+    u_ik, e_i ~ N(0, 1);  v_jk ~ N(0, 1 / tau_k);  tau_k ~ Gamma(1, 1);  s ~ N(0, 1);
+    b_j ~ N(m, 1 / t);  m ~ N(0, 4);  t ~ Gamma(1, 1)
+
+and given the others each of z_ij, g_i, (b_j, v_j), s, tau, m and t has a normal or a Gamma distribution. Missing cells
+are in none of the sums.
+"""
+
+from math import erfc, exp, log, sqrt
+
+import numba
+import numpy as np
+
+from latentbits.kernels.probit_ep import ROOT_2PI, mills
+from latentbits.kernels.random_stream import log_gamma_draw, mix, normal, positive_normal
+
+__all__ = ["probit_rows", "probit_sweeps"]
+
+_LOOP = {"nogil": True, "error_model": "numpy", "cache": True}
+_ROOT_HALF = sqrt(0.5)
+_PRECISION_OF_M = 0.25
+_LOG_ROOT_2PI = log(ROOT_2PI)
+
+
+@numba.njit(**_LOOP)
+def _factorise(A):
+    """The lower triangle of A becomes that of C with C C' = A; the upper one isn't looked at."""
+    for i in range(A.shape[0]):
+        for j in range(i + 1):
+            total = A[i, j]
+            for k in range(j):
+                total -= A[i, k] * A[j, k]
+            if i == j:
+                A[i, i] = sqrt(total)
+            else:
+                A[i, j] = total / A[j, j]
+
+
+@numba.njit(**_LOOP)
+def _draw_normal(C, x, state):
+    """x becomes a draw from N(A^-1 x, A^-1), given the factor C of A = C C'."""
+    n = x.shape[0]
+    for i in range(n):
+        total = x[i]
+        for k in range(i):
+            total -= C[i, k] * x[k]
+        x[i] = total / C[i, i]
+    for i in range(n):
+        x[i] += normal(state)
+    for i in range(n - 1, -1, -1):
+        total = x[i]
+        for k in range(i + 1, n):
+            total -= C[k, i] * x[k]
+        x[i] = total / C[i, i]
+
+
+@numba.njit(**_LOOP)
+def _add_outer(A, x, scale):
+    """A += scale * x x', lower triangle."""
+    for i in range(x.shape[0]):
+        for j in range(i + 1):
+            A[i, j] += scale * x[i] * x[j]
+
+
+@numba.njit(**_LOOP)
+def _set_row_precision(theta, A):
+    """A = 1 + sum_j theta_j theta_j' without the biases: of the coordinates of a row with no cell missing."""
+    A[:] = 0.0
+    for p in range(A.shape[0]):
+        A[p, p] = 1.0
+    for j in range(theta.shape[0]):
+        _add_outer(A, theta[j, 1:], 1.0)
+
+
+@numba.njit(**_LOOP)
+def _draw_row(x, theta, complete, factor, state, g, z, A):
+    """z of a row given g, then g given z; -1 in `complete`'s place are a row's missing cells, which A goes without.
+
+    `complete` and `factor` are the precision of rows with no missing cell, and its factor.
+    """
+    D, Q = theta.shape
+    new = np.zeros(Q - 1)
+    missing = False
+    for j in range(D):
+        if x[j] < 0:
+            missing = True
+            continue
+        eta = 0.0
+        for q in range(Q):
+            eta += g[q] * theta[j, q]
+        z[j] = positive_normal(eta, state) if x[j] == 1 else -positive_normal(-eta, state)
+        rest = z[j] - theta[j, 0]
+        for q in range(Q - 1):
+            new[q] += rest * theta[j, q + 1]
+    if missing:
+        A[:] = complete
+        for j in range(D):
+            if x[j] < 0:
+                _add_outer(A, theta[j, 1:], -1.0)
+        _factorise(A)
+        _draw_normal(A, new, state)
+    else:
+        _draw_normal(factor, new, state)
+    g[1:] = new
+
+
+@numba.njit(**_LOOP)
+def _log_likelihood(cells, g, theta):
+    """sum over observed cells of log Phi(eta) or log Phi(-eta)."""
+    N, D = cells.shape
+    Q = theta.shape[1]
+    total, product = 0.0, 1.0
+    for i in range(N):
+        for j in range(D):
+            if cells[i, j] < 0:
+                continue
+            eta = 0.0
+            for q in range(Q):
+                eta += g[i, q] * theta[j, q]
+            if cells[i, j] == 0:
+                eta = -eta
+            if eta < -6.0:
+                total -= 0.5 * eta * eta + _LOG_ROOT_2PI + log(mills(eta))
+                continue
+            product *= 0.5 * erfc(-eta * _ROOT_HALF)
+            if product < 1e-200:  # one logarithm for many cells
+                total += log(product)
+                product = 1.0
+    return total + log(product)
+
+
+@numba.njit(**_LOOP)
+def _draw_rows(cells, g, theta, state, z, G, lost, r):
+    """All rows, and the sums over them that the columns need: G = sum_i g_i g_i', r_j = sum_i z_ij g_i.
+
+    Column j's own sum is G - lost_j, the sum over the rows in which it is missing.
+    """
+    N, D = cells.shape
+    Q = theta.shape[1]
+    complete, A = np.empty((Q - 1, Q - 1)), np.empty((Q - 1, Q - 1))
+    _set_row_precision(theta, complete)
+    factor = complete.copy()
+    _factorise(factor)
+    G[:] = 0.0
+    r[:] = 0.0
+    lost[:] = 0.0
+    for i in range(N):
+        _draw_row(cells[i], theta, complete, factor, state, g[i], z, A)
+        _add_outer(G, g[i], 1.0)
+        for j in range(D):
+            if cells[i, j] < 0:
+                _add_outer(lost[j], g[i], -1.0)
+                continue
+            for q in range(Q):
+                r[j, q] += z[j] * g[i, q]
+
+
+@numba.njit(**_LOOP)
+def _draw_columns(theta, tau, hyper, G, lost, r, state):
+    """Bias and loadings of all columns given the sums over rows, then the size of the row effects."""
+    D, Q = theta.shape
+    n = tau.shape[0] + 1
+    A, x = np.empty((n, n)), np.empty(n)
+    m, t = hyper[0], hyper[1]
+    weight, pull = 1.0, 0.0
+    for j in range(D):
+        for q in range(n):
+            x[q] = r[j, q]
+            for k in range(q + 1):
+                A[q, k] = G[q, k] + lost[j, q, k]
+            A[q, q] += t if q == 0 else tau[q - 1]
+        x[0] += m * t
+        if n < Q:
+            for q in range(n):
+                x[q] -= theta[j, n] * (G[n, q] + lost[j, n, q])
+        _factorise(A)
+        _draw_normal(A, x, state)
+        theta[j, :n] = x
+        if n < Q:
+            weight += G[n, n] + lost[j, n, n]
+            pull += r[j, n]
+            for q in range(n):
+                pull -= x[q] * (G[n, q] + lost[j, n, q])
+    if n < Q:
+        theta[:, n] = pull / weight + normal(state) / sqrt(weight)
+
+
+@numba.njit(**_LOOP)
+def _draw_hyper(theta, tau, hyper, state):
+    """tau given the loadings; m and t given the biases."""
+    D = theta.shape[0]
+    for k in range(tau.shape[0]):
+        squares = 0.0
+        for j in range(D):
+            squares += theta[j, k + 1] ** 2
+        tau[k] = exp(log_gamma_draw(1.0 + 0.5 * D, state)) / (1.0 + 0.5 * squares)
+    precision = _PRECISION_OF_M + D * hyper[1]
+    hyper[0] = hyper[1] * theta[:, 0].sum() / precision + normal(state) / sqrt(precision)
+    squares = 0.0
+    for j in range(D):
+        squares += (theta[j, 0] - hyper[0]) ** 2
+    hyper[1] = exp(log_gamma_draw(1.0 + 0.5 * D, state)) / (1.0 + 0.5 * squares)
+
+
+@numba.njit(**_LOOP)
+def probit_sweeps(cells, g, theta, tau, hyper, G, lost, r, state, trace):
+    """Draw everything anew as often as `trace` is long: columns given the rows, then rows given the columns.
+
+    Parameters
+    ----------
+    cells : (N, D) int8
+        0, 1, or below 0 where missing.
+    g : (N, Q)
+        Coordinates of rows, g[:, 0] = 1; this and all that follows is changed in place.
+    theta : (D, Q)
+        Biases, loadings, size of the row effects.
+    tau : (K,)
+        Precisions of the loadings; with row effects Q = K + 2, else K + 1.
+    hyper : (2,)
+        Mean and precision of the biases.
+    G, lost, r : (Q, Q), (D, Q, Q), (D, Q)
+        Sums over rows, kept from one call to the next; before the first call G[0, 0] = 0, which stands for no sums, and
+        then rows are drawn first.
+    state : (4,) uint64
+        Of the random stream.
+    trace : (n_sweeps,)
+        log p(X | g, theta) in each sweep, between columns and rows.
+    """
+    z = np.empty(cells.shape[1])
+    if G[0, 0] == 0.0:
+        _draw_rows(cells, g, theta, state, z, G, lost, r)
+    for sweep in range(trace.shape[0]):
+        _draw_columns(theta, tau, hyper, G, lost, r, state)
+        _draw_hyper(theta, tau, hyper, state)
+        trace[sweep] = _log_likelihood(cells, g, theta)
+        _draw_rows(cells, g, theta, state, z, G, lost, r)
+
+
+@numba.njit(**_LOOP)
+def probit_rows(cells, theta, seed, burn, sweeps, W):
+    """Coordinates of rows, drawn from their posterior given each of S draws of the columns.
+
+    A row is swept `burn` times by the first draw and `sweeps` times by every draw, each going on where the last one has
+    ended. The random stream of a row is made from `seed` and its cells, so that a row's answer depends on no other row,
+    nor on its place.
+
+    Parameters
+    ----------
+    cells : (N, D) int8
+    theta : (S, D, Q)
+    seed : uint64
+    burn, sweeps : int
+    W : (N, S, Q - 1) float32
+        The draws, without the 1.
+    """
+    N, D = cells.shape
+    S, _, Q = theta.shape
+    states = np.empty((N, 4), np.uint64)
+    for i in range(N):
+        word = seed
+        for j in range(D):
+            word = mix(word ^ np.uint64(cells[i, j] + 2))
+        for part in range(4):
+            word = mix(word)
+            states[i, part] = word
+    g, z = np.zeros((N, Q)), np.empty(D)
+    g[:, 0] = 1.0
+    complete, A = np.empty((Q - 1, Q - 1)), np.empty((Q - 1, Q - 1))
+    for s in range(S):  # draws outside, rows inside: a draw's columns stay in the processor's cache
+        _set_row_precision(theta[s], complete)
+        factor = complete.copy()
+        _factorise(factor)
+        for i in range(N):
+            for _ in range(sweeps + burn if s == 0 else sweeps):
+                _draw_row(cells[i], theta[s], complete, factor, states[i], g[i], z, A)
+            for q in range(Q - 1):
+                W[i, s, q] = g[i, q + 1]
