@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from latentbits.models.binary_ica.segments import segments_by_length
     from latentbits.models.binary_ica.tetrachoric import tetrachoric
     from latentbits.models.conditional.estimator import IsingModel, LinearAutoencoder
+    from latentbits.models.false_zeros.estimator import FalseZeros
     from latentbits.models.ica_mixture.estimator import ICAMixture
     from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
     from latentbits.models.logistic_pca.estimator import LogisticPCA

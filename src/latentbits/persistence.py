@@ -2,7 +2,7 @@
 
 A file holds plain arrays and a JSON header, which names the model, its parameters and the structure of its
 fitted attributes. Only the types listed in `_Packer` go in and come out; nothing is pickled, and the header
-can't name a class outside the registry.
+can't name a class outside the registry. A model that is made of others (an ensemble) holds theirs in the same form.
 """
 
 from __future__ import annotations
@@ -90,20 +90,15 @@ def save_model(model: Any, path: str | Path) -> None:
     """
     if not Path(path).absolute().parent.is_dir():
         raise FileNotFoundError(f"{Path(path).parent}: no such folder to write into; make it first")
-    name = model_name(model)
-    if name is None:
+    if model_name(model) is None:
         raise ModelFileError(f"{type(model).__name__} is not a model that can be saved; save one of the library's own")
     check_is_fitted(model)
     packer = _Packer()
-    params = model.get_params(deep=False)
-    fitted = {key: value for key, value in vars(model).items() if key not in params}
     header = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "latentbits": __version__,
-        "model": name,
-        "params": {key: packer.pack(value, key) for key, value in params.items()},
-        "fitted": {_fitted_name(key, model, "model"): packer.pack(value, key) for key, value in fitted.items()},
+        **packer.pack_model(model),
     }
     # NaN and infinity are not JSON; the packer writes them as nodes of type "float".
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode("ascii"), dtype=np.uint8)
@@ -146,7 +141,7 @@ def load_model(path: str | Path) -> Any:
     try:
         arrays = _read_archive(file)
         header = _read_header(arrays, file.name)
-        return _rebuild(header, arrays, file.name)
+        return _Unpacker(arrays, file.name).rebuild(header)
     except ModelFileError:
         raise
     except _DAMAGE as error:
@@ -192,30 +187,6 @@ def _read_header(arrays: dict[str, np.ndarray], file: str) -> dict[str, Any]:
     return dict(header)
 
 
-def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray], file: str) -> Any:
-    """The model that the header describes; its attributes are set directly, so no method of it runs."""
-    try:
-        kind = model_class(header["model"])
-    except ValueError as error:
-        raise ModelFileError(f"{file}: {error}; upgrade latentbits if the file is newer") from None
-    unpacker = _Unpacker(arrays)
-    params = {key: unpacker.unpack(node) for key, node in header["params"].items()}
-    unknown = sorted(set(params) - set(kind._get_param_names()))
-    if unknown:
-        raise ModelFileError(
-            f'{file}: {kind.__name__} has no parameter "{unknown[0]}"; upgrade latentbits if it is newer'
-        )
-    model = kind(**params)  # by scikit-learn's convention constructors only assign
-    for key, node in header["fitted"].items():
-        name = MODELS[header["model"]].renamed.get(key, key)
-        vars(model)[_fitted_name(name, model, file)] = unpacker.unpack(node)
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        raise ModelFileError(f"{file}: the model in it was never fitted; fit it and save it again") from None
-    return model
-
-
 def _fitted_name(name: str, model: Any, file: str) -> str:
     """The name, if it can be a fitted attribute: "x_" or "_x", no parameter, and no attribute of the class.
 
@@ -234,7 +205,7 @@ def _fitted_name(name: str, model: Any, file: str) -> str:
 
 
 class _Packer:
-    """Turns values into JSON nodes, and collects their arrays. An array that occurs twice is stored once.
+    """Turns models and values into JSON nodes, and collects their arrays. An array that occurs twice is stored once.
 
     None, bool, int, str, finite floats and lists of nodes are their own nodes; every other node is an object
     with a "type".
@@ -243,6 +214,16 @@ class _Packer:
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
         self._keys: dict[int, str] = {}
+
+    def pack_model(self, model: Any) -> dict[str, Any]:
+        """The name, the parameters and the fitted attributes of a model."""
+        params = model.get_params(deep=False)
+        fitted = {key: value for key, value in vars(model).items() if key not in params}
+        return {
+            "model": model_name(model),
+            "params": {key: self.pack(value, key) for key, value in params.items()},
+            "fitted": {_fitted_name(key, model, "model"): self.pack(value, key) for key, value in fitted.items()},
+        }
 
     def pack(self, value: Any, place: str) -> Any:
         """The node for a value; `place` names it in errors."""
@@ -261,6 +242,8 @@ class _Packer:
             return self._pack_array(value, place)
         if kind is pd.DataFrame:
             return self._pack_frame(value, place)
+        if model_name(value) is not None:
+            return {"type": "model", **self.pack_model(value)}
         return _refuse(value, place)
 
     def _pack_container(self, value: Any, place: str) -> Any:
@@ -306,8 +289,9 @@ def _refuse(value: Any, place: str) -> NoReturn:
 class _Unpacker:
     """Turns nodes back into values; a node of any type that isn't listed here is an error."""
 
-    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+    def __init__(self, arrays: dict[str, np.ndarray], file: str) -> None:
         self._arrays = arrays
+        self._file = file
         self._makers: dict[str, Callable[[dict[str, Any]], Any]] = {
             "float": lambda node: float(node["value"]),
             "tuple": lambda node: tuple(map(self.unpack, node["items"])),
@@ -317,6 +301,7 @@ class _Unpacker:
             "array": self._array,
             "texts": self._texts,
             "frame": self._frame,
+            "model": self.rebuild,
         }
 
     def unpack(self, node: Any) -> Any:
@@ -328,6 +313,29 @@ class _Unpacker:
         if node["type"] not in self._makers:
             raise ValueError(f"it contains a value of the unknown type {node['type']!r}")
         return self._makers[node["type"]](node)
+
+    def rebuild(self, node: dict[str, Any]) -> Any:
+        """The model that a node describes; its attributes are set directly, so no method of it runs."""
+        file = self._file
+        try:
+            kind = model_class(node["model"])
+        except ValueError as error:
+            raise ModelFileError(f"{file}: {error}; upgrade latentbits if the file is newer") from None
+        params = {key: self.unpack(value) for key, value in node["params"].items()}
+        unknown = sorted(set(params) - set(kind._get_param_names()))
+        if unknown:
+            raise ModelFileError(
+                f'{file}: {kind.__name__} has no parameter "{unknown[0]}"; upgrade latentbits if it is newer'
+            )
+        model = kind(**params)  # by scikit-learn's convention constructors only assign
+        for key, value in node["fitted"].items():
+            name = MODELS[node["model"]].renamed.get(key, key)
+            vars(model)[_fitted_name(name, model, file)] = self.unpack(value)
+        try:
+            check_is_fitted(model)
+        except NotFittedError:
+            raise ModelFileError(f"{file}: the model in it was never fitted; fit it and save it again") from None
+        return model
 
     def _array(self, node: dict[str, Any]) -> np.ndarray:
         array = self._arrays[node["key"]]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from latentbits.data.messages import quoted
@@ -128,6 +129,33 @@ class Places:
             raise DataError(f"{len(same)} {self.what}s are named {quoted(name)}; give one of them, such as {first}")
         last = f'"{place(self.what, 0)}" to "{place(self.what, self.number - 1)}"'
         raise DataError(f"no {self.what} is named {quoted(name)}; give the name of one, or {last}")
+
+    def position(self, key: object) -> int:
+        """Find a row or column that is given by its name or its position.
+
+        Parameters
+        ----------
+        key : str or int
+            What it is called, or its position from 0; -1 is the last.
+
+        Returns
+        -------
+        int
+            Its position, from 0.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        if isinstance(key, str):
+            return self.find(key)
+        if not isinstance(key, Integral) or not -self.number <= int(key) < self.number:
+            raise DataError(
+                f"there is no {self.what} at position {key!r}; give a whole number from 0 (the first) to "
+                f"{self.number - 1}"
+            )
+        return int(key) % self.number
 
     def labels(self, positions: np.ndarray) -> np.ndarray:
         """Name rows or columns.

@@ -137,7 +137,7 @@ class AspectRows(SolvedRows):
 
     def _places_of_row(self, row: int | str | None) -> tuple[np.ndarray, np.ndarray]:
         n_columns = self.data.shape[1]
-        i = _position(row, self._row_places)
+        i = self._row_places.position(row)
         return np.full(n_columns, i), np.arange(n_columns)
 
     @property
@@ -154,8 +154,8 @@ class AspectRows(SolvedRows):
             raise DataError("cells must be a list of (row, column); for example cells=[(0, 3), (2, 5)]")
         if not pairs:
             raise DataError("cells is empty; name at least one (row, column)")
-        rows = [_position(i, self._row_places) for i, _ in pairs]
-        columns = [_position(j, self._column_places) for _, j in pairs]
+        rows = [self._row_places.position(i) for i, _ in pairs]
+        columns = [self._column_places.position(j) for _, j in pairs]
         return np.array(rows), np.array(columns)
 
     def _causes(self, values: np.ndarray, weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -187,9 +187,17 @@ class AspectRows(SolvedRows):
     @lazy
     def _content(self) -> np.ndarray:
         """The probability of a 1 by the content of each row, averaged over the model's ensemble: N x D."""
+        return self._averaged(with_phantoms=False)
+
+    def average_reconstruction(self) -> np.ndarray:
+        """The same by all components, phantoms included."""
+        return self._averaged(with_phantoms=True)
+
+    def _averaged(self, *, with_phantoms: bool) -> np.ndarray:
         total, n = np.zeros(self.data.shape), 0
         for components, weights, is_content in self.model._members(self):
-            total += self._content_by(components, weights, is_content)
+            kept = np.ones(len(is_content)) if with_phantoms else is_content
+            total += self._content_by(components, weights, kept)
             n += 1
         return np.clip(total / n, 0.0, 1.0)
 
@@ -262,15 +270,3 @@ class AspectRows(SolvedRows):
         if self.data.marks is not None:
             table["mark"] = self.data.marks.unsure_at(found.rows, found.columns)
         return table
-
-
-def _position(key: int | str | None, places: Places) -> int:
-    """The position of a row or column given by position or name."""
-    if isinstance(key, str):
-        return places.find(key)
-    n = places.number
-    if not isinstance(key, Integral) or not -n <= key < n:
-        raise DataError(
-            f"there is no {places.what} at position {key!r}; give a whole number from 0 (the first) to {n - 1}"
-        )
-    return int(key) % n

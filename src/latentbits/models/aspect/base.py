@@ -214,6 +214,25 @@ class AspectModel(RestartedFactorModel):
         """
         return self._solved(X).reconstruct(ratings)
 
+    def average_reconstruction(self, X: Any) -> np.ndarray:
+        """The probability of a 1 in each cell, averaged over the restarts (or the posterior samples).
+
+        Restarts end in different places, and what they disagree about cancels: the average predicts better than the
+        best of them. Those stuck far below the best don't count, and rows that say little are shrunk towards the
+        average row, as in `suspicion`, which is the same without the phantoms.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Probabilities of a 1.
+        """
+        return self._solved(X).average_reconstruction()
+
     def denoise(
         self,
         X: Any,

@@ -1,0 +1,446 @@
+"""The estimator that ranks zeros by how likely they hide a one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.data.marks import Marks
+from latentbits.errors import DataError, DegenerateDataWarning, warn_user
+from latentbits.fitting.gains import HiddenCells
+from latentbits.models.cell_model import CellModel
+from latentbits.models.false_zeros.cross_fitting import HeldOut, Part, fit_all
+from latentbits.models.false_zeros.explanation import explain_cell
+from latentbits.models.false_zeros.held_out_scores import HeldOutScores, score
+from latentbits.models.false_zeros.later import (
+    ASSUMED_RATE,
+    PRESENT,
+    SEEN_LATER,
+    Scale,
+    fit_exponent,
+    fit_rate,
+    placed_revisits,
+    visits_of_rows,
+)
+from latentbits.models.false_zeros.members import Member, chosen_members, stand_aside
+from latentbits.models.false_zeros.row_noise import Kind, allow_for, find_row_noise, lost_share
+from latentbits.models.false_zeros.scored_rows import FALSE_VALUE, Block, ScoredRows
+from latentbits.models.false_zeros.stacking import Line, Stack, cross_fitted, equal_stack, fit_line, fit_stack, log_odds
+from latentbits.numerics import RandomSource, as_generator, check_number
+
+__all__ = ["FalseZeros"]
+
+
+class FalseZeros(CellModel):
+    """Which zeros hide a one: a ranking by an ensemble of unlike models, with a probability.
+
+    No number of components is asked for. Probit factors, aspect models of 12, 4 and 2 components (each the mean of many
+    starts), an Ising model and a linear autoencoder each say how likely a cell is a 1; the score is a weighted mean of
+    their log odds, with weights learned from cells of the table that were hidden (`weights_`). The hidden cells also
+    tell how good the answer is (`held_out_`, `gains_`). Members that would take too long for a table stand aside, and a
+    warning says so.
+
+    **What the numbers are.** `suspicion` and `reconstruct` come from fits that have seen the cell: a 0 is evidence, and
+    they rank best. P(1 | the rest) of `predict_proba` and `suspects` is the probability that a cell is a 1, told by the
+    rest of the table as if the cell itself hadn't been looked at. It is *not* the probability that something is
+    present: what one visit never shows can't be known from it. Give `rate` (the probability that a visit finds an
+    individual) or `revisits` (some rows that were visited again) to get that.
+
+    Parameters
+    ----------
+    n_folds : int or None, default=5
+        Number of parts in which cells are hidden to learn the weights of the members. None: no cells are hidden, the
+        members have equal weights, and nothing is known about how good the answer is; it takes a sixth of the time.
+    noise : "auto" or None, default="auto"
+        "auto": if the table clearly shows that some rows have lost far more of their ones than others (or got false
+        ones), the score of a cell allows for what its row has lost. None: rows are taken as they are.
+    members : list of str or None, default=None
+        Names of the members to use; None for all of "probit_factors", "aspects_12", "aspects_4", "aspects_2", "ising"
+        and "linear_autoencoder".
+    binarize : float, optional
+        Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
+    random_state : int, Generator, RandomState or None, default=None
+        The same seed gives the same answer, on any number of jobs.
+    n_jobs : int or None, default=None
+        Number of fits at the same time (threads): None means 1 unless a joblib context says otherwise, -1 means all
+        cores.
+    verbose : int, default=0
+        1 shows a progress bar on the terminal.
+
+    Attributes
+    ----------
+    members_ : dict of str to estimator
+        The fitted members by their names.
+    weights_ : ndarray of shape (n_members,)
+        How much each member's log odds count, in the order of `members_`.
+    intercept_ : float
+        What is added to the weighted log odds.
+    member_scores_ : DataFrame or None
+        For each member its weight, and how well it alone predicts hidden cells: mean log likelihood and area under the
+        ROC curve; the last line is the ensemble. None without hidden cells.
+    held_out_ : DataFrame or None
+        Reliability of the ensemble on hidden cells: for each bin of predicted probabilities the mean prediction, the
+        share of ones and the number of cells. None without hidden cells.
+    gains_ : dict or None
+        What the ensemble's predictions of hidden cells gain over frequencies of "columns", and of "rows and columns";
+        see `verdict`. None without hidden cells.
+    auc_ : dict or None
+        Areas under the ROC curve of hidden cells, of the "model" and both baselines.
+    n_hidden_ : int
+        Number of cells that were hidden and predicted; 0 without.
+    noise_model_ : AspectBernoulli or None
+        What tells how much each row has lost; None if the rows show no such noise.
+    noise_trials_ : DataFrame or None
+        What noise components gained; see `AspectBernoulli`.
+    n_features_in_ : int
+        Number of columns at the fit.
+    feature_names_in_ : ndarray of str
+        Their names, if they had any.
+    reading_ : dict or None
+        How the file of the training data was read, if they were read from one (see `read_table`); None otherwise.
+
+    Examples
+    --------
+    >>> from latentbits import FalseZeros, simulate
+    >>> clean = simulate.aspect_bernoulli(60, 20, 2, sharpness=0.1, random_state=0).X
+    >>> seen = simulate.corrode(clean, 0.4, random_state=0).X
+    >>> model = FalseZeros(n_folds=2, members=["aspects_2", "linear_autoencoder"], random_state=0).fit(seen)
+    >>> model.suspects(seen, top=2)["score"].round(1).tolist()
+    [0.9, 0.9]
+    """
+
+    def __init__(
+        self,
+        n_folds: int | None = 5,
+        *,
+        noise: str | None = "auto",
+        members: Sequence[str] | None = None,
+        binarize: float | None = None,
+        random_state: RandomSource = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_folds = n_folds
+        self.noise = noise
+        self.members = members
+        self.binarize = binarize
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # ---- fitting -------------------------------------------------------------------------------------------------
+
+    def _fit(self, data: BinaryData, row_weight: np.ndarray) -> None:
+        rng = as_generator(self.random_state)
+        members = self._willing(data, row_weight)
+        noise_seed = int(rng.integers(2**31))
+        part = Part(data, row_weight, self.n_jobs, bool(self.verbose))
+        fitted, held_out = fit_all(members, part, self._folds_for(data), rng)
+        self.members_ = {member.name: model for member, model in zip(members, fitted, strict=True)}
+        self._adopt_stack(equal_stack(len(members)))
+        self._lines = {kind: Line(0.0, 1.0) for kind in FALSE_VALUE}
+        self._column_odds = log_odds(
+            (data.ones_per_column(row_weight) + 1) / (data.observed_per_column(row_weight) + 2)
+        )
+        self._adopt_scores(None)
+        if held_out is not None:
+            self._learn_weights(held_out)
+        self.noise_model_: Any = None
+        self.noise_trials_: pd.DataFrame | None = None
+        if self._looks_for_noise(members):
+            self.noise_model_, self.noise_trials_ = find_row_noise(data, row_weight, noise_seed, self.n_jobs)
+
+    def _willing(self, data: BinaryData, row_weight: np.ndarray) -> list[Member]:
+        """The members that can be fitted to these data; the others are warned of."""
+        members = chosen_members(self.members)
+        reasons = {member.name: stand_aside(member, data, row_weight) for member in members}
+        willing = [member for member in members if not reasons[member.name]]
+        if not willing:
+            raise DataError(f"no member is left: {'; '.join(reasons.values())}; give fewer columns")
+        if len(willing) < len(members):
+            left = ", ".join(member.name for member in willing)
+            warn_user(f"{'; '.join(filter(None, reasons.values()))}: the ensemble is made of {left}")
+        return willing
+
+    def _folds_for(self, data: BinaryData) -> int | None:
+        """The number of folds; None where hidden cells could tell nothing."""
+        if self.n_folds is None:
+            return None
+        one_value = data.n_ones in (0, data.n_observed)
+        if min(data.shape) < 2 or one_value or data.n_observed < 10 * self.n_folds:
+            warn_user(
+                "there are too few cells to hide some and predict them, so all members have equal weights and nothing "
+                "is known about how good the answer is; give more data",
+                DegenerateDataWarning,
+            )
+            return None
+        return self.n_folds
+
+    def _looks_for_noise(self, members: Sequence[Member]) -> bool:
+        """Not in tables that are too large for aspect models."""
+        return self.noise is not None and any(member.name.startswith("aspects") for member in members)
+
+    def _adopt_stack(self, stack: Stack) -> None:
+        self.intercept_, self.weights_ = stack.intercept, stack.weights
+
+    def _learn_weights(self, held_out: HeldOut) -> None:
+        """Set weights, probabilities and all that is known about how good they are."""
+        cells = HiddenCells.of(held_out.data, held_out.folds.of_observed())
+        cell_weight = held_out.row_weight[cells.row]
+        odds = np.stack([log_odds(p) for p in held_out.by_members], axis=1)
+        self._adopt_stack(fit_stack(odds, cells.x, cell_weight))
+        predicted = expit(cross_fitted(odds, cells.x, cell_weight, cells.fold))
+        self._learn_lines(held_out, cells, cell_weight, predicted)
+        self._adopt_scores(score(held_out, cells, predicted, dict(zip(self.members_, self.weights_, strict=True))))
+
+    def _learn_lines(
+        self, held_out: HeldOut, cells: HiddenCells, cell_weight: np.ndarray, predicted: np.ndarray
+    ) -> None:
+        """P(1 | the rest) of a cell that was seen, from its score: fits that saw the cell are nearer to its value."""
+        rows = ScoredRows(self, held_out.data)
+        seen_odds = np.concatenate(
+            [block.odds[block.data.dense() != MISSING] for block in rows.blocks()]  # row by row, as the cells are
+        )
+        for kind, value in FALSE_VALUE.items():
+            asked = cells.x == value
+            self._lines[kind] = fit_line(seen_odds[asked], log_odds(predicted[asked]), cell_weight[asked])
+
+    def _adopt_scores(self, scores: HeldOutScores | None) -> None:
+        """Set what hidden cells tell about how good the answer is."""
+        self.n_hidden_ = 0 if scores is None else scores.n_cells
+        self.held_out_ = None if scores is None else scores.reliability
+        self.member_scores_ = None if scores is None else scores.members
+        self.gains_ = None if scores is None else scores.gains
+        self.auc_ = None if scores is None else scores.auc
+
+    # ---- cells of rows -------------------------------------------------------------------------------------------
+
+    def _predict(self, data: BinaryData) -> np.ndarray:
+        return expit(self._scored_block(slice(0, data.shape[0]), data).odds)
+
+    def _scored_block(self, rows: slice, data: BinaryData) -> Block:
+        by_name = {member.name: member for member in chosen_members(None)}
+        by_members = [by_name[name].predicted(model, data) for name, model in self.members_.items()]
+        odds = Stack(self.intercept_, self.weights_).combine([log_odds(p) for p in by_members])
+        return Block(rows, data, by_members, odds)
+
+    def _content(self, block: Block, kind: Kind) -> np.ndarray:
+        """P(1) of the cells of a block by the content of their rows, allowing for what noise has done to these."""
+        p = expit(block.odds)
+        lost = lost_share(self.noise_model_, block.data, kind)
+        return allow_for(lost, p) if kind == "absence" else 1 - allow_for(lost, 1 - p)
+
+    def _given_the_rest(self, block: Block) -> np.ndarray:
+        """P(1 | the rest) of every cell of a block; a missing cell was never seen, so its score says it."""
+        cells = block.data.dense()
+        odds = block.odds.copy()
+        for kind, value in FALSE_VALUE.items():
+            odds[cells == value] = self._line(kind)(block.odds[cells == value])
+        return expit(odds)
+
+    def _line(self, kind: Kind) -> Line:
+        return self._lines[kind]
+
+    def _scored(self, X: Any, marks: Any = None) -> ScoredRows:
+        check_is_fitted(self)
+        data = self._data(X)
+        if marks is not None:
+            placed = Marks.of(marks).placed_in(data, self._column_names())
+            data = replace(data, marks=placed if data.marks is None else data.marks.updated(placed))
+        return ScoredRows(self, data)
+
+    # ---- answers -------------------------------------------------------------------------------------------------
+
+    def suspicion(self, X: Any, *, kind: Kind = "absence", later_visits: ArrayLike | None = None) -> np.ndarray:
+        """How likely each observed 0 hides a 1 (or, kind="presence", each 1 is false): scores for ranking.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit. The answer is dense; of a large sparse table ask for `suspects`.
+        kind : "absence" or "presence", default="absence"
+            Zeros that may hide a 1, or ones that may be false.
+        later_visits : float or array-like of shape (n_rows,), optional
+            Visits to come, if zeros are to be ranked by whether these will see something: rows with more of them show
+            more.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Scores from 0 to 1; 0 for cells of the other value, and for missing ones.
+        """
+        rows = self._scored(X)
+        return rows.suspicion(_checked_kind(kind), self._visible(rows.data, later_visits, None))
+
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        revisits: Any = None,
+        rate: float | None = None,
+        later_visits: ArrayLike | None = None,
+        n_visits: ArrayLike = 1,
+    ) -> np.ndarray:
+        """Probabilities of all cells.
+
+        Without `rate` and `revisits`: P(1 | the rest), of every cell. With one of them: P(present), or P(seen later),
+        of the cells that are 0 or missing; 1 for those that were seen.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+        revisits : array, data frame or BinaryData, optional
+            A pilot: what was seen later in some rows of X. Either as many rows as X, missing where nobody went again,
+            or a frame whose index names some of the rows. The probability is then that of being seen later, on visits
+            like these. Some thirty rows are enough to bring it to the right size.
+        rate : float, optional
+            The probability that a visit finds a given individual, if it is known: the probability is that of presence
+            by the Royle-Nichols model, or with `later_visits` that of being seen on any of these.
+        later_visits : float or array-like of shape (n_rows,), optional
+            Visits to come (with `rate`), or made in the pilot's rows (with `revisits`), one number for all rows or one
+            for each. With `revisits` the rate is then estimated from the pilot.
+        n_visits : float or array-like of shape (n_rows,), default=1
+            Visits that X sums up.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            The probabilities.
+        """
+        rows = self._scored(X)
+        return rows.probabilities(self._scale(rows, revisits, rate, later_visits, n_visits))
+
+    def suspects(
+        self,
+        X: Any,
+        *,
+        kind: Kind = "absence",
+        top: int | None = 100,
+        per_row: int | None = None,
+        revisits: Any = None,
+        rate: float | None = None,
+        later_visits: ArrayLike | None = None,
+        n_visits: ArrayLike = 1,
+        marks: Any = None,
+    ) -> pd.DataFrame:
+        """The cells most likely to be false, the most suspected first.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+        kind : "absence" or "presence", default="absence"
+            Zeros that may hide a 1, or ones that may be false.
+        top : int or None, default=100
+            How many cells; None for all.
+        per_row : int or None, default=None
+            How many of each row, at most: recommendations for every row, with `top=None`.
+        revisits, rate, later_visits, n_visits
+            As in `predict_proba`, for the probability; `later_visits` counts for the order too.
+        marks : path, dict or list of dict, optional
+            Cells that somebody has looked up, as in `apply_marks`: confirmed and rejected ones are left out.
+
+        Returns
+        -------
+        DataFrame
+            With the columns row, column, score (see `suspicion`), the probability, whose name says what it is of
+            ("P(1 | the rest)", "P(present)" or "P(seen later)"; for kind="presence" "P(0 | the rest)"), and what each
+            member says: its probability of a 1. With marks also the column mark: "unsure", or empty.
+        """
+        rows = self._scored(X, marks)
+        scale = self._scale(rows, revisits, rate, later_visits, n_visits, for_ranking=True)
+        visible = self._visible(rows.data, later_visits, scale.rate)
+        return rows.suspects(_checked_kind(kind), top=top, per_row=per_row, visible=visible, scale=scale)
+
+    def explain(self, X: Any, row: int | str, column: int | str, *, top: int = 5) -> pd.DataFrame:
+        """Why a cell has its score: the columns of its row, and the rows like it, that speak for a 1 or against it.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit, among them the row.
+        row, column : int or str
+            The cell, by position or name.
+        top : int, default=5
+            How many columns and how many rows.
+
+        Returns
+        -------
+        DataFrame
+            With the columns what ("column" or "row"), name, value (of the cell there: for a column the cell of this
+            row, for a row the cell of this column) and says: for a column what its cell adds to the log odds of a 1
+            (by the Ising model, or the linear autoencoder's change of the probability if it is the only one of the
+            two), for a row how alike it is (correlation of what sets the two apart from the average row), negative where it
+            has a 0.
+        """
+        rows = self._scored(X)
+        check_number("top", top, least=1, integer=True)
+        return explain_cell(self, rows, row, column, top)
+
+    def _visible(self, data: BinaryData, later_visits: ArrayLike | None, rate: float | None) -> np.ndarray | None:
+        """How much more the visits to come show of each row than one visit would, as exponents of 1 - score."""
+        if later_visits is None:
+            return None
+        visits = visits_of_rows(later_visits, data.shape[0], "later_visits", 0)
+        rate = ASSUMED_RATE if rate is None else rate
+        return -np.expm1(visits * np.log1p(-rate)) / rate
+
+    def _scale(
+        self,
+        rows: ScoredRows,
+        revisits: Any,
+        rate: float | None,
+        later_visits: ArrayLike | None,
+        n_visits: ArrayLike,
+        *,
+        for_ranking: bool = False,
+    ) -> Scale:
+        """What the probability is of; with `for_ranking` visits to come may be given without a rate."""
+        n_rows = rows.data.shape[0]
+        made = visits_of_rows(n_visits, n_rows, "n_visits", 1)
+        later = None if later_visits is None else visits_of_rows(later_visits, n_rows, "later_visits", 0)
+        if rate is not None:
+            if revisits is not None:
+                raise DataError("rate and revisits both fix the scale of the probability; give one of them")
+            check_number("rate", rate, least=0, below=1, above=True)
+            return Scale(PRESENT if later is None else SEEN_LATER, None, rate, made, later)
+        if revisits is not None:
+            return self._scale_of_pilot(rows, placed_revisits(revisits, rows.data), made, later)
+        if later is not None and not for_ranking:
+            raise DataError("later_visits alone don't tell how much a visit sees; give rate or revisits too")
+        return Scale()
+
+    def _scale_of_pilot(
+        self, rows: ScoredRows, later_seen: BinaryData, made: np.ndarray, later: np.ndarray | None
+    ) -> Scale:
+        cells, seen_then = rows.data.dense(), later_seen.dense()
+        asked = (cells == 0) & (seen_then != MISSING)
+        seen = seen_then[asked]
+        if len(seen) == 0 or not 0 < seen.sum() < len(seen):
+            raise DataError(
+                "revisits must have zeros of X that were seen later, and some that were not; go to more rows again, or "
+                "give rate"
+            )
+        visited = np.flatnonzero(asked.any(axis=1))
+        pilot = ScoredRows(self, rows.data.rows(visited))
+        m = pilot.probabilities(Scale())[asked[visited]]
+        if later is None:
+            return Scale(SEEN_LATER, fit_exponent(m, seen))
+        of_cell = np.nonzero(asked)[0]
+        rate = fit_rate(m, seen, made[of_cell, 0], later[of_cell, 0])
+        return Scale(SEEN_LATER, None, rate, made, later)
+
+
+def _checked_kind(kind: Kind) -> Kind:
+    if kind not in FALSE_VALUE:
+        raise DataError(f'kind={kind!r} is unknown; use "absence" or "presence"')
+    return kind

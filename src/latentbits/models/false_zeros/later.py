@@ -1,0 +1,143 @@
+"""From P(1 | the rest), which one visit can tell, to what was asked: present, or seen on a later visit.
+
+One visit can't tell how many of the absences are real: that needs a number from outside. It may be the rate at which a
+visit finds an individual (`rate`, with the Royle-Nichols model), or a pilot: some rows that were visited again
+(`revisits`), from which the exponent c of P(seen later) = 1 - (1 - m)^c, or that rate, is estimated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.errors import DataError
+from latentbits.models.royle_nichols import abundance_of, present_if_never_seen, seen_later_if_never_seen
+
+__all__ = ["GIVEN_THE_REST", "Scale", "fit_exponent", "fit_rate", "placed_revisits", "visits_of_rows"]
+
+GIVEN_THE_REST = "P(1 | the rest)"
+PRESENT = "P(present)"
+SEEN_LATER = "P(seen later)"
+
+ASSUMED_RATE = 0.5
+"""For ranking alone, where visits to come are known and no rate is: rows with more of them show more."""
+
+LEAST_FALSE = 1
+EXPONENTS = np.log([1e-3, 1e2])
+RATES = (0.01, 0.99)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How m = P(1 | the rest) of a zero becomes the probability that was asked for.
+
+    Attributes
+    ----------
+    words : str
+        What the probability is of: the name of its column in tables.
+    exponent : float or None
+        c of 1 - (1 - m)^c, from a pilot without numbers of visits.
+    rate : float or None
+        Of the Royle-Nichols model.
+    n_visits : ndarray of shape (n_rows, 1)
+        Visits that were made.
+    later_visits : ndarray of shape (n_rows, 1) or None
+        Visits to come; None to ask for presence.
+    """
+
+    words: str = GIVEN_THE_REST
+    exponent: float | None = None
+    rate: float | None = None
+    n_visits: np.ndarray | None = None
+    later_visits: np.ndarray | None = None
+
+    @property
+    def is_of_presence(self) -> bool:
+        """Whether a 1 that was seen settles it."""
+        return self.words != GIVEN_THE_REST
+
+    def of_zeros(self, m: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """The probability for zeros with these m; `rows` says which rows they are of."""
+        if self.exponent is not None:
+            return raised(m, self.exponent)
+        if self.rate is None:
+            return m
+        assert self.n_visits is not None
+        n = self.n_visits[rows].reshape(-1, *[1] * (m.ndim - 1))
+        abundance = abundance_of(m, n, self.rate)
+        if self.later_visits is None:
+            return present_if_never_seen(abundance, n, self.rate)
+        later = self.later_visits[rows].reshape(n.shape)
+        return seen_later_if_never_seen(abundance, n, later, self.rate)
+
+
+def raised(m: np.ndarray, exponent: float) -> np.ndarray:
+    """1 - (1 - m)^c."""
+    return -np.expm1(exponent * np.log1p(-np.minimum(m, 1 - 1e-9)))
+
+
+def visits_of_rows(visits: ArrayLike, n_rows: int, name: str, least: float) -> np.ndarray:
+    """Numbers of visits as a column: one number for all rows, or one for each."""
+    values = np.asarray(visits, dtype=float)
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != n_rows):
+        raise DataError(f"{name} has the shape {values.shape}; give one number, or one for each of {n_rows} rows")
+    if not np.all(np.isfinite(values)) or np.any(values < least):
+        raise DataError(f"{name} must be numbers of visits of at least {least:g}; correct the others")
+    return np.broadcast_to(values.reshape(-1, 1), (n_rows, 1)) if values.ndim else np.full((n_rows, 1), float(values))
+
+
+def placed_revisits(revisits: Any, data: BinaryData) -> BinaryData:
+    """What was seen later, as a table like the data: missing where nobody went again.
+
+    A table with as many rows as the data stands beside them, missing where a row wasn't visited again; a frame with
+    fewer rows is placed by the names of its rows.
+    """
+    seen = BinaryData.of(revisits)
+    if seen.shape[1] != data.shape[1]:
+        raise DataError(f"revisits has {seen.shape[1]} columns, the data have {data.shape[1]}; give the same columns")
+    if seen.column_names is not None and data.column_names is not None and seen.column_names != data.column_names:
+        raise DataError("revisits has other column names than the data; give the same columns in the same order")
+    if seen.shape[0] == data.shape[0]:
+        return seen
+    if seen.row_names is None or data.row_names is None:
+        raise DataError(
+            f"revisits has {seen.shape[0]} rows, the data have {data.shape[0]}; give as many, NaN where nobody went "
+            "again, or data frames whose index names the rows"
+        )
+    place = {name: i for i, name in enumerate(data.row_names)}
+    unknown = [name for name in seen.row_names if name not in place]
+    if unknown or len(set(seen.row_names)) < len(seen.row_names) or len(place) < len(data.row_names):
+        wrong = f'"{unknown[0]}" is no row of the data' if unknown else "names of rows repeat"
+        raise DataError(f"revisits can't be placed by the names of its rows: {wrong}; give rows as in the data")
+    cells = np.full(data.shape, MISSING, np.int8)
+    cells[[place[name] for name in seen.row_names]] = seen.dense()
+    return BinaryData(cells, row_names=data.row_names, column_names=data.column_names)
+
+
+def fit_exponent(m: np.ndarray, seen: np.ndarray) -> float:
+    """The c that makes what was `seen` later in zeros likeliest: P(seen later) = 1 - (1 - m)^c."""
+
+    def loss(log_c: float) -> float:
+        return _log_loss(raised(m, float(np.exp(log_c))), seen)
+
+    return float(np.exp(minimize_scalar(loss, bounds=tuple(EXPONENTS), method="bounded").x))
+
+
+def fit_rate(m: np.ndarray, seen: np.ndarray, n_visits: np.ndarray, later_visits: np.ndarray) -> float:
+    """The Royle-Nichols rate that makes what was `seen` later in zeros likeliest."""
+
+    def loss(rate: float) -> float:
+        abundance = abundance_of(m, n_visits, rate)
+        return _log_loss(seen_later_if_never_seen(abundance, n_visits, later_visits, rate), seen)
+
+    return float(minimize_scalar(loss, bounds=RATES, method="bounded").x)
+
+
+def _log_loss(p: np.ndarray, seen: np.ndarray) -> float:
+    p = np.clip(p, 1e-9, 1 - 1e-9)
+    return -float(np.sum(np.where(seen == 1, np.log(p), np.log1p(-p))))

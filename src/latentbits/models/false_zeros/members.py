@@ -1,0 +1,121 @@
+"""The members of the ensemble: unlike models, each with settings that serve tables of any size.
+
+What they are, and their settings, were chosen on hidden cells of simulated and real tables: a table's own hidden cells
+decide how much each of them says (stacking.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.errors import DataError
+from latentbits.models.registry import model_class
+from latentbits.wording import counted
+
+__all__ = ["MEMBERS", "Member", "chosen_members", "stand_aside"]
+
+MOST_CELLS = 5_000_000
+"""Of a table for the members that visit every cell many times: some ten minutes of one processor."""
+
+MOST_PRODUCTS = 3e9
+"""rows x columns^2 for the Ising model, which does some 60 such products: about as long."""
+
+MOST_COLUMNS = 20_000
+"""For the linear autoencoder, which holds a few matrices of columns x columns."""
+
+STARTED_CELLS = 4_000_000
+"""Restarts x cells of an aspect model: the average of few starts serves a large table, where all end alike."""
+
+
+class Member(NamedTuple):
+    """One member.
+
+    Attributes
+    ----------
+    name : str
+        In tables, and in `FalseZeros.members`.
+    make : callable
+        (rows, columns, seed) -> estimator.
+    predict : str
+        Its method that gives the probabilities of cells.
+    too_large : callable
+        (rows, columns) -> whether it would take too long.
+    whole_weights : bool
+        Whether row weights must be whole numbers.
+    """
+
+    name: str
+    make: Callable[[int, int, int], Any]
+    predict: str
+    too_large: Callable[[int, int], bool]
+    whole_weights: bool = False
+
+    def predicted(self, model: Any, data: BinaryData) -> np.ndarray:
+        """Probabilities of a 1 in all cells of these rows, by the fitted model."""
+        probabilities: np.ndarray = getattr(model, self.predict)(data)
+        return probabilities
+
+
+def _aspects(n_components: int, n_init: int) -> Callable[[int, int, int], Any]:
+    """Few passes: the average over starts predicts no better from starts that are climbed to the end."""
+
+    def make(n_rows: int, n_columns: int, seed: int) -> Any:
+        n_starts = int(np.clip(STARTED_CELLS // (n_rows * n_columns), 3, n_init))
+        K = max(1, min(n_components, n_rows, n_columns))
+        return model_class("aspect-bernoulli")(K, n_init=n_starts, tol=1e-5, random_state=seed)
+
+    return make
+
+
+def _probit_factors(n_rows: int, n_columns: int, seed: int) -> Any:
+    K = max(1, min(8, n_columns // 2))
+    return model_class("probit-factors")(K, n_init=2, n_burn=100, n_samples=100, thin=2, random_state=seed)
+
+
+def _ising(n_rows: int, n_columns: int, seed: int) -> Any:
+    return model_class("ising")(10.0, max_iter=60, tol=1e-6)
+
+
+def _linear_autoencoder(n_rows: int, n_columns: int, seed: int) -> Any:
+    return model_class("linear-autoencoder")(60.0)
+
+
+def _many_cells(n_rows: int, n_columns: int) -> bool:
+    return n_rows * n_columns > MOST_CELLS
+
+
+MEMBERS = (
+    Member("probit_factors", _probit_factors, "reconstruct", _many_cells, whole_weights=True),
+    Member("aspects_12", _aspects(12, 20), "average_reconstruction", _many_cells),
+    Member("aspects_4", _aspects(4, 10), "average_reconstruction", _many_cells),
+    Member("aspects_2", _aspects(2, 10), "average_reconstruction", _many_cells),
+    Member("ising", _ising, "reconstruct", lambda n, d: n * d * d > MOST_PRODUCTS),
+    Member("linear_autoencoder", _linear_autoencoder, "reconstruct", lambda n, d: d > MOST_COLUMNS),
+)
+
+
+def chosen_members(names: Sequence[str] | None) -> list[Member]:
+    """The members of these names, in the order of `MEMBERS`; all of them for None."""
+    if names is None:
+        return list(MEMBERS)
+    known = [member.name for member in MEMBERS]
+    unknown = [name for name in names if name not in known]
+    if isinstance(names, str) or unknown or not names:
+        wrong = "" if isinstance(names, str) or not unknown else f'; "{unknown[0]}" is none of them'
+        raise DataError(f"members must be a list of some of {', '.join(known)}{wrong}")
+    return [member for member in MEMBERS if member.name in names]
+
+
+def stand_aside(member: Member, data: BinaryData, row_weight: np.ndarray) -> str:
+    """Why a member can't be fitted to these data; empty if it can."""
+    n_rows, n_columns = data.shape
+    if member.too_large(n_rows, n_columns):
+        size = f"{counted(n_rows, 'row')} and {counted(n_columns, 'column')}"
+        return f"{member.name} would take too long for {size}"
+    if member.whole_weights and np.any(row_weight != np.round(row_weight)):
+        return f"{member.name} draws samples for whole rows, and some row weights are no whole numbers"
+    return ""
