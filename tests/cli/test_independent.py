@@ -48,7 +48,7 @@ def test_compare_takes_it_without_a_number(run: Run, table: Path) -> None:
 def test_select_does_not_offer_it(run: Run, table: Path) -> None:
     result = run("select", table, "--model", "independent", "--components", "2:3")
     assert result.exit_code == 2
-    assert "'independent' is not one of" in result.output
+    assert "independent has no number of components to choose; fit it" in " ".join(result.output.split())
 
 
 def test_a_word_of_another_model_is_refused(run: Run, table: Path, tmp_path: Path) -> None:

@@ -16,12 +16,14 @@ from latentbits import (
     BetaICA,
     FastICA,
     IndependentBernoulli,
+    IsingModel,
+    LinearAutoencoder,
     LogisticPCA,
     RowColumnBernoulli,
     simulate,
 )
 from latentbits.models.spec import spec_of
-from tests.reference import aspect, independent, mixture
+from tests.reference import aspect, conditional, independent, mixture
 
 STRICT = "feeds values other than 0 and 1, which a strict model refuses"
 
@@ -39,8 +41,10 @@ class Contract:
         "simplex" (weights of a row sum to 1, components are probabilities), "mirror" (swapping 0 and 1 turns H into
         1 - H), "sample_weight", "fractional weights" (of rows), "phantoms", "closed form" (of one component),
         "likelihood" (score, aic, bic), "truth" (simulated components come back), "climb" (the history has every pass),
-        "one optimum" (two climbs that differ by rounding end at the same place); "components" (a number of them can be
-        given), "restarts" and "runs out" (of max_iter) are added from the model's record
+        "one optimum" (two climbs that differ by rounding end at the same place), "one answer" (without random starts:
+        the model is a function of the table); "components" (a number of them can be
+        given), "coordinates" (rows have weights on components), "restarts" and "runs out" (of max_iter) are added from
+        the model's record
     lacks : what the record says, but isn't so of this variant
     not_binary : scikit-learn's checks that feed other values than 0 and 1
     variant : parameters that tell this entry from others of its class
@@ -65,11 +69,26 @@ class Contract:
         known = self.make().get_params()
         return self.make(**{name: value for name, value in parameters.items() if name in known})
 
+    @staticmethod
+    def answer(model: Any, X: Any) -> np.ndarray:
+        """What a fitted model says of each row: its weights, or the probabilities of its cells."""
+        return model.transform(X) if hasattr(model, "transform") else model.reconstruct(X)
+
+    @staticmethod
+    def learned(model: Any) -> np.ndarray:
+        """What a fitted model has learned of the columns."""
+        return model.components_ if hasattr(model, "components_") else model.couplings_
+
     @property
     def abilities(self) -> frozenset[str]:
         """What `has` says, and what the model's record says."""
         spec = spec_of(type(self.make()))
-        known = {"components": spec.has_components, "restarts": spec.has_restarts, "runs out": spec.has_restarts}
+        known = {
+            "components": spec.has_components,
+            "coordinates": spec.has_weights,
+            "restarts": spec.has_restarts,
+            "runs out": "max_iter" in spec.parameters,
+        }
         return (self.has | {ability for ability, is_there in known.items() if is_there}) - self.lacks
 
     def __repr__(self) -> str:
@@ -79,6 +98,7 @@ class Contract:
 CLIMBS = frozenset({"climb", "sample_weight", "fractional weights", "likelihood"})
 MIXTURE = CLIMBS | {"simplex", "mirror", "closed form", "truth", "one optimum"}
 ASPECT = MIXTURE | {"phantoms"}
+CONDITIONAL = frozenset({"sample_weight", "fractional weights", "likelihood", "one answer"})
 SAMPLED = frozenset({"sample_weight", "likelihood", "simplex", "truth", "phantoms"})
 
 CONTINUOUS = frozenset(
@@ -131,6 +151,7 @@ SHUFFLED = {
     f"check_sample_weight_equivalence_on_{form}_data": "rows in another order are other samples of the same posterior"
     for form in ("dense", "sparse")
 }
+TRANSFORMERS = frozenset(name for name in CONTINUOUS if "transformer" in name)
 WEIGHTED = frozenset(name for name in CONTINUOUS if "sample_weight" in name)
 
 
@@ -223,6 +244,10 @@ def _of_probabilities(model: Any, X: np.ndarray) -> np.ndarray:
     return np.array(out)
 
 
+def _ising(**parameters: Any) -> IsingModel:
+    return IsingModel(**{"tol": 1e-12, **parameters})
+
+
 def _factorisation(
     kind: type, has: frozenset[str], not_binary: frozenset[str], excused: Any = None, **quicker: Any
 ) -> Contract:
@@ -253,7 +278,7 @@ CONTRACTS = [
         _separated,
         independent.log_likelihoods,
         _smoothed,
-        frozenset({"sample_weight", "fractional weights", "likelihood", "simplex"}),
+        frozenset({"sample_weight", "fractional weights", "likelihood", "simplex", "one answer"}),
         CONTINUOUS - {"check_transformer_n_iter"},
         sparse_rounding=1e-12,
     ),
@@ -262,8 +287,18 @@ CONTRACTS = [
         _separated,
         _of_probabilities,
         None,
-        frozenset({"sample_weight", "fractional weights", "likelihood"}),
+        frozenset({"sample_weight", "fractional weights", "likelihood", "one answer"}),
         CONTINUOUS - {"check_transformer_n_iter"},
+    ),
+    Contract(_ising, _separated, conditional.ising_scores, None, CONDITIONAL, CONTINUOUS - TRANSFORMERS),
+    Contract(
+        LinearAutoencoder,
+        _separated,
+        conditional.linear_scores,
+        None,
+        CONDITIONAL,
+        CONTINUOUS - TRANSFORMERS,
+        sparse_rounding=1e-12,
     ),
     _beta_ica("vb"),
     _beta_ica("em"),

@@ -5,6 +5,7 @@ import pytest
 
 from latentbits.metrics import match_components
 from tests.contracts.assertions import assert_same_fit
+from tests.contracts.registry import Contract
 
 
 def one_round(contract, **parameters):
@@ -40,13 +41,14 @@ class TestWeightsOfRows:
         np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-3)
         assert weighted.score(with_gaps) == pytest.approx(repeated.score(with_gaps), rel=1e-4)
 
-    def test_rows_of_weight_0_do_not_count_but_get_weights(self, contract, truth, weight):
+    def test_rows_of_weight_0_do_not_count_but_get_answers(self, contract, truth, weight):
         weight[0] = 0
         changed = truth.X.copy()
         changed[weight == 0] ^= 1
         a, b = (contract.make().fit(X, sample_weight=weight) for X in (truth.X, changed))
-        np.testing.assert_allclose(a.components_, b.components_, atol=1e-6)
-        assert np.isfinite(a.weights_).all()
+        np.testing.assert_allclose(contract.learned(a), contract.learned(b), atol=1e-6)
+        assert np.isfinite(contract.answer(a, truth.X)).all()
+        assert np.isfinite(getattr(a, "weights_", 0.0)).all()
 
     def test_all_ones_is_no_weight(self, contract, truth):
         assert_same_fit(contract.make().fit(truth.X), contract.make().fit(truth.X, sample_weight=np.ones(60)))
@@ -55,6 +57,50 @@ class TestWeightsOfRows:
     def test_impossible_weights_are_refused(self, contract, truth, bad):
         with pytest.raises(ValueError, match=r"sample.weight"):
             contract.make().fit(truth.X, sample_weight=bad)
+
+
+@pytest.mark.needs("one answer")
+class TestOneAnswer:
+    """Models that are a function of the table: what doesn't change the table's meaning doesn't change them."""
+
+    ROUNDING = 1e-5  # of climbs to the top of one concave function
+
+    def test_weights_equal_replicated_rows(self, contract, with_gaps):
+        weight = np.random.default_rng(1).integers(0, 4, 60)
+        weighted = contract.make().fit(with_gaps, sample_weight=weight)
+        repeated = contract.make().fit(np.repeat(with_gaps, weight, axis=0))
+        self.assert_same_answers(weighted, repeated, with_gaps)
+        plain = contract.make().fit(with_gaps)
+        assert np.abs(plain.reconstruct(with_gaps) - weighted.reconstruct(with_gaps)).max() > 0.01, "they matter"
+
+    def test_fractions_of_rows_add_up(self, contract, with_gaps):
+        weight = np.random.default_rng(2).uniform(0.1, 2, 60)
+        whole = contract.make().fit(with_gaps, sample_weight=weight)
+        parts = np.concatenate([0.3 * weight, 0.7 * weight])
+        cut = contract.make().fit(np.concatenate([with_gaps, with_gaps]), sample_weight=parts)
+        self.assert_same_answers(whole, cut, with_gaps)
+
+    def test_permuted_rows(self, contract, with_gaps):
+        order = np.random.default_rng(0).permutation(60)
+        self.assert_same_answers(contract.make().fit(with_gaps), contract.make().fit(with_gaps[order]), with_gaps)
+
+    def test_permuted_columns(self, contract, with_gaps):
+        order = np.random.default_rng(0).permutation(40)
+        a, b = contract.make().fit(with_gaps), contract.make().fit(with_gaps[:, order])
+        found = a.reconstruct(with_gaps)
+        np.testing.assert_allclose(found[:, order], b.reconstruct(with_gaps[:, order]), atol=self.ROUNDING)
+        assert np.abs(found[:, order] - found).max() > 0.1, "the order matters"
+
+    def test_swapping_0_and_1_mirrors_the_probabilities(self, contract, with_gaps):
+        a, b = contract.make().fit(with_gaps), contract.make().fit(1 - with_gaps)
+        found = a.reconstruct(with_gaps)
+        np.testing.assert_allclose(found, 1 - b.reconstruct(1 - with_gaps), atol=self.ROUNDING)
+        assert a.score(with_gaps) == pytest.approx(b.score(1 - with_gaps), rel=self.ROUNDING)
+        assert found.std() > 0.05, "there is something to mirror"
+
+    def assert_same_answers(self, a, b, X):
+        np.testing.assert_allclose(a.reconstruct(X), b.reconstruct(X), atol=self.ROUNDING)
+        np.testing.assert_allclose(Contract.learned(a), Contract.learned(b), atol=10 * self.ROUNDING)
 
 
 class TestSymmetries:

@@ -41,7 +41,8 @@ def main() -> None:
 def make(name: str) -> None:
     """Keep the model of this name with what it says about rows that weren't in its fit."""
     model, rows = fitted(name)
-    answers = {"transform": model.transform(rows).tolist(), "score": model.score(rows)}
+    asked = "transform" if hasattr(model, "transform") else "reconstruct"
+    answers = {asked: getattr(model, asked)(rows).tolist(), "score": model.score(rows)}
     table = {"columns": list(rows), "rows": rows.astype(object).where(rows.notna(), None).to_numpy().tolist()}
     save_model(model, FOLDER / f"{name}.npz")
     (FOLDER / f"{name}.json").write_text(json.dumps({**table, **answers}) + "\n")

@@ -72,7 +72,7 @@ def add_verdict(
                 answer = known[found.best_order].to_dict()
                 answer["sentences"] = sentences_of_range(known, found.best_order)
             else:
-                seed = getattr(model, "random_state", None)
+                seed = getattr(model, "random_state", 0)
                 answer = verdict(model, results.data, random_state=seed, n_jobs=n_jobs, verbose=progress).to_dict()
         except KeyboardInterrupt:
             warnings.warn("interrupted: there is no verdict; the fit itself was finished", stacklevel=2)

@@ -27,6 +27,7 @@ def gather(model: Any, data: Data, **fit_params: Any) -> Results:
     -------
     Results
     """
+    from latentbits.models.cell_model import CellModel
     from latentbits.models.factor_model import FactorModel
     from latentbits.models.spec import spec_of
 
@@ -36,6 +37,9 @@ def gather(model: Any, data: Data, **fit_params: Any) -> Results:
     if isinstance(model, FactorModel):
         results = family.gather(model._solved(data))
         results.summary["data"]["fitted"] = results.solved.are_training_rows()
+    elif isinstance(model, CellModel):
+        results = family.gather(model, data)
+        results.summary["data"]["fitted"] = data.fingerprint() == model.data_fingerprint_
     else:
         results = family.gather(model, data, **fit_params)
         results.summary["data"]["fitted"] = True

@@ -218,7 +218,8 @@ def size(data: dict[str, Any]) -> str:
 def restart_lines(summary: dict[str, Any]) -> Iterator[str]:
     """Whether the restarts agree, and what to do if they don't."""
     if "restarts" not in summary:
-        yield "There are no random starts: this model has one best answer, and it was found."
+        found = "and it was found" if summary.get("converged", True) else "which was not reached; raise --max-iter"
+        yield f"There are no random starts: this model has one best answer, {found}."
         return
     made, agreeing = summary["restarts"]["made"], summary["restarts"]["agreeing"]
     if made == 1:

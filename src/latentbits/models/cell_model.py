@@ -24,10 +24,11 @@ N_GROUPS = 5
 class CellModel(BinaryModel):
     """Each cell has a probability of a 1 given the other cells of its row; rows have no weights of their own.
 
-    A subclass brings `_fit` and `_predict`. Nothing is kept of the training rows, so a fitted model is as large for a
-    million rows as for a hundred.
+    A subclass brings `_fit` and `_predict`. Of the training rows only a fingerprint is kept, so a fitted model is as
+    large for a million rows as for a hundred.
     """
 
+    data_fingerprint_: str
     _sees_own_cell = True
     """Whether the prediction of a cell may depend on the cell itself, so that it has to be hidden to be scored."""
 
@@ -73,6 +74,7 @@ class CellModel(BinaryModel):
         row_weight = check_row_weight(sample_weight, data.shape[0])
         with one_blas_thread():  # so that the sums don't depend on the cores
             self._fit(data, row_weight)
+        self.data_fingerprint_ = data.fingerprint()
         return self
 
     def reconstruct(self, X: Any) -> np.ndarray:

@@ -5,6 +5,7 @@ notebook shows the returned figure, and ``figure.savefig("name.png")`` works wit
 """
 
 from latentbits.plots.components import plot_components
+from latentbits.plots.couplings import plot_couplings
 from latentbits.plots.denoising import plot_denoising
 from latentbits.plots.ica_mixture import plot_bound, plot_clusters, plot_source_densities, plot_strengths
 from latentbits.plots.mixing import plot_mixing, plot_source_scales
@@ -17,6 +18,7 @@ __all__ = [
     "plot_clusters",
     "plot_comparison",
     "plot_components",
+    "plot_couplings",
     "plot_denoising",
     "plot_mixing",
     "plot_objective",

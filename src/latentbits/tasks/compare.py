@@ -82,7 +82,8 @@ def compare(
     criterion : str or sequence of str, default=("cells", "cv")
         "cells": mean log likelihood of held-out cells, predicted from the rest of their row (and the area under the ROC
         curve, which depends on their order alone). "cv": mean log likelihood of held-out rows, by each model's `score`.
-        "cells" needs a model with `reconstruct`, "cv" one with `score_samples`. Point estimates of a row's weights
+        "cells" needs a model with `reconstruct`, "cv" one with `score_samples` of whole rows, which models of single
+        cells given the others (`IsingModel`, `LinearAutoencoder`) don't have. Point estimates of a row's weights
         (`AspectBernoulli`, `LogisticPCA`) give overconfident probabilities where rows are short, which lowers "cells";
         consider the area under the ROC curve as well. Reconstructions of `NMF` and `FastICA` are not probabilities;
         they are clipped to [0.001, 0.999].

@@ -15,6 +15,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.jobs import run_all
+from latentbits.models.cell_model import CellModel
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_selection
 from latentbits.tasks import trials
@@ -265,13 +266,24 @@ def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str
         raise DataError(f"{named}; use any of {', '.join(CRITERIA)}, each once")
     for estimator in estimators:
         for name in wanted:
-            if not hasattr(estimator, _NEEDS[name]):
-                fitting = [c for c in CRITERIA if hasattr(estimator, _NEEDS[c])]
+            if not _is_defined(name, estimator):
+                fitting = [c for c in CRITERIA if _is_defined(c, estimator)]
                 way_out = (
                     f"use any of {', '.join(fitting)} (--criterion)" if fitting else "give one of latentbits' models"
                 )
-                raise DataError(f"{type(estimator).__name__} has no {name}; {way_out}")
+                raise DataError(f"{type(estimator).__name__} has no {name}{_why_not(name, estimator)}; {way_out}")
     return wanted
+
+
+def _is_defined(criterion: str, estimator: Any) -> bool:
+    return hasattr(estimator, _NEEDS[criterion]) and not _why_not(criterion, estimator)
+
+
+def _why_not(criterion: str, estimator: Any) -> str:
+    """Why a criterion makes no sense for a model that has the method behind it; empty if it does."""
+    if criterion == "cv" and isinstance(estimator, CellModel):
+        return ", as it predicts cells from the rest of their row, and no whole rows"
+    return ""
 
 
 _NEEDS = {"aic": "aic", "bic": "bic", "evidence": "log_evidence", "cv": "score_samples", "cells": "reconstruct"}

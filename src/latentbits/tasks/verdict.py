@@ -16,6 +16,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.gains import ENOUGH, Gain, HiddenCells, gain_over, mean_of_odds
 from latentbits.fitting.jobs import run_all
+from latentbits.models.cell_model import CellModel
 from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials
@@ -258,6 +259,8 @@ def _undecided(reason: str, folds: Folds, model: Any) -> Verdict:
 def _no_evidence(model: Any) -> str:
     if hasattr(model, "suspects"):
         return "the list below is no evidence of false zeros"
+    if isinstance(model, CellModel):
+        return "what the model says of single cells is no evidence of false zeros"
     return "the components describe these rows, and are no evidence of hidden causes"
 
 

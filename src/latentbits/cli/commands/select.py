@@ -12,7 +12,7 @@ from latentbits.cli.options.criteria import SHOWING, criterion_option, folds_opt
 from latentbits.cli.options.learning import LEARNING, parameters_of
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_folder_option, terminal_options
 from latentbits.cli.options.reading import check_file, read, reading_options
-from latentbits.cli.options.value_types import Numbers
+from latentbits.cli.options.value_types import ModelWithNumber, Numbers
 from latentbits.cli.terminal import Terminal
 from latentbits.files import to_records
 from latentbits.models.registry import MODELS, TABLE_MODELS
@@ -27,7 +27,7 @@ CHOOSABLE = [name for name in TABLE_MODELS if MODELS[name].has_components]
     short_help="How many components: criteria, stability, a plot.",
     epilog="Example: latentbits select sites.csv --components 2:8 --criterion aic,cells",
 )
-@click.option("--model", type=click.Choice(CHOOSABLE), default="aspect-bernoulli", show_default=True)
+@click.option("--model", type=ModelWithNumber(CHOOSABLE), default="aspect-bernoulli", show_default=True)
 @click.option("--components", type=Numbers(), required=True, metavar="RANGE", help="To try, such as 2:8 or 2,4,8.")
 @criterion_option(SHOWING)
 @folds_option

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from latentbits.models.registry import MODELS, TABLE_MODELS
 from latentbits.wording import plain_number
 
-__all__ = ["FloatRange", "ModelNames", "Names", "Numbers", "Shape"]
+__all__ = ["FloatRange", "ModelNames", "ModelWithNumber", "Names", "Numbers", "Shape"]
 
 
 class Numbers(click.ParamType):
@@ -82,6 +82,16 @@ class ModelNames(click.ParamType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The models that the last word may become."""
         return _continued(incomplete, TABLE_MODELS)
+
+
+class ModelWithNumber(click.Choice):
+    """A model whose number of components can be chosen."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name; of models without such a number the reason why not."""
+        if value in MODELS and not MODELS[value].has_components:
+            self.fail(f"{value} has no number of components to choose; fit it, or use latentbits compare", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def _continued(incomplete: str, known: tuple[str, ...]) -> list[CompletionItem]:

@@ -69,6 +69,8 @@ class IsingModel(CellModel):
         Number of iterations.
     converged_ : bool
         Whether it converged; False if it was stopped by `max_iter` or interrupted.
+    data_fingerprint_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns at the fit.
     feature_names_in_ : ndarray of str
@@ -101,6 +103,7 @@ class IsingModel(CellModel):
         self.binarize = binarize
 
     _sees_own_cell = False
+    _coupled = "log odds"
 
     def _fit(self, data: BinaryData, row_weight: np.ndarray) -> None:
         _check_cost(*data.shape)
@@ -176,6 +179,8 @@ class LinearAutoencoder(CellModel):
     objective_ : float
         Minus the sum of squares of the training rows' cells less their predictions (before these are kept within 0 and
         1; a missing cell is the mean), and minus `ridge` times that of the couplings, which the couplings maximise.
+    data_fingerprint_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns at the fit.
     feature_names_in_ : ndarray of str
@@ -191,10 +196,8 @@ class LinearAutoencoder(CellModel):
     --------
     >>> from latentbits import LinearAutoencoder
     >>> model = LinearAutoencoder(ridge=1).fit([[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]])
-    >>> model.couplings_.round(1)
-    array([[0. , 0.5, 0. ],
-           [0.5, 0. , 0. ],
-           [0. , 0. , 0. ]])
+    >>> model.couplings_[0].round(2) + 0.0
+    array([0. , 0.5, 0. ])
     >>> model.reconstruct([[1, None, 0]]).round(2)
     array([[0.5 , 0.75, 0.5 ]])
     """
@@ -204,6 +207,7 @@ class LinearAutoencoder(CellModel):
         self.binarize = binarize
 
     _sees_own_cell = False
+    _coupled = "probability"
 
     def _fit(self, data: BinaryData, row_weight: np.ndarray) -> None:
         if data.shape[1] > MOST_COLUMNS_OF_LINEAR:
