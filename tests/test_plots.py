@@ -17,7 +17,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from latentbits import AspectBernoulli, BinaryData, simulate
-from latentbits.plots import plot_components, plot_denoising, plot_objective, plot_weights
+from latentbits.plots import plot_components, plot_couplings, plot_denoising, plot_objective, plot_weights
 from latentbits.plots.denoising import CELLS, FILLED, GUESSED, REMOVED, UNKNOWN
 from latentbits.plots.style import KINDS
 
@@ -430,3 +430,38 @@ class TestAllFigures:
             "assert 'matplotlib.pyplot' not in sys.modules and 'numba' not in sys.modules and not models"
         )
         assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+class TestCouplings:
+    def test_coupled_columns_stand_side_by_side(self):
+        couplings = np.zeros((8, 8))
+        for a, b in ((0, 5), (1, 7), (2, 4)):
+            couplings[a, b] = couplings[b, a] = 2.0
+        couplings[1, 7] = couplings[7, 1] = -2.0
+        model = SimpleNamespace(couplings_=couplings, feature_names_in_=np.array(list("abcdefgh"), dtype=object))
+        figure = plot_couplings(model)
+        names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        assert sorted(names) == list("abcdefgh")
+        for a, b in ("af", "bh", "ce"):
+            assert abs(names.index(a) - names.index(b)) == 1
+        shown = np.asarray(figure.axes[0].images[0].get_array())
+        assert shown[names.index("b"), names.index("h")] == -2.0
+        assert figure.axes[0].get_ylabel() == "", "there and back are the same"
+        render(figure)
+
+    def test_of_many_columns_the_strongest_are_drawn(self):
+        rng = np.random.default_rng(0)
+        couplings = rng.normal(size=(100, 100))
+        np.fill_diagonal(couplings, 0)
+        couplings[3, 90] = 50.0
+        figure = plot_couplings(SimpleNamespace(couplings_=couplings))
+        names = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+        assert len(names) == 60
+        assert {"column 4", "column 91"} <= set(names)
+        shown = np.asarray(figure.axes[0].images[0].get_array())
+        assert shown[names.index("column 4"), names.index("column 91")] == 50.0
+        assert figure.axes[0].get_ylabel() == "what this column"
+
+    @pytest.mark.parametrize("n", [1, 2, 3])
+    def test_few_columns_and_no_couplings(self, n):
+        render(plot_couplings(SimpleNamespace(couplings_=np.zeros((n, n)), feature_names_in_=HOSTILE[:n])))

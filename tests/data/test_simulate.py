@@ -30,6 +30,7 @@ def test_public_names():
         "BinaryICATruth",
         "FalseCells",
         "ICAMixtureTruth",
+        "IsingTruth",
         "Noisy",
         "add_noise",
         "add_ones",
@@ -39,6 +40,7 @@ def test_public_names():
         "binary_ica",
         "corrode",
         "ica_mixture",
+        "ising",
     ]
     assert all(callable(getattr(simulate, name)) for name in simulate.__all__)
 
@@ -296,3 +298,47 @@ class TestNoiseByRowAndColumn:
     def test_bad_input(self, options, message):
         with pytest.raises(ValueError, match=message):
             add_noise([[0, 1]], **options)
+
+
+class TestIsing:
+    def test_rows_have_the_probabilities_of_the_model(self):
+        truth = simulate.ising(40_000, 3, density=1.0, random_state=0)
+        weight = {}
+        for a in (0, 1):
+            for b in (0, 1):
+                for c in (0, 1):
+                    x, J = np.array([a, b, c]), truth.couplings
+                    energy = truth.bias @ x + J[0, 1] * a * b + J[0, 2] * a * c + J[1, 2] * b * c
+                    weight[a, b, c] = np.exp(energy)
+        total = sum(weight.values())
+        for state, value in weight.items():
+            assert_within_5_standard_errors((state == truth.X).all(axis=1), value / total)
+        np.testing.assert_allclose(truth.means, sum(np.array(x) * w for x, w in weight.items()) / total)
+
+    def test_balanced_by_default(self):
+        truth = simulate.ising(10, 6, random_state=1)
+        np.testing.assert_allclose(truth.means, 0.5)
+        assert np.abs(truth.couplings).max() > 0.5
+        np.testing.assert_array_equal(truth.couplings, truth.couplings.T)
+
+    def test_same_seed_same_data(self):
+        a, b, c = (simulate.ising(50, 5, random_state=seed).X for seed in (0, 0, 1))
+        np.testing.assert_array_equal(a, b)
+        assert (a != c).any()
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"n_columns": 17}, "use at most 16"),
+            ({"n_columns": 0}, "n_columns=0"),
+            ({"density": 2}, "from 0 to 1"),
+            ({"strength": -1}, "strength=-1"),
+            ({"couplings": np.ones((3, 3))}, "0 on the diagonal"),
+            ({"couplings": [[0, 1, 0], [0, 0, 0], [0, 0, 0]]}, "symmetric"),
+            ({"couplings": np.zeros((2, 2))}, "3 x 3"),
+            ({"couplings": [[0, np.inf, 0], [np.inf, 0, 0], [0, 0, 0]]}, "finite"),
+        ],
+    )
+    def test_impossible_arguments_are_refused(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            simulate.ising(**{"n_rows": 5, "n_columns": 3, **arguments})
