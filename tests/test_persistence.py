@@ -378,5 +378,6 @@ def test_every_model_comes_back_with_the_same_answers(name: str, tmp_path: Path)
     save_model(model, tmp_path / "model.npz")
     same = load_model(tmp_path / "model.npz")
     assert same.get_params() == model.get_params()
-    assert_array_equal(same.transform(X), model.transform(X))
+    asked = "transform" if hasattr(model, "transform") else "reconstruct"
+    assert_array_equal(getattr(same, asked)(X), getattr(model, asked)(X))
     assert_array_equal(same.score_samples(X), model.score_samples(X))

@@ -21,8 +21,8 @@ __all__ = ["IsingModel", "LinearAutoencoder"]
 MOST_COLUMNS = 5_000
 """Of an Ising model: L-BFGS keeps some 40 vectors of all couplings, here 4 GB."""
 
-LONG = 2e10
-"""So many rows x columns^2 take a second or more a step and minutes in all, which is worth a word before."""
+LONG = 5e9
+"""So many rows x columns^2 take seconds a step and minutes in all, which is worth a word before."""
 
 MOST_COLUMNS_OF_LINEAR = 20_000
 """The few matrices of couplings that are made at a time take 3 GB each then."""
