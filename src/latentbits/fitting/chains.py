@@ -84,7 +84,7 @@ def run_chain(
 
 
 def by_chain(chain: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Draws of all chains one after the other, `chain` saying which, as (chain, draw, ...): cut to the shortest chain."""
+    """Draws of all chains one after the other, `chain` saying which, as (chain, draw, ...), cut to the shortest."""
     numbers, starts, lengths = np.unique(chain, return_index=True, return_counts=True)
     shortest = lengths.min()
     place = starts[:, None] + np.arange(shortest)

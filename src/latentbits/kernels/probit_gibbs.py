@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 from latentbits.kernels.probit_ep import ROOT_2PI, mills
-from latentbits.kernels.random_stream import log_gamma_draw, mix, normal, positive_normal
+from latentbits.kernels.random_stream import log_gamma_draw, mix, normal, positive_normal, uniform
 
 __all__ = ["probit_rows", "probit_sweeps"]
 
@@ -43,14 +43,19 @@ def _factorise(A):
 
 
 @numba.njit(**_LOOP)
-def _draw_normal(C, x, state):
-    """x becomes a draw from N(A^-1 x, A^-1), given the factor C of A = C C'."""
-    n = x.shape[0]
-    for i in range(n):
+def _halfway(C, x):
+    """x becomes C^-1 x."""
+    for i in range(x.shape[0]):
         total = x[i]
         for k in range(i):
             total -= C[i, k] * x[k]
         x[i] = total / C[i, i]
+
+
+@numba.njit(**_LOOP)
+def _draw_normal(C, x, state):
+    """x = C^-1 y becomes a draw from N(A^-1 y, A^-1), where A = C C'."""
+    n = x.shape[0]
     for i in range(n):
         x[i] += normal(state)
     for i in range(n - 1, -1, -1):
@@ -58,6 +63,20 @@ def _draw_normal(C, x, state):
         for k in range(i + 1, n):
             total -= C[k, i] * x[k]
         x[i] = total / C[i, i]
+
+
+@numba.njit(**_LOOP)
+def _draw_scale(n, a, b, state):
+    """A number with the density c^(n - 1) exp(-a c^2 / 2 + b c) above 0, n > 1.
+
+    Replacing log c by its tangent at the mode leaves a normal density, which is nowhere below: draws from that one are
+    accepted or not, 7 in 10 where b = 0.
+    """
+    mode = (b + sqrt(b * b + 4.0 * a * (n - 1.0))) / (2.0 * a)
+    while True:
+        c = mode + normal(state) / sqrt(a)
+        if c > 0.0 and log(1.0 - uniform(state)) < (n - 1.0) * (log(c / mode) - (c - mode) / mode):
+            return c
 
 
 @numba.njit(**_LOOP)
@@ -104,8 +123,10 @@ def _draw_row(x, theta, complete, factor, state, g, z, A):
             if x[j] < 0:
                 _add_outer(A, theta[j, 1:], -1.0)
         _factorise(A)
+        _halfway(A, new)
         _draw_normal(A, new, state)
     else:
+        _halfway(factor, new)
         _draw_normal(factor, new, state)
     g[1:] = new
 
@@ -136,8 +157,8 @@ def _log_likelihood(cells, g, theta):
 
 
 @numba.njit(**_LOOP)
-def _draw_rows(cells, g, theta, state, z, G, lost, r):
-    """All rows, and the sums over them that the columns need: G = sum_i g_i g_i', r_j = sum_i z_ij g_i.
+def _draw_rows(cells, g, theta, state, z, G, lost, r, squares):
+    """All rows, and the sums over them that the columns need: G = sum_i g_i g_i', r_j = sum_i z_ij g_i, sum_i z_ij^2.
 
     Column j's own sum is G - lost_j, the sum over the rows in which it is missing.
     """
@@ -150,6 +171,7 @@ def _draw_rows(cells, g, theta, state, z, G, lost, r):
     G[:] = 0.0
     r[:] = 0.0
     lost[:] = 0.0
+    squares[:] = 0.0
     for i in range(N):
         _draw_row(cells[i], theta, complete, factor, state, g[i], z, A)
         _add_outer(G, g[i], 1.0)
@@ -157,38 +179,104 @@ def _draw_rows(cells, g, theta, state, z, G, lost, r):
             if cells[i, j] < 0:
                 _add_outer(lost[j], g[i], -1.0)
                 continue
+            squares[j] += z[j] * z[j]
             for q in range(Q):
                 r[j, q] += z[j] * g[i, q]
 
 
 @numba.njit(**_LOOP)
-def _draw_columns(theta, tau, hyper, G, lost, r, state):
-    """Bias and loadings of all columns given the sums over rows, then the size of the row effects."""
+def _draw_columns(theta, tau, hyper, G, lost, r, squares, state):
+    """Bias and loadings of all columns given the sums over rows, then the size of the row effects.
+
+    First the z of a column are all multiplied by one number, drawn given them with bias and loadings integrated out: a
+    move that leaves the posterior as it is (Liu and Wu 1999), without which columns of few ones hardly move.
+    """
     D, Q = theta.shape
     n = tau.shape[0] + 1
-    A, x = np.empty((n, n)), np.empty(n)
+    A, x, offset = np.empty((n, n)), np.empty(n), np.empty(n)
     m, t = hyper[0], hyper[1]
     weight, pull = 1.0, 0.0
     for j in range(D):
         for q in range(n):
             x[q] = r[j, q]
+            offset[q] = -theta[j, n] * (G[n, q] + lost[j, n, q]) if n < Q else 0.0
             for k in range(q + 1):
                 A[q, k] = G[q, k] + lost[j, q, k]
             A[q, q] += t if q == 0 else tau[q - 1]
-        x[0] += m * t
-        if n < Q:
-            for q in range(n):
-                x[q] -= theta[j, n] * (G[n, q] + lost[j, n, q])
+        offset[0] += m * t
         _factorise(A)
+        _halfway(A, x)
+        _halfway(A, offset)
+        c = 1.0
+        n_seen = G[0, 0] + lost[j, 0, 0]
+        if n_seen > 1.5:
+            a, b = squares[j], theta[j, n] * r[j, n] if n < Q else 0.0
+            for q in range(n):
+                a -= x[q] * x[q]
+                b += x[q] * offset[q]
+            c = _draw_scale(n_seen, a, b, state)
+        for q in range(n):
+            x[q] = c * x[q] + offset[q]
         _draw_normal(A, x, state)
         theta[j, :n] = x
         if n < Q:
             weight += G[n, n] + lost[j, n, n]
-            pull += r[j, n]
+            pull += c * r[j, n]
             for q in range(n):
                 pull -= x[q] * (G[n, q] + lost[j, n, q])
     if n < Q:
         theta[:, n] = pull / weight + normal(state) / sqrt(weight)
+
+
+@numba.njit(**_LOOP)
+def _rescale(g, theta, tau, state):
+    """The rows' coordinates on each factor times c, its loadings divided by c and tau_k times c^2: no score changes.
+
+    Given all but such a number, c^2 has a Gamma distribution. Without it, rows and columns would change their common
+    scale in small steps only, as each is drawn given the other. The row effects' s has a prior of a known scale; for
+    them c^2 is drawn without it, and accepted by what it makes of the prior (Metropolis).
+    """
+    N, Q = g.shape
+    K = tau.shape[0]
+    for q in range(1, Q):
+        squares = 0.0
+        for i in range(N):
+            squares += g[i, q] ** 2
+        if q <= K:
+            c2 = exp(log_gamma_draw(0.5 * N + 1.0, state)) / (0.5 * squares + tau[q - 1])
+            tau[q - 1] *= c2
+        elif N > 1:
+            c2 = exp(log_gamma_draw(0.5 * (N - 1.0), state)) / (0.5 * squares)
+            if log(1.0 - uniform(state)) >= 0.5 * theta[0, q] ** 2 * (1.0 - 1.0 / c2):
+                continue
+        else:
+            continue
+        for i in range(N):
+            g[i, q] *= sqrt(c2)
+        for j in range(theta.shape[0]):
+            theta[j, q] /= sqrt(c2)
+
+
+@numba.njit(**_LOOP)
+def _shift(g, theta, hyper, state):
+    """d added to all rows' coordinates of a kind, and taken from the biases as d times the loadings: no score changes.
+
+    Given all but such a number, d is normal; it is what `_rescale` is to scales.
+    """
+    N, D = g.shape[0], theta.shape[0]
+    m, t = hyper[0], hyper[1]
+    for q in range(1, g.shape[1]):
+        precision, pull = float(N), 0.0
+        for i in range(N):
+            pull -= g[i, q]
+        for j in range(D):
+            precision += t * theta[j, q] ** 2
+            pull += t * theta[j, q] * (theta[j, 0] - m)
+        d = pull / precision + normal(state) / sqrt(precision)
+        for i in range(N):
+            g[i, q] += d
+        for j in range(D):
+            theta[j, 0] -= d * theta[j, q]
 
 
 @numba.njit(**_LOOP)
@@ -209,7 +297,7 @@ def _draw_hyper(theta, tau, hyper, state):
 
 
 @numba.njit(**_LOOP)
-def probit_sweeps(cells, g, theta, tau, hyper, G, lost, r, state, trace):
+def probit_sweeps(cells, g, theta, tau, hyper, G, lost, r, squares, state, trace):
     """Draw everything anew as often as `trace` is long: columns given the rows, then rows given the columns.
 
     Parameters
@@ -224,7 +312,7 @@ def probit_sweeps(cells, g, theta, tau, hyper, G, lost, r, state, trace):
         Precisions of the loadings; with row effects Q = K + 2, else K + 1.
     hyper : (2,)
         Mean and precision of the biases.
-    G, lost, r : (Q, Q), (D, Q, Q), (D, Q)
+    G, lost, r, squares : (Q, Q), (D, Q, Q), (D, Q), (D,)
         Sums over rows, kept from one call to the next; before the first call G[0, 0] = 0, which stands for no sums, and
         then rows are drawn first.
     state : (4,) uint64
@@ -234,12 +322,14 @@ def probit_sweeps(cells, g, theta, tau, hyper, G, lost, r, state, trace):
     """
     z = np.empty(cells.shape[1])
     if G[0, 0] == 0.0:
-        _draw_rows(cells, g, theta, state, z, G, lost, r)
+        _draw_rows(cells, g, theta, state, z, G, lost, r, squares)
     for sweep in range(trace.shape[0]):
-        _draw_columns(theta, tau, hyper, G, lost, r, state)
+        _draw_columns(theta, tau, hyper, G, lost, r, squares, state)
         _draw_hyper(theta, tau, hyper, state)
+        _rescale(g, theta, tau, state)
+        _shift(g, theta, hyper, state)
         trace[sweep] = _log_likelihood(cells, g, theta)
-        _draw_rows(cells, g, theta, state, z, G, lost, r)
+        _draw_rows(cells, g, theta, state, z, G, lost, r, squares)
 
 
 @numba.njit(**_LOOP)

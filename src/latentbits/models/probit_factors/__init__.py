@@ -21,6 +21,6 @@ SPECS = (
             "random_state": RESTARTS["random_state"],
             "n_jobs": RESTARTS["n_jobs"],
         },
-        stored_types=(f"{_HERE}.posterior:Posterior",),
+        stored_types=(f"{_HERE}.posterior:FactorSamples",),
     ),
 )

@@ -18,7 +18,7 @@ from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers
 from latentbits.models.cells import safe_log
 from latentbits.models.factor_model import RestartedFactorModel
-from latentbits.models.probit_factors.posterior import Posterior, chain_loadings, pool
+from latentbits.models.probit_factors.posterior import FactorSamples, chain_loadings, pool
 from latentbits.models.probit_factors.sampler import Draws, Sampler, solve_rows
 from latentbits.models.sampling import chains_agree, repeated_cells
 from latentbits.models.solved_rows import RowSolver
@@ -126,7 +126,7 @@ class ProbitFactors(RestartedFactorModel):
 
     similarity_ = "cosine"
     tol = 0.0
-    _samples: Posterior
+    _samples: FactorSamples
 
     def __init__(
         self,

@@ -15,14 +15,14 @@ from latentbits.fitting.chains import by_chain, diagnosed
 from latentbits.models.probit_factors.sampler import Draws
 from latentbits.models.sampling import largest_r_hat
 
-__all__ = ["Posterior", "align", "chain_loadings", "pool"]
+__all__ = ["FactorSamples", "align", "chain_loadings", "pool"]
 
 ROUNDS = 20
 SETTLED = 1e-6
 """The means have settled when they move by less than this share of their length."""
 
 
-class Posterior(NamedTuple):
+class FactorSamples(NamedTuple):
     """S samples of all chains, the chains one after the other.
 
     theta: (S, D, Q) float32: biases, loadings on aligned axes, size of the row effects if there are any; chain: (S,)
@@ -49,7 +49,7 @@ def chain_loadings(draws: Draws, n_components: int) -> np.ndarray:
     return align(V, V[-1]).mean(axis=0)
 
 
-def pool(chains: Sequence[Draws], best: int, n_components: int) -> Posterior:
+def pool(chains: Sequence[Draws], best: int, n_components: int) -> FactorSamples:
     """The samples of all chains, on the axes of their mean, by falling strength."""
     draws = Draws(*(np.concatenate(parts) for parts in zip(*chains, strict=True)))
     V = align(_loadings(draws.theta, n_components), chain_loadings(chains[best], n_components))
@@ -63,7 +63,7 @@ def pool(chains: Sequence[Draws], best: int, n_components: int) -> Posterior:
         "bias": theta[:, :, 0],
     }
     r_hat, ess = diagnosed(by_chain(chain, parts))
-    return Posterior(theta, chain, draws.log_likelihood, draws.cells, r_hat, ess)
+    return FactorSamples(theta, chain, draws.log_likelihood, draws.cells, r_hat, ess)
 
 
 def align(V: np.ndarray, reference: np.ndarray) -> np.ndarray:

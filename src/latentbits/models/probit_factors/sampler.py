@@ -35,7 +35,7 @@ ROWS = 64
 class Draws(NamedTuple):
     """S samples of one chain.
 
-    theta: (S, D, Q) biases, loadings and size of row effects; log_likelihood: (S,); cells: (S, C) watched probabilities.
+    theta: (S, D, Q) biases, loadings, size of row effects; log_likelihood: (S,); cells: (S, C) watched probabilities.
     """
 
     theta: np.ndarray
@@ -69,7 +69,7 @@ class Chain:
             self.theta[:, -1] = START
         self.tau = np.ones(n_components)
         self.hyper = np.array([self.theta[:, 0].mean(), 1.0])
-        self._sums = np.zeros((Q, Q)), np.zeros((D, Q, Q)), np.zeros((D, Q))
+        self._sums = np.zeros((Q, Q)), np.zeros((D, Q, Q)), np.zeros((D, Q)), np.zeros(D)
         self._state = rng.integers(2**64, size=4, dtype=np.uint64)
 
     def sweep(self, n: int) -> np.ndarray:
@@ -89,7 +89,7 @@ class Sampler:
     length: Length
 
     def run(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[Draws]:
-        """A chain from its start to its last sample, or until it is interrupted; its objective is mean log p(X | ...)."""
+        """A chain from its start to its last sample, or until it is interrupted; its objective is the mean trace."""
         chain = Chain(self.cells, self.n_components, self.row_effects, rng)
         rows, columns = watched_cells(*self.cells.shape)
 
