@@ -28,7 +28,7 @@ def models(*names: str) -> None:
 
 PARTS = {
     "1": lambda: (aspect_pass(), models("logistic-pca")),
-    "2": lambda: models("plsa", "bernoulli-nmf", "binary-factors", "binary-ica", "ica-mixture"),
+    "2": lambda: models("plsa", "probit-factors", "bernoulli-nmf", "binary-factors", "binary-ica", "ica-mixture"),
 }
 """What each of two processes does: about equally much."""
 

@@ -19,6 +19,7 @@ from latentbits import (
     IsingModel,
     LinearAutoencoder,
     LogisticPCA,
+    ProbitFactors,
     RowColumnBernoulli,
     simulate,
 )
@@ -215,6 +216,27 @@ def _sampled_beta_ica() -> Contract:
     )
 
 
+def _probit_factors(**variant: Any) -> Contract:
+    def make(**parameters: Any) -> ProbitFactors:
+        few = {"n_components": 3, "n_init": 3, "n_burn": 60, "n_samples": 40, "thin": 2, "random_state": 0}
+        known = ProbitFactors().get_params()  # of what climbs there is neither tol nor max_iter
+        return ProbitFactors(
+            **{name: value for name, value in {**few, **variant, **parameters}.items() if name in known}
+        )
+
+    return Contract(
+        make,
+        _separated,
+        _of_probabilities,
+        None,
+        frozenset({"sample_weight", "likelihood"}),
+        CONTINUOUS,
+        variant,
+        SHUFFLED,
+        lacks=frozenset({"runs out"}),
+    )
+
+
 def _classes(n_rows: int, seed: int) -> simulate.AspectTruth:
     """Rows with (nearly) a single cause each."""
     return simulate.aspect_bernoulli(n_rows, 40, 3, concentration=1e-3, sharpness=0.1, random_state=seed)
@@ -305,4 +327,6 @@ CONTRACTS = [
     _with_noise(AspectBernoulli, noise="both"),
     _with_noise(BetaICA, inference="em", noise="both", noise_rate=None),
     _sampled_beta_ica(),
+    _probit_factors(),
+    _probit_factors(row_effects=False),
 ]

@@ -4,7 +4,16 @@ import joblib
 import numpy as np
 import pytest
 
-from latentbits import AspectBernoulli, BernoulliNMF, BetaICA, ICAMixture, LogisticPCA, simulate, solve_bqp
+from latentbits import (
+    AspectBernoulli,
+    BernoulliNMF,
+    BetaICA,
+    ICAMixture,
+    LogisticPCA,
+    ProbitFactors,
+    simulate,
+    solve_bqp,
+)
 from latentbits.kernels.arrays import kernel_array
 from latentbits.models.aspect import gibbs
 from latentbits.models.aspect import statistics as aspect
@@ -12,6 +21,7 @@ from latentbits.models.bernoulli_nmf import bernoulli_nmf
 from latentbits.models.binary_factors import encoders
 from latentbits.models.ica_mixture import statistics as ica_mixture
 from latentbits.models.logistic_pca import logistic_pca
+from latentbits.models.probit_factors import sampler as probit_factors
 
 X = simulate.aspect_bernoulli(40, 8, 2, missing=0.1, random_state=0).X
 POINTS = simulate.ica_mixture([np.eye(2)], n_points=40, random_state=0).X
@@ -29,6 +39,8 @@ KERNELS = [
     (ica_mixture, "source_pass"),
     (ica_mixture, "label_pass"),
     (logistic_pca, "logistic_rows"),
+    (probit_factors, "probit_sweeps"),
+    (probit_factors, "probit_rows"),
 ]
 
 
@@ -77,9 +89,10 @@ def read_only(model, folder):
         ),
         (lambda: BernoulliNMF(2, n_init=1, random_state=0), X, {"tanh_rows"}),
         (lambda: LogisticPCA(2, ridge=1, n_init=1, random_state=0), X, {"logistic_rows"}),
+        (lambda: ProbitFactors(2, n_init=1, random_state=0), X, {"probit_sweeps", "probit_rows"}),
         (lambda: ICAMixture(1, 1, n_init=1, random_state=0), POINTS, {"source_pass", "label_pass"}),
     ],
-    ids=["AspectBernoulli", "BetaICA", "BetaICA-gibbs", "BernoulliNMF", "LogisticPCA", "ICAMixture"],
+    ids=["AspectBernoulli", "BetaICA", "BetaICA-gibbs", "BernoulliNMF", "LogisticPCA", "ProbitFactors", "ICAMixture"],
 )
 def test_a_fit_and_a_read_only_model(make, data, kernels, forms, tmp_path):
     model = make().fit(data)
