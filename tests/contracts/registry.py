@@ -14,6 +14,7 @@ from latentbits import (
     BernoulliMixture,
     BernoulliNMF,
     BetaICA,
+    FalseZeros,
     FastICA,
     IndependentBernoulli,
     IsingModel,
@@ -24,7 +25,7 @@ from latentbits import (
     simulate,
 )
 from latentbits.models.spec import spec_of
-from tests.reference import aspect, conditional, independent, mixture
+from tests.reference import aspect, conditional, hidden_groups, independent, mixture
 
 STRICT = "feeds values other than 0 and 1, which a strict model refuses"
 
@@ -78,7 +79,8 @@ class Contract:
     @staticmethod
     def learned(model: Any) -> np.ndarray:
         """What a fitted model has learned of the columns."""
-        return model.components_ if hasattr(model, "components_") else model.couplings_
+        names = ("components_", "couplings_", "weights_")
+        return next(getattr(model, name) for name in names if hasattr(model, name))
 
     @property
     def abilities(self) -> frozenset[str]:
@@ -279,6 +281,25 @@ def _factorisation(
     return Contract(make, _separated, _of_probabilities, None, has, not_binary, excused=excused or {})
 
 
+def _false_zeros() -> Contract:
+    """A small ensemble: the members have contracts of their own."""
+    variant = {"n_folds": 2, "members": ["aspects_2", "ising", "linear_autoencoder"]}
+
+    def make(**parameters: Any) -> FalseZeros:
+        return FalseZeros(**{"random_state": 0, **variant, **parameters})
+
+    return Contract(
+        make,
+        _separated,
+        hidden_groups.scores,
+        None,
+        frozenset({"likelihood"}),
+        CONTINUOUS - TRANSFORMERS,
+        variant,
+        sparse_rounding=1e-9,
+    )
+
+
 CONTRACTS = [
     Contract(_aspect_bernoulli, _separated, _empirical_bayes, _likeliest, ASPECT, CONTINUOUS),
     _factorisation(LogisticPCA, CLIMBS, CONTINUOUS),
@@ -329,4 +350,5 @@ CONTRACTS = [
     _sampled_beta_ica(),
     _probit_factors(),
     _probit_factors(row_effects=False),
+    _false_zeros(),
 ]
