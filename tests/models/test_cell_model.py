@@ -20,6 +20,7 @@ from latentbits import (
 )
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.codes import BLOCK_CELLS
+from latentbits.findings import gather
 from latentbits.models.cell_model import N_GROUPS, CellModel
 
 BOTH = pytest.mark.parametrize("model", [IsingModel(), LinearAutoencoder()], ids=lambda model: type(model).__name__)
@@ -136,6 +137,18 @@ def test_the_verdict_tells_structure_from_noise(model):
     found = verdict(model, noise, random_state=0)
     assert not found.predicts
     assert found.sentences[0].endswith("what the model says of single cells is no evidence of false zeros.")
+
+
+def test_findings_of_a_model_without_couplings():
+    X = np.random.default_rng(0).integers(0, 2, (7, 6))
+    data = BinaryData.of(X)
+    model = Peeping().fit(data)
+    model.objective_ = 0.0
+    results = gather(model, data)
+    assert results.lines[0].startswith("Each cell predicted from the rest of its row, in 7 rows x 6 columns")
+    np.testing.assert_array_equal(results.tables["reconstruction"].iloc[:, 1:], model.reconstruct(data))
+    assert results.summary["data"]["fitted"]
+    assert not gather(model, data.rows([0, 1])).summary["data"]["fitted"]
 
 
 def test_the_fingerprint_is_that_of_the_training_data():

@@ -32,7 +32,8 @@ def gather(model: Any, data: Data, **fit_params: Any) -> Results:
     from latentbits.models.spec import spec_of
 
     spec = spec_of(type(model))
-    family = import_module(f"latentbits.findings.{'factors' if spec is None else spec.findings}")
+    unrecorded = "cells" if isinstance(model, CellModel) else "factors"  # a class of the user's own
+    family = import_module(f"latentbits.findings.{unrecorded if spec is None else spec.findings}")
     results: Results
     if isinstance(model, FactorModel):
         results = family.gather(model._solved(data))
