@@ -1,6 +1,9 @@
 """Which zeros are false: an ensemble of unlike models, weighted by how well they predict hidden cells."""
 
+from typing import get_args
+
 from latentbits.constraints import Choice, Number
+from latentbits.models.aspect import Noise
 from latentbits.models.spec import ModelSpec, Option, Parameter
 
 __all__ = ["SPECS"]
@@ -19,8 +22,10 @@ SPECS = (
                 Option("folds", "parts of the cells, hidden in turn to weight the members"),
             ),
             "noise": Parameter(
-                Choice(("auto",), optional=True),
-                Option("noise", "auto: rows that lost more ones than others get higher scores, if the data show it"),
+                Choice(get_args(Noise), optional=True),
+                Option(
+                    "noise", "allow for rows that lost ones (white) or got false ones (black); auto: if it shows"
+                ),
             ),
             "members": Parameter(None),
             "random_state": Parameter(None, Option("seed", "same seed, same answer")),

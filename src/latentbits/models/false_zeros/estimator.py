@@ -16,6 +16,7 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.marks import Marks
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
 from latentbits.fitting.gains import HiddenCells
+from latentbits.models.aspect import Noise
 from latentbits.models.cell_model import CellModel
 from latentbits.models.false_zeros.cross_fitting import HeldOut, Part, fit_all
 from latentbits.models.false_zeros.explanation import explain_cell
@@ -30,7 +31,7 @@ from latentbits.models.false_zeros.later import (
     placed_revisits,
     visits_of_rows,
 )
-from latentbits.models.false_zeros.members import Member, chosen_members, stand_aside
+from latentbits.models.false_zeros.members import Member, chosen_members, stand_aside, too_many_cells
 from latentbits.models.false_zeros.row_noise import Kind, allow_for, find_row_noise, lost_share
 from latentbits.models.false_zeros.scored_rows import FALSE_VALUE, Block, ScoredRows
 from latentbits.models.false_zeros.stacking import Line, Stack, cross_fitted, equal_stack, fit_line, fit_stack, log_odds
@@ -59,9 +60,11 @@ class FalseZeros(CellModel):
     n_folds : int or None, default=5
         Number of parts in which cells are hidden to learn the weights of the members. None: no cells are hidden, the
         members have equal weights, and nothing is known about how good the answer is; it takes a sixth of the time.
-    noise : "auto" or None, default="auto"
-        "auto": if the table clearly shows that some rows have lost far more of their ones than others (or got false
-        ones), the score of a cell allows for what its row has lost. None: rows are taken as they are.
+    noise : "auto", "white", "black", "both" or None, default="auto"
+        Whether the score of a cell allows for what its row has lost ("white": some rows have lost far more of their
+        ones than others, say by less effort) or got ("black": false ones). "auto": if the table clearly shows it. A
+        table can't tell rows that have lost ones from rows that are poor, so "auto" asks for much. None: rows are taken
+        as they are.
     members : list of str or None, default=None
         Names of the members to use; None for all of "probit_factors", "aspects_12", "aspects_4", "aspects_2", "ising"
         and "linear_autoencoder".
@@ -100,6 +103,8 @@ class FalseZeros(CellModel):
         What tells how much each row has lost; None if the rows show no such noise.
     noise_trials_ : DataFrame or None
         What noise components gained; see `AspectBernoulli`.
+    data_fingerprint_ : str
+        Tells the training data from others.
     n_features_in_ : int
         Number of columns at the fit.
     feature_names_in_ : ndarray of str
@@ -121,7 +126,7 @@ class FalseZeros(CellModel):
         self,
         n_folds: int | None = 5,
         *,
-        noise: str | None = "auto",
+        noise: Noise | None = "auto",
         members: Sequence[str] | None = None,
         binarize: float | None = None,
         random_state: RandomSource = None,
@@ -155,8 +160,10 @@ class FalseZeros(CellModel):
             self._learn_weights(held_out)
         self.noise_model_: Any = None
         self.noise_trials_: pd.DataFrame | None = None
-        if self._looks_for_noise(members):
-            self.noise_model_, self.noise_trials_ = find_row_noise(data, row_weight, noise_seed, self.n_jobs)
+        if self.noise is not None and not too_many_cells(*data.shape):
+            self.noise_model_, self.noise_trials_ = find_row_noise(
+                data, row_weight, self.noise, noise_seed, self.n_jobs
+            )
 
     def _willing(self, data: BinaryData, row_weight: np.ndarray) -> list[Member]:
         """The members that can be fitted to these data; the others are warned of."""
@@ -183,10 +190,6 @@ class FalseZeros(CellModel):
             )
             return None
         return self.n_folds
-
-    def _looks_for_noise(self, members: Sequence[Member]) -> bool:
-        """Not in tables that are too large for aspect models."""
-        return self.noise is not None and any(member.name.startswith("aspects") for member in members)
 
     def _adopt_stack(self, stack: Stack) -> None:
         self.intercept_, self.weights_ = stack.intercept, stack.weights
@@ -344,8 +347,14 @@ class FalseZeros(CellModel):
             How many cells; None for all.
         per_row : int or None, default=None
             How many of each row, at most: recommendations for every row, with `top=None`.
-        revisits, rate, later_visits, n_visits
-            As in `predict_proba`, for the probability; `later_visits` counts for the order too.
+        revisits : array, data frame or BinaryData, optional
+            A pilot, as in `predict_proba`.
+        rate : float, optional
+            As in `predict_proba`.
+        later_visits : float or array-like of shape (n_rows,), optional
+            As in `predict_proba`; it counts for the order too.
+        n_visits : float or array-like of shape (n_rows,), default=1
+            As in `predict_proba`.
         marks : path, dict or list of dict, optional
             Cells that somebody has looked up, as in `apply_marks`: confirmed and rejected ones are left out.
 

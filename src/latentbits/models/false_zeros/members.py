@@ -16,7 +16,7 @@ from latentbits.errors import DataError
 from latentbits.models.registry import model_class
 from latentbits.wording import counted
 
-__all__ = ["MEMBERS", "Member", "chosen_members", "stand_aside"]
+__all__ = ["MEMBERS", "Member", "chosen_members", "stand_aside", "too_many_cells"]
 
 MOST_CELLS = 5_000_000
 """Of a table for the members that visit every cell many times: some ten minutes of one processor."""
@@ -84,15 +84,16 @@ def _linear_autoencoder(n_rows: int, n_columns: int, seed: int) -> Any:
     return model_class("linear-autoencoder")(60.0)
 
 
-def _many_cells(n_rows: int, n_columns: int) -> bool:
+def too_many_cells(n_rows: int, n_columns: int) -> bool:
+    """Whether a table is too large for models that visit every cell many times."""
     return n_rows * n_columns > MOST_CELLS
 
 
 MEMBERS = (
-    Member("probit_factors", _probit_factors, "reconstruct", _many_cells, whole_weights=True),
-    Member("aspects_12", _aspects(12, 20), "average_reconstruction", _many_cells),
-    Member("aspects_4", _aspects(4, 10), "average_reconstruction", _many_cells),
-    Member("aspects_2", _aspects(2, 10), "average_reconstruction", _many_cells),
+    Member("probit_factors", _probit_factors, "reconstruct", too_many_cells, whole_weights=True),
+    Member("aspects_12", _aspects(12, 20), "average_reconstruction", too_many_cells),
+    Member("aspects_4", _aspects(4, 10), "average_reconstruction", too_many_cells),
+    Member("aspects_2", _aspects(2, 10), "average_reconstruction", too_many_cells),
     Member("ising", _ising, "reconstruct", lambda n, d: n * d * d > MOST_PRODUCTS),
     Member("linear_autoencoder", _linear_autoencoder, "reconstruct", lambda n, d: d > MOST_COLUMNS),
 )

@@ -9,11 +9,15 @@ is asked of it here than by `noise="auto"` of an aspect model.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.errors import DegenerateDataWarning
+from latentbits.models.aspect import Noise
 from latentbits.models.registry import model_class
 
 __all__ = ["Kind", "allow_for", "find_row_noise", "lost_share"]
@@ -30,19 +34,29 @@ FACTOR = 2.0
 MOST_LOST = 0.95
 
 
-def find_row_noise(data: BinaryData, row_weight: np.ndarray, seed: int, n_jobs: int | None) -> tuple[Any, Any]:
-    """An aspect model with the noise components that the rows clearly need, or None; and the trials."""
-    K = max(1, min(N_COMPONENTS, *data.shape))
-    make = model_class("aspect-bernoulli")
-    settings: dict[str, Any] = {"n_init": N_INIT, "tol": 1e-5, "random_state": seed, "n_jobs": n_jobs}
-    trials = make(K, noise="auto", **settings).fit(data, sample_weight=row_weight).noise_trials_
-    gained = dict(zip(trials["model"], trials["gain_per_row"], strict=True))
-    needed = dict(zip(trials["model"], trials["needed"], strict=True))
+def find_row_noise(
+    data: BinaryData, row_weight: np.ndarray, noise: Noise, seed: int, n_jobs: int | None
+) -> tuple[Any, pd.DataFrame | None]:
+    """An aspect model with these noise components, for "auto" with those that the rows clearly need, and the trials.
+
+    None if they need none; the trials are None unless there were any.
+    """
+
+    def fitted(noise: str) -> Any:
+        K = max(1, min(N_COMPONENTS, *data.shape))
+        model = model_class("aspect-bernoulli")(
+            K, noise=noise, n_init=N_INIT, tol=1e-5, random_state=seed, n_jobs=n_jobs
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegenerateDataWarning)  # said already, of the whole table
+            return model.fit(data, sample_weight=row_weight)
+
+    if noise != "auto":
+        return fitted(noise), None
+    trials = fitted("auto").noise_trials_
+    gained, needed = (dict(zip(trials["model"], trials[name], strict=True)) for name in ("gain_per_row", "needed"))
     found = [kind for kind in _PHANTOMS.values() if gained[kind] >= FACTOR * needed[kind]]
-    if not found:
-        return None, trials
-    noise = found[0] if len(found) == 1 else "both"
-    return make(K, noise=noise, **settings).fit(data, sample_weight=row_weight), trials
+    return fitted("both" if len(found) > 1 else found[0]) if found else None, trials
 
 
 def lost_share(noise_model: Any, data: BinaryData, kind: Kind) -> np.ndarray:
