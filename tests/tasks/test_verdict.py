@@ -113,7 +113,8 @@ class TestNumbers:
         error = math.sqrt(sum(sum(part) ** 2 for part in per_row.values()) * 7 / 6) / len(own)
         assert found.own_gain == pytest.approx(np.mean(own), rel=1e-9)
         assert found.own_gain_se == pytest.approx(error, rel=1e-9)
-        best = max(np.linspace(0, 1, 2001), key=lambda t: self.likelihood(cells.x, logit(base) + t * np.array(added)))
+        changed = logit(model.astype(float)) - logit(base.astype(float))
+        best = max(np.linspace(0, 1, 2001), key=lambda t: self.likelihood(cells.x, logit(base) + t * changed))
         assert found.trust == pytest.approx(best, abs=1e-3)
 
     @staticmethod
@@ -135,6 +136,26 @@ class TestNumbers:
         moved = sum(a * (x - q) for a, x, q in zip(added, cells.x, base, strict=True))
         own = [math.log(p / q if x else (1 - p) / (1 - q)) for x, p, q in zip(cells.x, model, base, strict=True)]
         return added, spread, moved, own
+
+    def test_what_is_known_of_the_cells_is_to_be_trusted(self):
+        """Where most cells of a column are told to be 0 and few to be 1, the truth is not called overconfident."""
+        rng = np.random.default_rng(0)
+        column = rng.uniform(0.02, 0.2, 30)
+        truth = np.where(rng.random((400, 30)) < column, 0.7, 0.002)
+        data = BinaryData.of((rng.random((400, 30)) < truth).astype(int))
+        cells = HiddenCells.of(data, rng.integers(0, 5, data.n_observed))
+        found = gain_over(cells, truth.ravel(), np.tile(truth.mean(axis=0), 400))
+        assert found.trust > 0.9
+        assert found.gain >= found.own_gain > 0
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_the_best_factor_gains_no_less_than_the_probabilities_as_they_are(self, seed):
+        rng = np.random.default_rng(seed)
+        data = BinaryData.of(noise(30, 8, seed))
+        cells = HiddenCells.of(data, rng.integers(0, 3, data.n_observed))
+        model, base = rng.beta(0.5, 2, (2, data.n_observed))
+        found = gain_over(cells, model, base)
+        assert found.gain >= max(found.own_gain, 0) - 1e-9
 
     def test_equal_predictions_gain_exactly_nothing(self):
         data = BinaryData.of(noise(20, 6))

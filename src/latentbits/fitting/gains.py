@@ -33,7 +33,8 @@ class Gain:
     z : float
         By how many standard errors what the model adds goes along with what is found; a finding if above 2.
     gain : float
-        Log likelihood per hidden cell over the baseline's, with `trust` times what the model adds to its log odds.
+        Log likelihood per hidden cell over the baseline's, with `trust` times the difference of the log odds; never
+        below `own_gain`.
     gain_se : float
         Its standard error, over rows, the cells of both the same.
     own_gain : float
@@ -41,10 +42,10 @@ class Gain:
     own_gain_se : float
         Its standard error.
     trust : float
-        The factor, from 0 to 1, of what the model adds that is best for these cells: 1 for probabilities to be taken as
-        they are, small for overconfident ones, 0 where nothing is to be gained.
+        The factor, from 0 to 1, of the difference of the log odds that is best for these cells: 1 for probabilities to
+        be taken as they are, small for overconfident ones, 0 where nothing is to be gained.
     auc : float
-        Area under the ROC curve of the hidden cells, with `trust` times what the model adds to the baseline.
+        Area under the ROC curve of the hidden cells, with `trust` times that difference added to the baseline.
     """
 
     z: float
@@ -86,14 +87,15 @@ def mean_of_odds(predictions: Iterable[np.ndarray]) -> np.ndarray:
 def gain_over(cells: HiddenCells, model: np.ndarray, baseline: np.ndarray) -> Gain:
     """Compare two predictions of hidden cells: probabilities of a 1, each by a fit that didn't see the cell."""
     base = logit(_clipped(baseline))
-    added = _added(cells, logit(_clipped(model)) - base, expit(base))
+    difference = logit(_clipped(model)) - base
+    z = _z(cells.x, _added(cells, difference, expit(base)), expit(base))
+    # Not of what is added within a column: with trust 1 it has to be the model's own probabilities.
+    trust = _trust(cells.x, base, difference)
+    trusted = base + trust * difference
     reference = _log_likelihood(cells.x, base)
-    trust = _trust(cells.x, base, added)
-    trusted = base + trust * added
     gain, gain_se = _mean_and_error(cells.row, _log_likelihood(cells.x, trusted) - reference)
-    own, own_se = _mean_and_error(cells.row, _log_likelihood(cells.x, logit(_clipped(model))) - reference)
-    auc = float(roc_auc_score(cells.x, trusted))
-    return Gain(_z(cells.x, added, expit(base)), gain, gain_se, own, own_se, trust, auc)
+    own, own_se = _mean_and_error(cells.row, _log_likelihood(cells.x, base + difference) - reference)
+    return Gain(z, gain, gain_se, own, own_se, trust, float(roc_auc_score(cells.x, trusted)))
 
 
 def _clipped(p: np.ndarray) -> np.ndarray:
@@ -124,11 +126,11 @@ def _z(x: np.ndarray, added: np.ndarray, p: np.ndarray) -> float:
     return float(added @ (x - p)) / math.sqrt(variance) if variance > 1e-9 * len(x) else 0.0
 
 
-def _trust(x: np.ndarray, base: np.ndarray, added: np.ndarray) -> float:
-    """The factor of `added`, from 0 to 1, that makes the cells likeliest; the log likelihood is concave in it."""
+def _trust(x: np.ndarray, base: np.ndarray, difference: np.ndarray) -> float:
+    """The factor of `difference`, from 0 to 1, that makes the cells likeliest; the log likelihood is concave in it."""
 
     def slope(factor: float) -> float:
-        return float(added @ (x - expit(base + factor * added)))
+        return float(difference @ (x - expit(base + factor * difference)))
 
     if slope(0.0) <= 0:
         return 0.0

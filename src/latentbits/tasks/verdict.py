@@ -113,7 +113,7 @@ def verdict(
     The rule asks for direction, not for size: point estimates of a row's weights (`AspectBernoulli`, `LogisticPCA`) are
     overconfident where rows are short, and the log likelihood of their probabilities can be below that of frequencies
     while their order is far better. The gain in log likelihood is therefore given twice: of the model's own
-    probabilities, and with what it adds to the baseline multiplied by the best factor from 0 to 1 (`Gain.trust`).
+    probabilities, and with their difference from the baseline multiplied by the best factor from 0 to 1 (`Gain.trust`).
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def _findings(gains: dict[str, Gain], auc: dict[str, float]) -> list[str]:
     if over.trust >= OVERCONFIDENT:
         return [first, f"{second}."]
     third = (
-        f"The model is overconfident: that is with {over.trust:.0%} of what it adds to their log odds; as they stand, "
+        f"The model is overconfident: that is with {over.trust:.0%} of what it changes in their log odds; as they stand, "
         f"its probabilities, which are too near to 0 and 1, gain {_number(over.own_gain, over.own_gain_se)}."
     )
     return [first, f"{second}. {third}"]
