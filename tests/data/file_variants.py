@@ -171,6 +171,7 @@ VARIANTS: dict[str, Variant] = {
     "xz": Variant(text(PLAIN, "table.csv.xz", pack=lzma.compress)),
     "zip": Variant(zipped(PLAIN)),
     "zip from a Mac": Variant(zipped(PLAIN, "__MACOSX/._table.csv")),
+    "zip of a Mac's folder": Variant(zipped(PLAIN, ".DS_Store", "data/.DS_Store", "__MACOSX/data/._.DS_Store")),
     "gzip by another name": Variant(text(PLAIN, "table.txt", pack=gzip.compress)),
     "zipped UTF-16": Variant(text(PLAIN, "table.csv.gz", "utf-16", gzip.compress)),
     # what else stands in files

@@ -31,6 +31,19 @@ def test_delimiter_inside_names_does_not_mislead(read: Reader) -> None:
     assert cells(read("a b\n0 1\n1  1\n", delimiter=" ")) == [[0, 1], [1, 1]]
 
 
+@pytest.mark.parametrize("name", ["Quercus, robur", "Salix; Populus", "x|y"])
+def test_blanks_separate_though_a_quoted_name_has_a_delimiter(read: Reader, name: str) -> None:
+    """As R's `write.table` writes it."""
+    data = read(f'"Abies alba" "{name}" "Tilia"\n"P" 0 1 1\n"Q 2" 1 0 0\n')
+    assert (data.row_names, data.column_names) == (["P", "Q 2"], ["Abies alba", name, "Tilia"])
+    assert cells(data) == [[0, 1, 1], [1, 0, 0]]
+
+
+def test_blanks_in_names_do_not_separate_lines_with_a_mistake(read: Reader) -> None:
+    with pytest.raises(DataError, match="line 3: 4 fields, but 3 are expected"):
+        read("site name,a,b\nLake 1,0,1\nLake 2,0,1,1\nLake 3,1,1\n")
+
+
 def test_a_field_that_goes_on_beyond_the_sampled_lines(read: Reader) -> None:
     # Cut off in its last sampled line, the comma's fields look uneven and those of | even.
     text = "a|b,c,d\n" + "".join(f"x|{i},0,1\n" for i in range(18)) + 'x|y,"0\n",1\n' + "x|z,0,1\n"

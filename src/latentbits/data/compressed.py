@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -71,9 +72,10 @@ def _damaged_error(name: str, origin: Origin) -> DataError:
 
 @contextmanager
 def _open_zip(file: Path, origin: Origin) -> Iterator[Any]:
-    """The only file in an archive, but for what macOS adds."""
+    """The only file in an archive, but for folders, and for what macOS adds."""
     with zipfile.ZipFile(file) as archive:
-        names = [name for name in archive.namelist() if not name.startswith("__MACOSX/") and not name.endswith("/")]
+        added = re.compile(r"__MACOSX/|(.*/)?\.DS_Store$|.*/$")
+        names = [name for name in archive.namelist() if not added.match(name)]
         if "xl/workbook.xml" in names:
             raise origin.error("this is an Excel workbook; give it a name that ends in .xlsx")
         if len(names) != 1:

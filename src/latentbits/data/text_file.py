@@ -227,7 +227,7 @@ def _split(line: str, delimiter: str) -> list[str]:
 def _find_delimiter(sample: Sequence[str]) -> str:
     """The delimiter that splits the first lines evenly and into the most fields; a comma if none does.
 
-    Blanks, which occur in names, are one only if nothing else splits the first line.
+    Blanks, which occur in names, are one only if nothing else splits the lines evenly, and into as many fields.
     """
 
     def widths(delimiter: str) -> list[int]:
@@ -244,4 +244,6 @@ def _find_delimiter(sample: Sequence[str]) -> str:
         return first > 1, even or nearly, even, first
 
     found = max(_DELIMITERS, key=evenness)
-    return " " if evenness(found)[0] is False and all(evenness(" ")[:2]) else found
+    several, regular, _, width = evenness(found)
+    blanks = evenness(" ")
+    return " " if not (several and regular) and all(blanks[:2]) and blanks[-1] > width else found
