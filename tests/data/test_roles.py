@@ -249,3 +249,65 @@ def test_metadata_follow_their_rows(draw: st.DataObject) -> None:
         renamed = BinaryData.of(data, row_names=list("pqrs"))
         assert (renamed.metadata, renamed.notes) == (data.metadata, ("read",))
         assert renamed.fingerprint() == data.fingerprint()
+
+
+# What a threshold would make data of
+
+
+@pytest.mark.parametrize(
+    "name", ["Plot No", "PlotNo", "plot no.", "Site number", "sitenumber", "Sample Num", "case_no"]
+)
+def test_what_is_numbered_is_an_identifier(name: str) -> None:
+    assert is_identifier(name)
+
+
+@pytest.mark.parametrize("name", ["no", "number", "No.", "chromosome number", "bird no", "numbers of sites"])
+def test_a_number_alone_may_be_how_many(name: str) -> None:
+    assert not is_identifier(name)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx"])
+@pytest.mark.parametrize("threshold", [None, 1])
+def test_many_different_whole_numbers_name_the_rows(tmp_path: Path, suffix: str, threshold: float | None) -> None:
+    rng = np.random.default_rng(4)
+    numbers = [str(number) for number in rng.permutation(24) + 100]
+    frame = table(rng.integers(0, 2, (24, len(SPECIES))), {"transect": numbers}).astype({"transect": int})
+    file = write(frame, tmp_path / f"t{suffix}")
+    with pytest.warns(UserWarning, match=r"all different\); use row_labels=False \(--no-row-labels\) if it is data"):
+        data = read_table(file, threshold=threshold)
+    assert (data.row_names, data.column_names) == (numbers, SPECIES)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx"])
+def test_a_measurement_that_a_threshold_makes_data_is_reported(tmp_path: Path, suffix: str) -> None:
+    beside = {"Site": [f"S{i}" for i in range(12)], "year": ["1990", "1991"] * 6, "soil depth": ["2.5", "4", "9.1"] * 4}
+    frame = table(COUNTS, beside).astype({"year": int, "soil depth": float})
+    file = write(frame, tmp_path / f"t{suffix}")
+    with pytest.warns(UserWarning, match=r"1 in every row by the threshold; use exclude=\['year'\] \(--exclude year\)"):
+        data = read_quietly_but(file, "soil depth", threshold=1)
+    assert data.notes[1:] == tuple(
+        f'the column "{name}" is data, and 1 in every row by the threshold' for name in ("year", "soil depth")
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert read_table(file, threshold=1, exclude=["year", "soil depth"]).column_names == SPECIES
+
+
+def read_quietly_but(path: Path, ignored: str, **options: Any) -> BinaryData:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=f".*{ignored}")
+        return read_table(path, **options)
+
+
+def test_an_empty_name_is_said_to_be_one(read: Reader) -> None:
+    with pytest.warns(UserWarning, match=r"kept beside the rows \(text with an empty cell\)"):
+        assert read("site,a,b\nP,0,1\n,1,1\nR,1,0\n").metadata == {"site": ["P", "", "R"]}
+
+
+def test_sites_beside_an_index_may_name_the_rows(read: Reader) -> None:
+    """As pandas writes a frame with the index that it gave it."""
+    text = ",site,a,b\n0,P,0,1\n1,Q,1,1\n2,R,1,0\n"
+    with pytest.warns(UserWarning, match=r"or row_labels='site' \(--row-labels site\) if it names the rows$"):
+        assert read(text).row_names == ["0", "1", "2"]
+    with pytest.warns(UserWarning, match=r"if it names the rows all the same$"):
+        assert read("code,site,a\n7,P,0\n8,P,1\n9,Q,1\n").row_names == ["7", "8", "9"]

@@ -105,7 +105,7 @@ class TestNumbers:
         cells = HiddenCells.of(data, rng.integers(0, 3, data.n_observed))
         model, base = rng.uniform(0.05, 0.95, (2, data.n_observed)).astype(np.float32)
         found = gain_over(cells, model, base)
-        added, spread, moved, own = self.loops(cells, model.astype(float), base.astype(float))
+        spread, moved, own = self.loops(cells, model.astype(float), base.astype(float))
         assert found.z == pytest.approx(moved / math.sqrt(2 * spread), rel=1e-9)
         per_row = {}
         for row, value in zip(cells.row, own, strict=True):
@@ -124,7 +124,7 @@ class TestNumbers:
 
     @staticmethod
     def loops(cells, model, base):
-        """What the model adds; its variance; its sum with what was found; the gain of its own probabilities."""
+        """The variance of what the model adds; its sum with what was found; the gain of its own probabilities."""
         places = list(zip(cells.column, cells.fold, strict=True))
         added = []
         for place, p, q in zip(places, model, base, strict=True):
@@ -135,7 +135,7 @@ class TestNumbers:
         spread = sum(q * (1 - q) * a**2 for q, a in zip(base, added, strict=True))
         moved = sum(a * (x - q) for a, x, q in zip(added, cells.x, base, strict=True))
         own = [math.log(p / q if x else (1 - p) / (1 - q)) for x, p, q in zip(cells.x, model, base, strict=True)]
-        return added, spread, moved, own
+        return spread, moved, own
 
     def test_what_is_known_of_the_cells_is_to_be_trusted(self):
         """Where most cells of a column are told to be 0 and few to be 1, the truth is not called overconfident."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from latentbits.data.messages import SHOWN, Origin, option
+from latentbits.data.roles import is_measure
 from latentbits.data.words import Tokens
 
 __all__ = ["BadColumn", "Surroundings", "advise"]
@@ -43,11 +44,6 @@ _ABSENT = frozenset(
     )
 )
 """Words that mean 0 beside any other word."""
-
-_MEASURES = frozenset(
-    ("age", "altitude", "area", "date", "day", "depth", "elevation", "height", "lat", "latitude", "length", "longitude")
-) | {"month", "richness", "size", "temperature", "time", "total", "weight", "width", "year"}
-"""Names of columns that are no counts."""
 
 
 @dataclass
@@ -222,8 +218,7 @@ def _no_data(bad: Mapping[int, BadColumn], mostly: set[int], around: Surrounding
     for j in sorted(bad):
         numbers = _numbers(bad[j].words, tokens)
         decimals = whole_elsewhere and not all(number.is_integer() for number in numbers)
-        named = _MEASURES & set(re.split(r"[\W_]+", around.names[j].lower()))
-        if (few and not around.zeros[j]) or (j in mostly and (not numbers or decimals or named)):
+        if (few and not around.zeros[j]) or (j in mostly and (not numbers or decimals or is_measure(around.names[j]))):
             found.append(j)
     return found if len(found) < around.n_data else []
 

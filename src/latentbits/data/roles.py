@@ -7,11 +7,12 @@ The rule is the same with and without a threshold, and for every format:
 - a column named like an identifier (id, site, plot, sample, ..., Site_ID) names them if it holds whole numbers or texts
   that are all different; other such columns are metadata, unless they hold nothing but 0, 1 and missing cells;
 - a first column of any other name names them if it holds texts that are all different, or (a guess) whole numbers that
-  increase from row to row, in three rows or more;
+  increase from row to row, in three rows or more, or are all different, in so many rows that counts wouldn't be;
 - a column of text with repeats, such as a party or a management type, is metadata (a guess), unless it holds a single
   mark beside empty cells, or shares a word with another such column: these look like data in words.
 
-What the caller says goes before the rule.
+What the caller says goes before the rule. A column named like a measurement (year, depth, lat) that a threshold makes 1
+in every row stays data, with a warning.
 """
 
 from __future__ import annotations
@@ -29,16 +30,24 @@ from latentbits.data.columns import ColumnChoice
 from latentbits.data.messages import Origin, option, quoted
 from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens
 
-__all__ = ["Content", "Roles", "examine", "find_roles", "is_identifier"]
+__all__ = ["Content", "Roles", "examine", "find_roles", "is_identifier", "is_measure"]
 
 _THINGS = frozenset(
     ("case", "code", "id", "index", "key", "label", "name", "nr", "plot", "quadrat", "row", "sample", "site", "station")
 )
 _ENDINGS = frozenset(("code", "id", "label", "name", "nr"))
-_JOINED = frozenset(thing + ending for thing in _THINGS for ending in _ENDINGS)
+_NUMBERS = frozenset(("no", "num", "number"))
+"""Endings only behind a thing that is numbered; elsewhere, as alone, they may be how many."""
+_JOINED = frozenset(thing + ending for thing in _THINGS for ending in _ENDINGS | _NUMBERS)
+_MEASURES = frozenset(
+    ("age", "altitude", "area", "date", "day", "depth", "elevation", "height", "lat", "latitude", "length", "longitude")
+) | {"lon", "lng", "month", "richness", "size", "temperature", "time", "total", "weight", "width", "year"}
 _INCREASING = "whole numbers that increase"
+_DIFFERENT = "whole numbers that are all different"
 _LEAST_ROWS = 3
 """Of fewer rows, whole numbers increase too easily."""
+_MANY_ROWS = 20
+"""Of fewer rows, the counts of an abundant species may be all different."""
 
 
 def is_identifier(name: str) -> bool:
@@ -52,18 +61,46 @@ def is_identifier(name: str) -> bool:
     Returns
     -------
     bool
-        True for one of the usual words, alone or before id, code, label, name or nr.
+        True for one of the usual words, alone or before id, code, label, name, nr, no or number.
 
     Examples
     --------
-    >>> [is_identifier(name) for name in ("Site", "plot_id", "SampleID", "siteid", "site area", "Equus")]
-    [True, True, True, True, False, False]
+    >>> [is_identifier(name) for name in ("Site", "plot_id", "SampleID", "siteid", "Plot No.", "site area", "Equus")]
+    [True, True, True, True, True, False, False]
     """
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
-    parts = [part for part in re.split(r"[\W_]+", words) if part]
+    parts = _words_of(name)
     if len(parts) == 1:
         return parts[0] in _THINGS or parts[0] in _JOINED
-    return bool(parts) and (parts[-1] in _ENDINGS or parts == ["unnamed", "0"])  # as pandas calls a column without name
+    if not parts or parts == ["unnamed", "0"]:  # as pandas calls a column without name
+        return bool(parts)
+    return parts[-1] in _ENDINGS or (parts[-1] in _NUMBERS and parts[-2] in _THINGS)
+
+
+def is_measure(name: str) -> bool:
+    """Check whether a column is named like a measurement, so that its numbers are no counts.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column, in any case.
+
+    Returns
+    -------
+    bool
+        True if one of its words is such as year, depth or lat.
+
+    Examples
+    --------
+    >>> [is_measure(name) for name in ("Year", "soil_depth", "meanAge", "Agetes")]
+    [True, True, True, False]
+    """
+    return not _MEASURES.isdisjoint(_words_of(name))
+
+
+def _words_of(name: str) -> list[str]:
+    """The words of a name in lower case, split at capitals and at all that is no letter or digit."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    return [part for part in re.split(r"[\W_]+", words) if part]
 
 
 @dataclass(frozen=True)
@@ -90,6 +127,8 @@ class Content:
         Whether no cell is empty.
     may_number : bool
         Whether the cells are different whole numbers above 0, in three rows or more: numbers of sites, or counts.
+    must_number : bool
+        Whether they are different whole numbers in so many rows that they are no counts.
     """
 
     repeats: bool
@@ -101,6 +140,7 @@ class Content:
     words: frozenset[str]
     filled: bool
     may_number: bool
+    must_number: bool
 
     @property
     def unique(self) -> bool:
@@ -111,7 +151,12 @@ class Content:
     def kind(self) -> str:
         """What the cells are, in the words of a note."""
         what = "whole numbers" if self.whole else "texts"
-        return f"unique {what}" if self.unique else f"{what} with repeats"
+        return f"unique {what}" if self.unique else f"{what} with {self.flaw}"
+
+    @property
+    def flaw(self) -> str:
+        """Why cells that aren't `unique` name no rows."""
+        return "repeats" if self.repeats else "an empty cell"
 
     @property
     def is_category(self) -> bool:
@@ -160,6 +205,7 @@ def examine(texts: Sequence[str], tokens: Tokens) -> Content:
         words=frozenset(text.lower() for text in texts if text) if only_text else frozenset(),
         filled=filled,
         may_number=several and not repeats and min(present) > 0,
+        must_number=whole and not repeats and len(texts) >= _MANY_ROWS,
     )
 
 
@@ -185,6 +231,24 @@ class Roles(NamedTuple):
     notes: tuple[str, ...]
     guesses: tuple[str, ...]
     numbered: int | None = None
+
+    def doubting(self, measures: Sequence[str]) -> Roles:
+        """Add a guess for each column of data that is named like a measurement, and 1 in every row.
+
+        Parameters
+        ----------
+        measures : sequence of str
+            The names of these columns.
+
+        Returns
+        -------
+        Roles
+            With a note and a guess more for each.
+        """
+        notes = [f"the column {quoted(name)} is data, and 1 in every row by the threshold" for name in measures]
+        ways_out = [f"use {option('exclude', [name])} if it is a measurement" for name in measures]
+        guesses = [f"{note}; {way_out}" for note, way_out in zip(notes, ways_out, strict=True)]
+        return self._replace(notes=(*self.notes, *notes), guesses=(*self.guesses, *guesses))
 
     def warn(self, origin: Origin) -> None:
         """Warn of the guesses, as something that the caller of `read_table` should look at.
@@ -251,8 +315,8 @@ def find_roles(
             if reason is not None:
                 label = j
                 what = f"the column {quoted(names[j])} names the rows"
-                doubt = "use row_labels=False (--no-row-labels) if it is data" if reason == _INCREASING else ""
-                note(f"{what} ({reason})", doubt)
+                guessed = reason in (_INCREASING, _DIFFERENT)
+                note(f"{what} ({reason})", "use row_labels=False (--no-row-labels) if it is data" * guessed)
                 break
         if label is None and 0 in contents and contents[0].may_number and 0 in data - left_out:
             numbered = 0
@@ -265,8 +329,9 @@ def find_roles(
         for j, reason in found:
             beside.append(j)
             way_out = f"use {option('exclude', [names[j]])} to leave it out, "
-            if is_identifier(names[j]) and label is None:
-                way_out += f"or {option('row_labels', names[j])} if it names the rows all the same"
+            if is_identifier(names[j]):
+                all_the_same = "" if contents[j].unique else " all the same"
+                way_out += f"or {option('row_labels', names[j])} if it names the rows{all_the_same}"
             else:
                 way_out += "or --true and --false if it is data"
             note(f"the column {quoted(names[j])} is metadata, kept beside the rows ({reason})", way_out)
@@ -282,7 +347,7 @@ def _reason(name: str, content: Content, *, first: bool) -> str | None:
     if not first:
         return None
     if content.whole:
-        return _INCREASING if content.increasing else None
+        return _INCREASING if content.increasing else _DIFFERENT if content.must_number else None
     return content.kind
 
 
@@ -302,7 +367,7 @@ def _metadata(
         identifies = is_identifier(names[j]) and not content.zero_one and (content.whole or content.naming)
         repeats = not content.unique and choice.row_labels is not False
         if j in categories and all(users[word] == 1 for word in content.words):
-            found.append((j, "text with repeats"))
+            found.append((j, f"text with {content.flaw}"))
         elif identifies and (has_label or repeats):
             found.append((j, f"named like an identifier, {content.kind}"))
     return found

@@ -18,7 +18,7 @@ from latentbits.data.columns import ColumnChoice
 from latentbits.data.long_format import refuse_long_format
 from latentbits.data.messages import Origin, quoted
 from latentbits.data.names import check_column_names
-from latentbits.data.roles import Content, Roles, examine, find_roles, is_identifier
+from latentbits.data.roles import Content, Roles, examine, find_roles, is_identifier, is_measure
 from latentbits.data.text_rows import Header, Rows, no_row_error, rows_of_width, split_header
 from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens
 
@@ -212,7 +212,8 @@ class _Table:
         refuse_long_format(self.names, self.contents, self.roles, self.body.bad, choice, origin)
         codes = {j: self.reader.tokens.codes(self.texts[j]) for j in self.columns if j in self.body.texts}
         self._refuse_bad_cells(codes)
-        self.roles.warn(origin)
+        roles = self.roles.doubting(self._measures(codes))
+        roles.warn(origin)
         from latentbits.data.binary_data import BinaryData
 
         label, beside = self.roles.label, self.roles.metadata
@@ -222,8 +223,15 @@ class _Table:
             column_names=[self.names[j] for j in self.columns],
             row_label=None if label is None else self.names[label] or None,
             metadata={self.names[j]: self.texts[j] for j in beside} or None,
-            notes=self.roles.notes,
+            notes=roles.notes,
         )
+
+    def _measures(self, codes: dict[int, bytes]) -> list[str]:
+        """The data columns named like measurements that a threshold makes 1 in every row."""
+        if self.reader.tokens.threshold is None:
+            return []
+        named = [j for j in self.columns if is_measure(self.names[j])]
+        return [self.names[j] for j in named if 0 not in (codes[j] if j in codes else self._encoded(j))]
 
     def _encoded(self, j: int) -> bytearray:
         """The codes of a column that was encoded row by row."""

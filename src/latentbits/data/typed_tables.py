@@ -18,7 +18,7 @@ from latentbits.data.encoding import codes_of
 from latentbits.data.long_format import pivot, refuse_long_format
 from latentbits.data.messages import Origin
 from latentbits.data.names import check_column_names, checked_text
-from latentbits.data.roles import examine, find_roles, is_identifier
+from latentbits.data.roles import examine, find_roles, is_identifier, is_measure
 from latentbits.data.sheet import as_text
 from latentbits.data.words import Tokens
 
@@ -120,6 +120,9 @@ class TypedTable:
             any_zero, any_one = (bool((cells == code).any()) for code in (0, 1))
             around = Surroundings(self.names, len(columns), filled, zeros, any_zero, any_one, roles.numbered)
             raise refusal(bad, around, self.tokens, self.origin, rows)
+        if self.tokens.threshold is not None:
+            always = [self.names[j] for k, j in enumerate(columns) if not (cells[:, k] == 0).any()]
+            roles = roles.doubting([name for name in always if is_measure(name)])
         roles.warn(self.origin)
         return BinaryData(
             cells,

@@ -275,8 +275,8 @@ def _findings(gains: dict[str, Gain], auc: dict[str, float]) -> list[str]:
     if over.trust >= OVERCONFIDENT:
         return [first, f"{second}."]
     third = (
-        f"The model is overconfident: that is with {over.trust:.0%} of what it changes in their log odds; as they stand, "
-        f"its probabilities, which are too near to 0 and 1, gain {_number(over.own_gain, over.own_gain_se)}."
+        f"The model is overconfident: that is with {over.trust:.0%} of what it changes in their log odds; as they "
+        f"stand, its probabilities, which are too near to 0 and 1, gain {_number(over.own_gain, over.own_gain_se)}."
     )
     return [first, f"{second}. {third}"]
 
