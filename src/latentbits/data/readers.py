@@ -80,8 +80,8 @@ def read_table(
     Columns that are no data are found by one rule, with or without a threshold. The rows are named by a first column
     without a name; or by a column named like an identifier (id, site, plot, sample, name, code, ..., Site_ID) that
     holds different whole numbers or texts; or by a first column of different texts, or of whole numbers that increase
-    (in 20 rows or more: that are all different). A column of text with repeats, such as a party, is metadata, kept beside the rows. `BinaryData.notes` says what was
-    decided, and a UserWarning what was guessed.
+    (in 20 rows or more: that are all different). A column of text with repeats, such as a party, is metadata, kept
+    beside the rows. `BinaryData.notes` says what was decided, and a UserWarning what was guessed.
 
     Parameters
     ----------
