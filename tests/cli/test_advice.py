@@ -67,6 +67,17 @@ CASES = {
     "1 and 2, 2 present": Case(table({0: "1", 1: "2"}.__getitem__), "--true 2 --false 1"),
     "1 and 2 in Parquet": Case(frame({0: 1, 1: 2}), "--true 2 --false 1"),
     "-1 and 1": Case(table({0: "-1", 1: "1"}.__getitem__), "--true 1 --false -1"),
+    "1 and 2, 9 missing": Case(
+        table({0: "1", 1: "2"}.__getitem__).replace("S,2", "S,9"),
+        "--true 2 --false 1 --missing 9",
+        cells=[*CELLS[:3], [-1, 1, 0]],
+    ),
+    "a scale from 1 to 3": Case(table({0: "1", 1: "2"}.__getitem__).replace("P,2", "P,3"), "--threshold 2"),
+    "counts, and nothing for absences": Case(table({0: "", 1: "4"}.__getitem__), "--threshold 1 --false ''"),
+    "Braun-Blanquet": Case(
+        "site,a,b,c\nP,r,,+\nQ,+,2a,\nR,,,r\nS,1,5,\n",
+        "--true r --true + --true 2a --true 5 --false ''",
+    ),
     "ja and nein": Case(table({0: "Nein", 1: "Ja"}.__getitem__), "--true Ja --false Nein"),
     "y and n": Case(table({0: "n", 1: "y"}.__getitem__), "--true y --false n"),
     "+ and -": Case(table({0: "-", 1: "+"}.__getitem__), "--true + --false -"),
@@ -79,6 +90,10 @@ CASES = {
     "long of counts": Case(
         "site,species,count\n" + long(lambda i, j: f",{i + j + 1}"), "--long site species count --threshold 1"
     ),
+    "long of cover with decimal commas": Case(
+        "site;species;cover\n" + long(lambda i, j: f",{i}.2").replace(",", ";").replace(".", ","),
+        "--long site species cover --decimal , --threshold 0.2",
+    ),
     "long with blanks in names": Case(
         "my site,the species,n\n" + long(lambda i, j: ",2"), "--long 'my site' 'the species' n --threshold 1"
     ),
@@ -89,6 +104,7 @@ CASES = {
     "a thickness among counts": Case(
         "site,A1,a,b,c\nP,2.8,3,0,1\nQ,3.5,1,1,0\nR,4.3,0,0,2\nS,4.2,1,9,0\n", "--exclude A1 --threshold 1"
     ),
+    "totals of rows": Case("site,a,b,c,total\nP,1,0,1,2\nQ,1,1,0,2\nR,0,0,1,1\nS,1,1,0,2\n", "--exclude total"),
     "free text": Case(
         "site,a,b,remark,c\nP,1,0,dry,1\nQ,1,1,a shed,0\nR,0,0,burnt,1\nS,1,1,wet,0\n", "--exclude remark"
     ),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from latentbits.data.messages import SHOWN, Origin, option
 from latentbits.data.roles import is_measure
-from latentbits.data.words import Tokens
+from latentbits.data.words import Tokens, has_decimal_comma
 
-__all__ = ["BadColumn", "Surroundings", "advise"]
+__all__ = ["BadColumn", "Surroundings", "advise", "options_for_numbers"]
 
 _KEPT_WORDS = 50
 """How many different words of a column advice is made from."""
@@ -22,7 +22,12 @@ _MOSTLY = 0.9
 _FEW = 0.1
 """Numbers without a 0 in at most this share of the columns, beside 0-1 columns, are no counts."""
 
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
+_MARKS = 12
+"""As many different marks of a presence may be listed, as of a scale of cover."""
+
+_MISSING_NUMBERS = frozenset(sign * int("9" * digits) for sign in (-1, 1) for digits in (1, 2, 3, 4))
+"""Numbers that stand for missing beside two codes."""
+
 _ABSENT = frozenset(
     (
         "-",
@@ -93,8 +98,8 @@ class Surroundings:
         How many of them are data.
     filled, zeros : mapping of int to int
         How many cells aren't missing, and how many are 0, by the position of a column with bad cells.
-    has_zeros, has_ones : bool
-        Whether any data cell is a 0 or a 1.
+    has_zeros, has_ones, has_missing : bool
+        Whether any data cell is a 0, a 1 or missing.
     numbered : int or None
         The position of a column of different whole numbers that may name the rows.
     """
@@ -105,6 +110,7 @@ class Surroundings:
     zeros: Mapping[int, int]
     has_zeros: bool
     has_ones: bool
+    has_missing: bool = False
     numbered: int | None = None
 
 
@@ -136,31 +142,60 @@ def advise(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens, o
     true='2' and false='1' (--true 2 --false 1) if 2 means present
     """
     words = list(dict.fromkeys(word for column in bad.values() for word in column.words))
-    commas = [word for word in words if _DECIMAL_COMMA.fullmatch(word)]
+    commas = list(filter(has_decimal_comma, words))
     if commas and tokens.decimal == ".":
-        return _decimal_comma(commas, tokens, origin)
-    pair = _pair(words, bad, around, tokens) if tokens.threshold is None else None
-    return _meanings(*pair) if pair else ", or ".join(_ways_out(bad, around, tokens, origin))
+        cut = None if tokens.threshold is not None else options_for_numbers(commas).get("threshold")
+        return option("decimal", ",") + ("" if cut is None else f" and {origin.calling(cut)}")
+    if tokens.threshold is None and (pair := _pair(words, bad, around, tokens)):
+        return _meanings(*pair)
+    unknown = [word for word in words if tokens.number(word) in _MISSING_NUMBERS]
+    codes = [word for word in words if word not in unknown]
+    if tokens.threshold is None and len(unknown) == 1 and (pair := _pair(codes, bad, around, tokens)):
+        return _meanings(*pair, *unknown)
+    return ", or ".join(_ways_out(bad, around, tokens, origin))
 
 
-def _decimal_comma(words: Sequence[str], tokens: Tokens, origin: Origin) -> str:
-    values = _numbers(words, Tokens({}, None, ","))
-    enough = tokens.threshold is not None or set(values) <= {0, 1}
-    return option("decimal", ",") + ("" if enough else f" and {_threshold(values, origin)}")
+def options_for_numbers(words: Iterable[str]) -> dict[str, Any]:
+    """Find the options by which numbers that are neither 0 nor 1 become cells.
+
+    Parameters
+    ----------
+    words : iterable of str
+        The numbers as they are written.
+
+    Returns
+    -------
+    dict of str to str or float
+        The decimal separator if it is a comma, and a threshold if one is needed.
+
+    Examples
+    --------
+    >>> options_for_numbers(["2", "17"]), options_for_numbers(["3,5", "0,2"])
+    ({'threshold': 1}, {'decimal': ',', 'threshold': 0.2})
+    """
+    words = list(words)
+    decimal = "," if any(map(has_decimal_comma, words)) else "."
+    values = _numbers(words, Tokens({}, None, decimal))
+    options: dict[str, Any] = {"decimal": decimal} if decimal == "," else {}
+    return options if set(values) <= {0, 1} else options | {"threshold": _least_presence(values)}
 
 
 def _numbers(words: Iterable[str], tokens: Tokens) -> list[float]:
     return [number for word in words if (number := tokens.number(word)) is not None]
 
 
-def _threshold(values: Sequence[float], origin: Origin) -> str:
+def _least_presence(values: Sequence[float]) -> float:
     """A threshold for counts, or for shares if all of these values are between 0 and 1.
 
     Among larger values a positive one below 1, such as a cover of 0.2 %, is a presence too.
     """
     if all(0 <= value <= 1 for value in values):
-        return origin.calling(0.5)
-    return origin.calling(min((value for value in values if 0 < value < 1), default=1))
+        return 0.5
+    return min((value for value in values if 0 < value < 1), default=1)
+
+
+def _threshold(values: Sequence[float], origin: Origin) -> str:
+    return origin.calling(_least_presence(values))
 
 
 def _pair(
@@ -178,10 +213,13 @@ def _pair(
     return low, high
 
 
-def _meanings(low: str, high: str) -> str:
+def _meanings(low: str, high: str, missing: str | None = None) -> str:
+    """What two codes may mean, and a third one, if there is one that stands for missing."""
+
     def option_for(true: str, false: str) -> str:
-        flags = f"--true {shlex.quote(true)} --false {shlex.quote(false)}"
-        return f"true={true!r} and false={false!r} ({flags})"
+        options = {"true": true, "false": false} | ({} if missing is None else {"missing": missing})
+        flags = " ".join(f"--{name} {shlex.quote(word)}" for name, word in options.items())
+        return f"{' and '.join(f'{name}={word!r}' for name, word in options.items())} ({flags})"
 
     if low.lower() in _ABSENT and high.lower() not in _ABSENT:
         return f"{option_for(high, low)} to say what they mean"
@@ -214,11 +252,13 @@ def _no_data(bad: Mapping[int, BadColumn], mostly: set[int], around: Surrounding
     elsewhere = _numbers((word for j, column in bad.items() if j not in mostly for word in column.words), tokens)
     whole_elsewhere = all(number.is_integer() for number in elsewhere)
     few = len(bad) <= _FEW * around.n_data
+    only_measures = all(is_measure(around.names[j]) for j in bad)
     found = []
     for j in sorted(bad):
         numbers = _numbers(bad[j].words, tokens)
         decimals = whole_elsewhere and not all(number.is_integer() for number in numbers)
-        if (few and not around.zeros[j]) or (j in mostly and (not numbers or decimals or is_measure(around.names[j]))):
+        named = is_measure(around.names[j])
+        if (few and not around.zeros[j]) or (j in mostly and (not numbers or decimals or named)) or only_measures:
             found.append(j)
     return found if len(found) < around.n_data else []
 
@@ -232,17 +272,32 @@ def _ways_for_cells(
     missing = f"{option('missing', word)} if it stands for missing"
     if number is not None:
         numbers = _numbers((word for column in bad.values() for word in column.words), tokens)
+        if not around.has_zeros and min(numbers) >= 1:
+            return _ways_without_zeros(numbers, around, origin)
         ways = [missing] * (number < 0) + [_threshold(numbers, origin)]
         return ways + ([_excluding(abundant, around.names)] if abundant else [])
     if tokens.threshold is not None:
         return [missing, "correct the cell"]
     if around.has_zeros and around.has_ones:
         return [missing, "true or false (--true, --false) to say what it means", "correct the cell"]
+    marks = list(dict.fromkeys(word for column in bad.values() for word in column.words))
+    if 1 < len(marks) <= _MARKS and around.has_missing and not around.has_zeros:
+        flags = " ".join(f"--true {shlex.quote(mark)}" for mark in marks)
+        return [f"true={marks!r} and false='' ({flags} --false '') if they mark presences and empty cells are absences"]
     return [
         f"{option('presence', word)} if it marks a presence and empty cells are absences",
         "true, false or missing (--true, --false, --missing) to say what words mean",
         "correct the cell",
     ]
+
+
+def _ways_without_zeros(numbers: Sequence[float], around: Surroundings, origin: Origin) -> list[str]:
+    """What may be done about whole numbers from 1 on: a threshold of 1 would make all of them ones."""
+    if around.has_missing:
+        return ["threshold=1 and false='' (--threshold 1 --false '') if empty cells are absences"]
+    values = sorted({*numbers, *([1.0] if around.has_ones else [])})
+    words = "true and false (--true, --false) to say which values mean present and which absent"
+    return [origin.calling(value) for value in values[1:2]] + [words]
 
 
 def _excluding(columns: Sequence[int], names: Sequence[str]) -> str:

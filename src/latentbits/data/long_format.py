@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from latentbits.data.advice import Surroundings
+from latentbits.data.advice import BadColumn, Surroundings, options_for_numbers
 from latentbits.data.bad_cells import BadCells, refusal
 from latentbits.data.columns import ColumnChoice, positions
 from latentbits.data.messages import Origin, quoted
@@ -114,7 +114,9 @@ def pivot(
     if bad:
         codes = [tokens[value] for value, _ in found.values()]
         counts = {where[-1]: n_filled}, {where[-1]: codes.count(0)}
-        raise refusal(bad, Surroundings(names, 1, *counts, 0 in codes, 1 in codes), tokens, origin)
+        raise refusal(
+            bad, Surroundings(names, 1, *counts, 0 in codes, 1 in codes, MISSING_BYTE in codes), tokens, origin
+        )
     return _table(list(sites), list(species), {pair: tokens[value] for pair, (value, _) in found.items()}, long)
 
 
@@ -151,7 +153,7 @@ def refuse_long_format(
     names: Sequence[str],
     contents: Mapping[int, Content],
     roles: Roles,
-    not_binary: Container[int],
+    bad: Mapping[int, BadColumn],
     choice: ColumnChoice,
     origin: Origin,
 ) -> None:
@@ -165,7 +167,7 @@ def refuse_long_format(
         What those columns hold that may be something else than data, by position.
     roles : Roles
         What the columns are taken for.
-    not_binary : container of int
+    bad : mapping of int to BadColumn
         The columns that hold more than 0 and 1.
     choice : ColumnChoice
         The columns that the caller asked for.
@@ -188,16 +190,13 @@ def refuse_long_format(
     if is_identifier(names[keys[1]]) and not is_identifier(names[keys[0]]):
         keys.reverse()
     long = [names[j] for j in keys + values]
-    flags = f"--long {shlex.join(long)}"
-    python = f"long={long!r}"
-    if values and values[0] in not_binary:
-        flags += " --threshold 1"
-        python += " and threshold=1"
+    options = options_for_numbers(bad[values[0]].words) if values and values[0] in bad else {}
+    python = " and ".join(f"{name}={value!r}" for name, value in {"long": long, **options}.items())
+    meaning = "".join(f" --{name} {value}" for name, value in options.items())
     beside = " ".join(f"--metadata {shlex.quote(names[j])}" for j in sorted(keys))
-    beside += " --threshold 1" * ("--threshold" in flags)
     raise origin.error(
-        f"this looks like long format, a row for each observation; use {python} ({flags}) for a table of "
-        f"{quoted(long[0])} by {quoted(long[1])}, or metadata ({beside}) if the rows are cases"
+        f"this looks like long format, a row for each observation; use {python} (--long {shlex.join(long)}{meaning}) "
+        f"for a table of {quoted(long[0])} by {quoted(long[1])}, or metadata ({beside}{meaning}) if the rows are cases"
     )
 
 

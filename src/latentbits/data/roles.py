@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from latentbits.data.columns import ColumnChoice
 from latentbits.data.messages import Origin, option, quoted
-from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens
+from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens, has_decimal_comma
 
 __all__ = ["Content", "Roles", "examine", "find_roles", "is_identifier", "is_measure"]
 
@@ -120,7 +120,8 @@ class Content:
     naming : bool
         Whether the cells may be names: there is text, no decimal number, and at most half is 0 or 1.
     text : bool
-        Whether every filled cell is text, that is neither a number nor a word for 0, 1 or missing.
+        Whether every filled cell is text, that is neither a number, be it with a decimal comma, nor a word for 0, 1 or
+        missing.
     words : frozenset of str
         The different texts, if all are.
     filled : bool
@@ -194,7 +195,7 @@ def examine(texts: Sequence[str], tokens: Tokens) -> Content:
     whole = all_whole and len(present) == len(texts)
     several = whole and len(texts) >= _LEAST_ROWS
     filled, repeats = "" not in texts, len(set(texts)) < len(texts)
-    only_text = 0 < n_text == n_filled
+    only_text = 0 < n_text == n_filled and not any(map(has_decimal_comma, texts))
     return Content(
         repeats=repeats,
         zero_one=not n_bad,

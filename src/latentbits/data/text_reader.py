@@ -286,9 +286,8 @@ class _Table:
             filled = {j: len(column) - column.count(MISSING_BYTE) for j, column in columns.items()}
             zeros = {j: column.count(0) for j, column in columns.items()}
             everything = b"".join([self.body.codes, *codes.values()])
-            around = Surroundings(
-                self.names, len(self.columns), filled, zeros, 0 in everything, 1 in everything, self.roles.numbered
-            )
+            zero, one, missing = (code in everything for code in (0, 1, MISSING_BYTE))
+            around = Surroundings(self.names, len(self.columns), filled, zeros, zero, one, missing, self.roles.numbered)
             raise refusal(bad, around, self.reader.tokens, self.reader.origin)
 
     def _cells(self, codes: dict[int, bytes]) -> np.ndarray:

@@ -117,8 +117,8 @@ class TypedTable:
         if bad:
             filled = {j: int((cells[:, k] != MISSING).sum()) for k, j in enumerate(columns) if j in bad}
             zeros = {j: int((cells[:, k] == 0).sum()) for k, j in enumerate(columns) if j in bad}
-            any_zero, any_one = (bool((cells == code).any()) for code in (0, 1))
-            around = Surroundings(self.names, len(columns), filled, zeros, any_zero, any_one, roles.numbered)
+            zero, one, missing = (bool((cells == code).any()) for code in (0, 1, MISSING))
+            around = Surroundings(self.names, len(columns), filled, zeros, zero, one, missing, roles.numbered)
             raise refusal(bad, around, self.tokens, self.origin, rows)
         if self.tokens.threshold is not None:
             always = [self.names[j] for k, j in enumerate(columns) if not (cells[:, k] == 0).any()]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from latentbits.data.codes import BAD, MISSING
 from latentbits.data.messages import Origin, quoted
 from latentbits.data.text_rows import finite_number
 
-__all__ = ["BAD_BYTE", "MISSING_BYTE", "Tokens", "vocabulary"]
+__all__ = ["BAD_BYTE", "MISSING_BYTE", "Tokens", "has_decimal_comma", "vocabulary"]
 
 BAD_BYTE, MISSING_BYTE = BAD & 0xFF, MISSING & 0xFF
 """The codes as two's complement: bytes can't be negative."""
@@ -16,7 +17,29 @@ BAD_BYTE, MISSING_BYTE = BAD & 0xFF, MISSING & 0xFF
 _TRUE = ("true", "yes")
 _FALSE = ("false", "no")
 _MISSING = ("", "na", "nan", "?", "n/a", "null", "none")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 _CACHED_TOKENS = 100_000  # distinct measurements under a threshold may be as many as the cells
+
+
+def has_decimal_comma(word: str) -> bool:
+    """Check whether a word is a number with a decimal comma.
+
+    Parameters
+    ----------
+    word : str
+        A cell without surrounding blanks.
+
+    Returns
+    -------
+    bool
+        True for 0,5 and the like.
+
+    Examples
+    --------
+    >>> [has_decimal_comma(word) for word in ("0,5", "-1,25", "0.5", "a,b")]
+    [True, True, False, False]
+    """
+    return _DECIMAL_COMMA.fullmatch(word) is not None
 
 
 def vocabulary(
