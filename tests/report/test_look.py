@@ -90,6 +90,22 @@ class TestFirstScreen:
         for control in ("#suspect-kind", "#suspect-search", "[data-mark]", "#totals-row table", "#totals-column table"):
             expect(page.locator(control).first).to_be_in_viewport()
 
+    def test_many_notes_leave_it_on_the_screen(self, open_page: Open, white: Fitted, tmp_path: Path) -> None:
+        """As a table with many columns of metadata has them; printed, all are there."""
+        results = gather(white.model, white.data)
+        notes = [
+            f'the column "metadata {i}" is metadata, kept beside the rows; {"leave it out, " * 12}' for i in range(12)
+        ]
+        results.summary |= {"verdict": {"sentences": VERDICT, "predicts": True}, "notes": notes}
+        write_report(results, tmp_path / "r.html")
+        page = open_page(tmp_path / "r.html")
+        page.set_viewport_size({"width": 1300, "height": 900})
+        expect(page.locator("#suspect-table tbody tr").first).to_be_in_viewport(ratio=1)
+        assert page.locator("#answer .notes li").all_inner_texts() == [note.strip() for note in notes]
+        page.emulate_media(media="print")
+        hidden = page.locator("#answer .notes").evaluate("(list) => list.scrollHeight - list.clientHeight")
+        assert hidden <= 1
+
     def test_sections_in_order(self, opened: Callable[..., Any]) -> None:
         page = opened(None)
         order = page.locator("main > section").evaluate_all("(es) => es.map((e) => e.id)")
