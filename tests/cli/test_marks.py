@@ -149,9 +149,26 @@ def test_a_report_made_again_knows_the_marks_of_the_fit(run: Run, table: Path, s
 def test_marks_of_the_fit_are_brought_to_mind(run: Run, table: Path, saved: Path, tmp_path: Path) -> None:
     assert run("fit", table, *FAST, "--marks", saved, "--out", tmp_path / "run").exit_code == 0
     note = "note: cells were marked for the fit; to use them here as well, give --marks ratings.json\n"
-    assert run("suspects", tmp_path / "run", table).stderr == note + READ_AS_FITTED
+    head, *lines = table.read_text().splitlines()
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join([head, *lines[::-1]]))
+    assert run("suspects", tmp_path / "run", other).stderr == READ_AS_FITTED + note
     assert run("suspects", tmp_path / "run", table, "--marks", saved).stderr == READ_AS_FITTED
     assert run("explain", tmp_path / "run", table, "--row", "site3").stderr == READ_AS_FITTED
+
+
+def test_marks_of_the_fit_count_in_its_own_file(run: Run, table: Path, saved: Path, tmp_path: Path) -> None:
+    """The list is that of suspects.csv, and the clean table denoised.csv."""
+    assert run("fit", table, *FAST, "--marks", saved, "--out", tmp_path / "run").exit_code == 0
+    note = "note: the cells that were marked for the fit (ratings.json) count here as well\n"
+    result = run("suspects", tmp_path / "run", table, "--top", "1000")
+    assert result.stderr == READ_AS_FITTED + note
+    listed = pd.read_csv(tmp_path / "run" / "suspects.csv").query("kind == 'absence'").drop(columns="kind")
+    assert_frame_equal(pd.read_csv(io.StringIO(result.stdout)), listed.reset_index(drop=True))
+    assert run("denoise", tmp_path / "run", table).stdout == (tmp_path / "run" / "denoised.csv").read_text()
+    (tmp_path / "run" / "data.npz").unlink()
+    result = run("suspects", tmp_path / "run", table)
+    assert (result.exit_code, "give --marks ratings.json" in result.stderr) == (0, True)
 
 
 def test_a_file_with_ratings_and_marks_is_used_as_asked(run: Run, fitted: Path, table: Path, saved: Path) -> None:

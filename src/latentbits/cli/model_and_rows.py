@@ -29,7 +29,7 @@ def read_afresh_option(command: Command) -> Command:
 def open_model_and_rows(
     fitted: Path, file: Path, reading: Values, *, read_afresh: bool, out: Path | None, force: bool
 ) -> tuple[Any, BinaryData]:
-    """A model that knows phantoms, and the file's rows for it; a note says if the fit knew more about its cells.
+    """A model that knows phantoms, and the file's rows for it, with what the fit knew about cells of the same file.
 
     What needs no reading is refused first: a path that isn't there, and an `out` that may not be written.
     """
@@ -40,8 +40,8 @@ def open_model_and_rows(
     model = run.load_model()
     refuse_without_phantoms(model, fitted)
     _note_verdict_of_fit(run)
-    _note_marks_of_fit(run)
-    return model, rows_for(run, model, file, reading, read_afresh=read_afresh)
+    data = rows_for(run, model, file, reading, read_afresh=read_afresh)
+    return model, _with_marks_of_fit(run, data)
 
 
 def _note_verdict_of_fit(run: RunFolder) -> None:
@@ -50,11 +50,35 @@ def _note_verdict_of_fit(run: RunFolder) -> None:
         click.echo(f"note: by the verdict on the fit: {verdict['sentences'][0]}", err=True)
 
 
-def _note_marks_of_fit(run: RunFolder) -> None:
+def _with_marks_of_fit(run: RunFolder, data: BinaryData) -> BinaryData:
+    """The data with the marks of the fit, if it was fitted to them; of other data a note says that there were marks.
+
+    A command that takes no --marks looks at the file as it is.
+    """
     asked = click.get_current_context().params
-    if run.marks_file is not None and "marks" in asked and asked["marks"] is None:
-        again = f"to use them here as well, give --marks {run.marks_file}"
-        click.echo(f"note: cells were marked for the fit; {again}", err=True)
+    if run.marks_file is None or "marks" not in asked or asked["marks"] is not None:
+        return data
+    if (known := _as_fitted(run, data)) is not None:
+        click.echo(f"note: the cells that were marked for the fit ({run.marks_file}) count here as well", err=True)
+        return known
+    again = f"to use them here as well, give --marks {run.marks_file}"
+    click.echo(f"note: cells were marked for the fit; {again}", err=True)
+    return data
+
+
+def _as_fitted(run: RunFolder, data: BinaryData) -> BinaryData | None:
+    """The data with the marks of the fit, if that makes them the fit's own; None if not, or if these aren't there."""
+    from latentbits.data.binary_data import BinaryData
+    from latentbits.data.marks import with_marks
+
+    try:
+        fitted, _ = run.load_data()
+    except DataError:
+        return None
+    if not isinstance(fitted, BinaryData) or fitted.marks is None or fitted.shape != data.shape:
+        return None
+    known = with_marks(data, fitted.marks)
+    return known if known.fingerprint() == fitted.fingerprint() else None
 
 
 def refuse_without_phantoms(model: Any, place: Path) -> None:

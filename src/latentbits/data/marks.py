@@ -39,7 +39,7 @@ from latentbits.data.placed_marks import CONFIRM, REJECT, TRUTH, UNSURE, PlacedM
 from latentbits.data.places import Places
 from latentbits.errors import DataError
 
-__all__ = ["CONFIRM", "REJECT", "UNSURE", "Marks", "apply_marks", "load_document"]
+__all__ = ["CONFIRM", "REJECT", "UNSURE", "Marks", "apply_marks", "load_document", "with_marks"]
 
 FORMAT, VERSION = "latentbits-ratings", 1
 
@@ -167,7 +167,24 @@ def apply_marks(data: Any, marks: Any) -> BinaryData:
     {'confirmed': 1, 'rejected': 0, 'unsure': 0}
     """
     table = BinaryData.of(data)
-    placed = Marks.of(marks).placed_in(table)
+    return with_marks(table, Marks.of(marks).placed_in(table))
+
+
+def with_marks(table: BinaryData, placed: PlacedMarks) -> BinaryData:
+    """Set decided cells of data to what they are, and keep the marks with the data.
+
+    Parameters
+    ----------
+    table : BinaryData
+        0-1 data, which aren't changed.
+    placed : PlacedMarks
+        Marks of its cells.
+
+    Returns
+    -------
+    BinaryData
+        The changed data, with these marks and earlier ones of other cells.
+    """
     settled = placed.decided
     kept = replace(table, marks=placed if table.marks is None else table.marks.updated(placed))
     if table.sparse is None:
