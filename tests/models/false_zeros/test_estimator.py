@@ -37,7 +37,7 @@ class TestWeights:
         table = model.member_scores_
         assert table["member"].tolist() == [*model.members_, "ensemble"]
         assert table["log_likelihood"].iloc[-1] >= table["log_likelihood"].iloc[:-1].max() - 1e-3
-        assert model.auc_["model"] > model.auc_["columns"] + 0.1
+        assert model.auc_["model"] > model.auc_["columns"] + 0.05
         assert model.gains_["columns"]["z"] > 2
         assert model.n_hidden_ == LOST.X.size
 
@@ -99,12 +99,13 @@ class TestRanking:
 class TestRowNoise:
     """Rows that have lost different shares of their ones."""
 
-    CORRODED = simulate.corrode(simulate.aspect_bernoulli(300, 40, 3, sharpness=0.1, random_state=2).X, 0.9, random_state=3)
     WAS = simulate.aspect_bernoulli(300, 40, 3, sharpness=0.1, random_state=2).X
+    CORRODED = simulate.corrode(WAS, 0.9, random_state=3)
 
     @pytest.fixture(scope="class")
-    def fitted(self):
-        return FalseZeros(None, members=FEW, random_state=0).fit(self.CORRODED.X)
+    @classmethod
+    def fitted(cls):
+        return FalseZeros(None, members=FEW, random_state=0).fit(cls.CORRODED.X)
 
     def test_it_is_found_and_helps(self, fitted):
         assert fitted.noise_model_ is not None
@@ -157,8 +158,11 @@ class TestProbabilities:
         pilot = np.full(LOST.X.shape, np.nan)
         pilot[:40] = CLEAN[:40]
         p = model.predict_proba(LOST.X, revisits=pilot)
-        rest = (LOST.X == 0) & (np.arange(150) >= 40)[:, None]
-        assert p[rest].mean() == pytest.approx(CLEAN[rest].mean(), abs=0.03)
+        seen_again = (np.arange(150) < 40)[:, None]
+        there, elsewhere = (LOST.X == 0) & seen_again, (LOST.X == 0) & ~seen_again
+        assert p[there].mean() == pytest.approx(CLEAN[there].mean(), abs=0.01)
+        error = 2 * CLEAN[there].mean() * (1 / 40) ** 0.5  # the rows' rates of loss are spread over 0 to 0.3
+        assert p[elsewhere].mean() == pytest.approx(CLEAN[elsewhere].mean(), abs=error)
         by_visits = model.predict_proba(LOST.X, revisits=pilot, later_visits=1)
         assert ((by_visits > 0) & (by_visits <= 1)).all()
 
@@ -220,7 +224,9 @@ class TestSuspects:
         largest = []
         scored = FalseZeros._scored_block
         monkeypatch.setattr(
-            FalseZeros, "_scored_block", lambda self, rows, data: largest.append(data.shape[0]) or scored(self, rows, data)
+            FalseZeros,
+            "_scored_block",
+            lambda self, rows, data: largest.append(data.shape[0]) or scored(self, rows, data),
         )
         model.suspects(sp.csr_array(LOST.X), per_row=1, top=None)
         assert max(largest) == 10
@@ -285,10 +291,10 @@ class TestWhoStandsAside:
 
 class TestOddTables:
     @pytest.mark.parametrize(
-        "X", [np.zeros((8, 5)), np.ones((8, 5)), np.eye(3), [[0, 1, 1]], [[0], [1], [1]], np.eye(12)]
+        "X", [np.zeros((8, 5)), np.ones((8, 5)), np.eye(3), [[0, 1, 1]], [[0], [1], [1]], np.zeros((30, 20))]
     )
-    def test_no_nan_reaches_anybody(self, X):
-        with pytest.warns(DegenerateDataWarning) if np.size(X) < 50 else pytest.warns(None) if False else _quiet():
+    def test_without_cells_to_tell_it_says_so_and_no_nan_reaches_anybody(self, X):
+        with pytest.warns(DegenerateDataWarning, match="nothing is known about how good the answer is"):
             fitted = FalseZeros(random_state=0).fit(X)
         for answer in (fitted.suspicion(X), fitted.predict_proba(X), fitted.reconstruct(X)):
             assert np.isfinite(answer).all()
@@ -304,12 +310,6 @@ class TestOddTables:
         data = BinaryData.of(LOST.X, row_names=[f"r{i}" for i in range(150)])
         fitted = FalseZeros(None, members=["linear_autoencoder"], noise=None).fit(data)
         assert fitted.suspects(data, top=1)["row"].iloc[0].startswith("r")
-
-
-def _quiet():
-    import contextlib
-
-    return contextlib.nullcontext()
 
 
 def test_rows_of_the_ensemble_are_scored_in_order(model):

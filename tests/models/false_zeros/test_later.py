@@ -42,7 +42,9 @@ def test_presence_and_later_sightings_have_their_closed_forms():
 def test_cells_of_chosen_rows_have_the_visits_of_their_rows():
     scale = Scale(SEEN_LATER, None, 0.3, column(1, 2), column(0, 5))
     table = scale.of_zeros(M)
-    np.testing.assert_allclose(scale.of_zeros(M[[1, 0, 1], [0, 1, 1]], np.array([1, 0, 1])), table[[1, 0, 1], [0, 1, 1]])
+    np.testing.assert_allclose(
+        scale.of_zeros(M[[1, 0, 1], [0, 1, 1]], np.array([1, 0, 1])), table[[1, 0, 1], [0, 1, 1]]
+    )
     np.testing.assert_array_equal(table[0], 0)  # nobody comes again
 
 

@@ -23,9 +23,7 @@ SPECS = (
             ),
             "noise": Parameter(
                 Choice(get_args(Noise), optional=True),
-                Option(
-                    "noise", "allow for rows that lost ones (white) or got false ones (black); auto: if it shows"
-                ),
+                Option("noise", "allow for rows that lost ones (white) or got false ones (black); auto: if it shows"),
             ),
             "members": Parameter(None),
             "random_state": Parameter(None, Option("seed", "same seed, same answer")),
