@@ -101,12 +101,16 @@ class RestartedModel(Model):
             columns=["seed", "objective", "n_iter", "converged"],
         )
         self.restart_histories_ = [np.array(run.history) for run in runs]
-        if best.n_iter >= self.max_iter and not best.converged:  # not when it was interrupted
+        if self._ran_out(best):
             warnings.warn(
                 f"the best restart made all max_iter={self.max_iter} passes without converging; raise max_iter, or tol",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def _ran_out(self, run: Restart[Any]) -> bool:
+        """Whether a run made all its passes without converging; not if it was interrupted."""
+        return run.n_iter >= self.max_iter and not run.converged
 
 
 class BinaryModel(Model):

@@ -5,6 +5,7 @@ import sys
 import threading
 import types
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from scipy import stats
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from latentbits import BetaICA, load_model, save_model, simulate
+from latentbits.fitting.restarts import stopped_by
 from latentbits.metrics import match_components
 from latentbits.models.aspect.alignment import align, posterior_means, reordered
+from latentbits.models.aspect.gibbs import Chain
 from latentbits.models.aspect.variational import Prior
 from latentbits.models.aspect.weighting import shrink_to_average
 from tests.models.beta_ica.tools import NAN, X
@@ -29,6 +32,25 @@ ignore_convergence = pytest.mark.filterwarnings("ignore::sklearn.exceptions.Conv
 @pytest.fixture(scope="module")
 def model():
     return BetaICA(3, gamma=0.8, **QUICK).fit(X)
+
+
+@contextmanager
+def interrupted_in_chain(number, after):
+    """A fit whose chains are told to stop, as by Ctrl-C, in this one (of those made one after the other)."""
+    stop = threading.Event()
+    sweep, swept = Chain.sweep, []
+
+    def counted(chain, n, temperature=1.0):
+        if chain not in swept:
+            swept.append(chain)
+        chain.made = getattr(chain, "made", 0) + n
+        if len(swept) > number and chain.made >= after:
+            stop.set()
+        return sweep(chain, n, temperature)
+
+    with pytest.MonkeyPatch.context() as patched, stopped_by(stop):
+        patched.setattr(Chain, "sweep", counted)
+        yield
 
 
 class TestExactness:
@@ -142,6 +164,25 @@ class TestSamples:
         assert 10 < len(model._samples.H) < 10**5
         assert not model.converged_
         assert np.isfinite(model.weights_interval(X, 0.5)).all()
+
+    def test_a_chain_interrupted_in_its_burn_in_gives_no_samples(self):
+        """Its causes are those of a higher temperature, and one of them would leave R-hat with nothing to compare."""
+        whole = BetaICA(3, **{**QUICK, "n_init": 2}).fit(X)
+        with interrupted_in_chain(2, after=QUICK["n_burn"] // 2), pytest.warns(UserWarning, match="interrupted"):
+            model = BetaICA(3, **QUICK).fit(X)
+        np.testing.assert_array_equal(model._samples.H, whole._samples.H)
+        np.testing.assert_array_equal(model._samples.chain, whole._samples.chain)
+        assert len(model.restarts_) == 2
+        assert model.r_hat_ is not None
+
+    def test_interrupted_in_the_first_burn_in_there_is_one_sample(self):
+        with interrupted_in_chain(0, after=10), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = BetaICA(3, max_iter=5, **QUICK).fit(X)
+        assert [str(warning.message).split(":")[0] for warning in caught] == ["interrupted"], "not of max_iter"
+        assert len(model._samples.H) == 1
+        assert not model.converged_
+        assert np.isfinite(model.reconstruct(X)).all()
 
     def test_a_refit_by_another_inference_forgets_the_samples(self, model):
         again = BetaICA(3, gamma=0.8, **QUICK).fit(X).set_params(inference="vb", n_init=1).fit(X)

@@ -17,6 +17,7 @@ from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.aspect import Inference
 from latentbits.models.aspect.base import AspectModel, Components
+from latentbits.models.aspect.diagnostics import LEAST_DRAWS
 from latentbits.models.aspect.evidence import Evidence, integrate
 from latentbits.models.aspect.gibbs import Sampler, solve_sampled_weights
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
@@ -69,6 +70,21 @@ class SampledModel(AspectModel):
         fixed = noise.after(np.full((self.n_components, data.shape[1]), np.nan))
         sampler = Sampler(repeated_cells(data, row_weight, INSTEAD), len(fixed), self._prior, length, fixed)
         return lambda workers: sampler.run
+
+    def _runs_with(
+        self, name: str, data: BinaryData, row_weight: np.ndarray, rng: np.random.Generator
+    ) -> tuple[Restart[Any], list[Restart[Any]]]:
+        """Without chains that were interrupted before they had samples to be compared: burn-in is no posterior."""
+        best, runs = super()._runs_with(name, data, row_weight, rng)
+        if self.inference != "gibbs":
+            return best, runs
+        enough = self.n_burn + self.thin * min(LEAST_DRAWS, self.n_samples)
+        sampled = [run for run in runs if run.n_iter >= enough] or runs
+        return max(sampled, key=lambda run: run.objective), sampled
+
+    def _ran_out(self, run: Restart[Any]) -> bool:
+        """Chains have a length of their own, not `max_iter`."""
+        return self.inference != "gibbs" and super()._ran_out(run)
 
     @property
     def _if_interrupted(self) -> str:
