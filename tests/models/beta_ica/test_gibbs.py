@@ -14,10 +14,14 @@ from scipy import stats
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from latentbits import BetaICA, load_model, save_model, simulate
+from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import stopped_by
+from latentbits.fitting.workers import Workers
 from latentbits.metrics import match_components
+from latentbits.models.aspect import gibbs
 from latentbits.models.aspect.alignment import align, posterior_means, reordered
-from latentbits.models.aspect.gibbs import Chain
+from latentbits.models.aspect.gibbs import Chain, solve_sampled_weights
+from latentbits.models.aspect.posterior import quantile_interval
 from latentbits.models.aspect.variational import Prior
 from latentbits.models.aspect.weighting import shrink_to_average
 from tests.models.beta_ica.tools import NAN, X
@@ -232,6 +236,21 @@ class TestRows:
 
 
 class TestAnswers:
+    def test_weights_keep_up_with_the_samples_of_the_components(self, monkeypatch):
+        """Swept too little between two samples, a row remembers the last one, and its intervals are too narrow."""
+        table = simulate.aspect_bernoulli(150, 30, 3, concentration=1.0, sharpness=0.5, random_state=0).X
+        H = BetaICA(3, **{**QUICK, "n_samples": 100, "thin": 10}).fit(table)._samples.H
+
+        def width():
+            with Workers() as workers:
+                W = solve_sampled_weights(BinaryData.of(table), H, 1.0, workers=workers).coordinates
+            low, high = quantile_interval(W, 0.9, axis=1)
+            return (high - low).mean()
+
+        found = width()
+        monkeypatch.setattr(gibbs, "ROW_SWEEPS", 30)
+        assert found == pytest.approx(width(), rel=0.015)
+
     def test_reconstruction_is_the_mean_over_samples(self, model):
         W = model._solved(X).coordinates
         assert W.shape == (ROWS, 200, 3)
