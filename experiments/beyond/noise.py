@@ -69,11 +69,11 @@ def jobs(full: bool) -> list[dict[str, Any]]:
 def _seeds(kind: str, extra: int, rows: int) -> int:
     """Most for what the rules are about, and fewer of the larger tables."""
     small = rows == SHAPES[0][0]
-    if kind == "clean":
-        return 1 if extra == 3 else 8 if small else 3
+    if kind == "clean" and extra <= 1:
+        return (24 if small else 9) if extra == 0 else (12 if small else 5)
     if extra:
-        return int(kind in ("white by row", "black by row"))
-    return 1 if "column" in kind else 3 if small else 2
+        return 2 if small else 1
+    return 3 if kind.endswith("column") else 9 if small else 6
 
 
 def run(rows: int, columns: int, content: str, kind: str, extra: int, seed: int) -> list[dict[str, Any]]:
@@ -170,7 +170,8 @@ def _black_recall(judged: pd.DataFrame, rows: int, least: float) -> Claim:
 def _missed(table: pd.DataFrame, noise: str) -> str:
     """Where the noise that is there was not found."""
     missed = table[table["kind"].str.contains(noise) & ~table[f"kept_{noise}"].astype(bool)]
-    places = [f"{row.rows} rows, {row.content}, {row.kind}" for row in missed.itertuples()]
+    counts = missed.groupby(["rows", "content", "kind"], sort=False).size()
+    places = [f"{kind} ({content}, {rows} rows) {n}" for (rows, content, kind), n in counts.items()]
     return f"Missed: {'; '.join(places)}." if places else "None was missed."
 
 
@@ -231,7 +232,29 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
         ax.axvline(0, color="black", lw=0.8)
         ax.set(title=f"{noise} noise", xlabel="gain beyond what is needed, nats a row")
         ax.set_yticks(range(len(KINDS)), list(KINDS))
-    return {"gains": figure}
+    return {"gains": figure, "kept": _kept_shares(table[table["content"] != FOSSILS])}
+
+
+def _kept_shares(planted: pd.DataFrame) -> Figure:
+    """How often each noise component is kept: a table of noise kinds by content and components too many."""
+    import numpy as np
+
+    from latentbits.plots.style import new_figure
+
+    figure = new_figure(9.5, 4.6)
+    panels = figure.subplots(1, 2, sharey=True)
+    for ax, noise in zip(panels, ("white", "black"), strict=True):
+        kept = planted.assign(kept=planted[f"kept_{noise}"].astype(float))
+        shares = kept.pivot_table(index="kind", columns=["content", "extra"], values="kept", sort=False)
+        shares = shares.loc[list(KINDS)].sort_index(axis=1)
+        ax.imshow(shares, cmap="Greys", vmin=0, vmax=1.6, aspect="auto")
+        for (y, x), share in np.ndenumerate(shares.to_numpy()):
+            ax.text(x, y, f"{share:.0%}", ha="center", va="center", fontsize=8)
+        names = [f"{content}\n+{extra}" if extra else f"{content}\nK true" for content, extra in shares.columns]
+        ax.set(title=f"{noise} noise is kept in")
+        ax.set_xticks(range(len(names)), names)
+        ax.set_yticks(range(len(KINDS)), list(KINDS))
+    return figure
 
 
 EXPERIMENT = Experiment(
