@@ -33,7 +33,7 @@ start five times as quickly as at 1 throughout."""
 
 ROW_BURN, ROW_SWEEPS = 20, 5
 """Of a row's causes, before the first sample of the components and for each of them. With 2 the weights lag behind the
-components, and their intervals at 150 x 30 are 2 % narrower than with 30; with 5, less than 1 %."""
+components, and their intervals at 150 x 30 are 2 % narrower than with 30; with 5, at most about 1 %."""
 
 ROW_SEED = np.uint64(0x5EED)
 ROWS = 64
