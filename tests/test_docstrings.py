@@ -245,6 +245,7 @@ def _fitted() -> Iterator[tuple[str, Any]]:
     yield "BinaryICA", lambda: BinaryICA(2, n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
 
 
+@pytest.mark.filterwarnings("ignore:the chains disagree")
 @pytest.mark.parametrize("fit", [pytest.param(fit, id=name) for name, fit in _fitted()])
 def test_fitted_attributes_are_documented(fit):
     """Attributes lists what a fitted model has, each with type and description, and nothing else."""

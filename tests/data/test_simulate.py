@@ -32,6 +32,7 @@ def test_public_names():
         "ICAMixtureTruth",
         "IsingTruth",
         "Noisy",
+        "ProbitFactorsTruth",
         "add_noise",
         "add_ones",
         "add_zeros",
@@ -41,6 +42,7 @@ def test_public_names():
         "corrode",
         "ica_mixture",
         "ising",
+        "probit_factors",
     ]
     assert all(callable(getattr(simulate, name)) for name in simulate.__all__)
 

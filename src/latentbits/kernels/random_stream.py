@@ -70,7 +70,7 @@ def positive_normal(mean, state):
     rate = 0.5 * (sqrt(mean * mean + 4.0) - mean)
     while True:
         t = -log(1.0 - uniform(state)) / rate
-        apart = t - mean - rate
+        apart = t - 1.0 / rate  # 1 / rate = rate + mean
         if uniform(state) < exp(-0.5 * apart * apart):
             return t
 

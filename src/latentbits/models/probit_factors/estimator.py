@@ -49,7 +49,7 @@ class ProbitFactors(RestartedFactorModel):
         Posterior samples of each chain.
     n_burn : int, default=200
         Sweeps of each chain before its first sample.
-    thin : int, default=5
+    thin : int, default=10
         Sweeps from one sample to the next.
     n_init : int, default=4
         Number of chains, each from a random start; samples of all of them are used.
@@ -135,7 +135,7 @@ class ProbitFactors(RestartedFactorModel):
         row_effects: bool = True,
         n_samples: int = 100,
         n_burn: int = 200,
-        thin: int = 5,
+        thin: int = 10,
         n_init: int = 4,
         binarize: float | None = None,
         random_state: RandomSource = None,
