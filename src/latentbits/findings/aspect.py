@@ -25,11 +25,11 @@ from latentbits.findings.results import (
     stability_clause,
     with_names,
 )
-from latentbits.fitting.chains import LARGEST_R_HAT, samples_needed
+from latentbits.findings.sampling import sampling_lines, sampling_summary
+from latentbits.fitting.chains import samples_needed
 from latentbits.models.aspect.aspect_rows import AspectRows, Kind
 from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.phantoms import EXTINCT
-from latentbits.models.aspect.posterior import Posterior
 from latentbits.tasks.stability import component_stability
 from latentbits.wording import counted
 
@@ -71,7 +71,7 @@ def gather(solved: AspectRows) -> Results:
     if model.noise is not None:
         summary["noise"] = noise_summary(model)
     if posterior is not None:
-        summary["sampling"] = _sampling(posterior)
+        summary["sampling"] = sampling_summary(posterior)
     weights = None if solved.are_training_rows() else solved.weights
     figures: Figures = {
         "components": partial(plots.plot_components, model),
@@ -114,18 +114,6 @@ def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:
     )
 
 
-def _sampling(posterior: Posterior) -> dict[str, Any]:
-    """How many samples there are, and whether the chains agree; None where there are too few to tell."""
-    r_hat, ess = posterior.largest_r_hat, posterior.ess
-    return {
-        "chains": int(posterior.chain.max()) + 1,
-        "samples": len(posterior.H),
-        "r_hat": r_hat,
-        "effective_samples": None if ess is None else float(np.median(ess["cells"])),
-        "agree": r_hat is not None and r_hat <= LARGEST_R_HAT,
-    }
-
-
 def _components(model: AspectModel, shares: np.ndarray) -> list[dict[str, Any]]:
     parts = zip(model.phantoms_, shares, strict=True)
     return [{"component": k, "kind": str(kind), "share": float(share)} for k, (kind, share) in enumerate(parts)]
@@ -166,20 +154,7 @@ def _lines(summary: dict[str, Any], suspects: pd.DataFrame) -> Iterator[str]:
     yield from _phantom_lines(summary)
     yield from _noise_lines(summary)
     yield from _suspect_lines(summary, suspects)
-    yield from _sampling_lines(summary["sampling"]) if "sampling" in summary else restart_lines(summary)
-
-
-def _sampling_lines(sampling: dict[str, Any]) -> Iterator[str]:
-    """Whether the chains agree, and what to do if they don't."""
-    line = f"{counted(sampling['samples'], 'posterior sample')} of {counted(sampling['chains'], 'chain')}"
-    if sampling["r_hat"] is None:
-        yield f"{line}: too few to tell whether the chains agree; take more (--samples)."
-        return
-    worth = f"R-hat {sampling['r_hat']:.2f}, worth {sampling['effective_samples']:,.0f} independent ones"
-    if sampling["agree"]:
-        yield f"{line}, which agree ({worth})."
-    else:
-        yield f"{line}, which disagree ({worth}), so intervals depend on the seed; raise --burn, --samples or --thin."
+    yield from sampling_lines(summary["sampling"]) if "sampling" in summary else restart_lines(summary)
 
 
 def _phantom_lines(summary: dict[str, Any]) -> Iterator[str]:

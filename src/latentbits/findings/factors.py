@@ -23,6 +23,7 @@ from latentbits.findings.results import (
     stability_clause,
     unused,
 )
+from latentbits.findings.sampling import sampling_lines, sampling_summary
 from latentbits.models.factor_model import FactorModel
 from latentbits.models.solved_rows import SolvedRows
 from latentbits.tasks.stability import component_stability
@@ -40,6 +41,9 @@ def gather(solved: SolvedRows) -> Results:
         "reconstruction": data_table(solved.reconstruct(), data),
     }
     summary = common_summary(model, data, solved)
+    samples = getattr(model, "_samples", None)
+    if samples is not None:
+        summary["sampling"] = sampling_summary(samples)
     figures: Figures = {}
     if has_restarts(model):
         tables["restarts"] = model.restarts_
@@ -52,7 +56,7 @@ def gather(solved: SolvedRows) -> Results:
     if "aic" in summary:
         lines.append(f"AIC {summary['aic']:.1f}, BIC {summary['bic']:.1f} (lower is better, among fits of this model).")
     answer = [lines[0], f"How sure: {stability_clause(summary)}."] if has_restarts(model) else []
-    lines += restart_lines(summary)
+    lines += restart_lines(summary) if samples is None else sampling_lines(summary["sampling"])
     return Results(model, data, tables, summary, figures, lines, answer, solved=solved)
 
 

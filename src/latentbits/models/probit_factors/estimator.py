@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,9 @@ from latentbits.numerics import RandomSource
 __all__ = ["ProbitFactors"]
 
 INSTEAD = "use a model that climbs, such as LogisticPCA"
+
+KEPT_DRAWS = 40
+"""Draws of each training row that are kept for `score_samples` and `sample`: their mean is near that of all."""
 
 
 class ProbitFactors(RestartedFactorModel):
@@ -196,6 +199,8 @@ class ProbitFactors(RestartedFactorModel):
 
     def _adopt_coordinates(self, coordinates: np.ndarray) -> None:
         self.row_effects_ = self._effects(coordinates)
+        n_samples = coordinates.shape[1]
+        self._training_draws = coordinates[:, _spread(n_samples, min(KEPT_DRAWS, n_samples))].copy()
 
     # ---- answers -------------------------------------------------------------------------------------------------
 
@@ -225,22 +230,24 @@ class ProbitFactors(RestartedFactorModel):
 
     @property
     def _training_coordinates(self) -> np.ndarray:
-        return np.column_stack([self.weights_, self.row_effects_])
+        return self._training_draws
 
     def _probabilities(self, W: np.ndarray) -> np.ndarray:
-        """The mean over samples of Phi(score); the effect of rows of which only the weights are given is unknown."""
-        P = 0.0
-        for s, theta in enumerate(self._samples.theta.astype(np.float64)):
-            b, V = theta[:, 0], theta[:, 1 : self.n_components + 1].T
-            if W.ndim == 3:
-                score = W[:, s] @ theta[:, 1:].T + b
-            elif W.shape[1] == self.n_components:
-                size = theta[0, -1] if self.row_effects else 0.0
-                score = (W @ V + b) / np.sqrt(1 + size**2)
-            else:
-                score = W[:, :-1] @ V + b + W[:, -1:]
-            P = P + ndtr(score)
-        return np.asarray(P / len(self._samples.theta))
+        """The mean of Phi(score) over samples.
+
+        Coordinates are N x n x (K + 1) (K without row effects), for n of the samples spread evenly over all; or N x K:
+        then the effects of rows are unknown, and integrated out.
+        """
+        theta = self._samples.theta
+        if W.ndim == 2:
+            return _mean_of(self._given_weights(W, each) for each in theta.astype(np.float64))
+        chosen = theta[_spread(len(theta), W.shape[1])].astype(np.float64)
+        return _mean_of(ndtr(W[:, s] @ each[:, 1:].T + each[:, 0]) for s, each in enumerate(chosen))
+
+    def _given_weights(self, W: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """Probabilities by one sample for weights without a row effect, which adds its variance to the noise's."""
+        score = W @ theta[:, 1 : self.n_components + 1].T + theta[:, 0]
+        return np.asarray(ndtr(score / np.sqrt(1 + theta[0, -1] ** 2 if self.row_effects else 1.0)))
 
     def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         P = self._probabilities(W)
@@ -289,3 +296,16 @@ class ProbitFactors(RestartedFactorModel):
         """
         rows = self._solved(X)
         return quantile_interval(rows.coordinates[:, :, : self.n_components], level, axis=1)
+
+
+def _spread(n: int, k: int) -> np.ndarray:
+    """k of n places, evenly spread; all of them if k = n."""
+    return np.linspace(0, n - 1, k).round().astype(np.intp)
+
+
+def _mean_of(tables: Iterable[np.ndarray]) -> np.ndarray:
+    """Without ever holding more than two of them."""
+    total, n = np.zeros(()), 0
+    for table in tables:
+        total, n = total + table, n + 1
+    return total / n
