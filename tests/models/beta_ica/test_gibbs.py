@@ -15,13 +15,13 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from latentbits import BetaICA, load_model, save_model, simulate
 from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.chains import quantile_interval
 from latentbits.fitting.restarts import stopped_by
 from latentbits.fitting.workers import Workers
 from latentbits.metrics import match_components
 from latentbits.models.aspect import gibbs
 from latentbits.models.aspect.alignment import align, posterior_means, reordered
 from latentbits.models.aspect.gibbs import Chain, solve_sampled_weights
-from latentbits.models.aspect.posterior import quantile_interval
 from latentbits.models.aspect.variational import Prior
 from latentbits.models.aspect.weighting import shrink_to_average
 from tests.models.beta_ica.tools import NAN, X

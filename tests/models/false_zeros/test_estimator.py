@@ -278,8 +278,8 @@ class TestWhoStandsAside:
         assert alone.noise_model_ is None
 
     def test_fractional_weights_leave_out_what_draws_samples(self):
+        weighted = FalseZeros(2, members=["probit_factors", "aspects_2"], random_state=0)
         with pytest.warns(UserWarning, match="no whole numbers"):
-            weighted = FalseZeros(2, members=["probit_factors", "aspects_2"], random_state=0)
             weighted.fit(LOST.X, sample_weight=np.linspace(0.5, 1.5, 150))
         assert list(weighted.members_) == ["aspects_2"]
 

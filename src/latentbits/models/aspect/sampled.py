@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
-from latentbits.fitting.chains import Length
+from latentbits.fitting.chains import LEAST_DRAWS, Length
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.aspect import Inference
 from latentbits.models.aspect.base import AspectModel, Components
-from latentbits.models.aspect.diagnostics import LEAST_DRAWS
 from latentbits.models.aspect.evidence import Evidence, integrate
 from latentbits.models.aspect.gibbs import Sampler, solve_sampled_weights
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
