@@ -99,7 +99,7 @@ class TestRanking:
 class TestRowNoise:
     """Rows that have lost different shares of their ones."""
 
-    WAS = simulate.aspect_bernoulli(300, 40, 3, sharpness=0.1, random_state=2).X
+    WAS = simulate.aspect_bernoulli(300, 40, 8, concentration=0.05, sharpness=0.05, random_state=2).X
     CORRODED = simulate.corrode(WAS, 0.9, random_state=3)
 
     @pytest.fixture(scope="class")
