@@ -12,8 +12,9 @@ from latentbits.version import __version__
 if TYPE_CHECKING:
     from latentbits import datasets, metrics, plots, sequences, simulate
     from latentbits.data.binary_data import BinaryData
+    from latentbits.data.histories import Histories
     from latentbits.data.marks import apply_marks
-    from latentbits.data.readers import read_table
+    from latentbits.data.readers import read_histories, read_table
     from latentbits.errors import DataError, DegenerateDataWarning, ModelFileError
     from latentbits.models.adapted.estimator import NMF, FastICA
     from latentbits.models.aspect.aspect_bernoulli import AspectBernoulli
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from latentbits.models.mixture.estimator import BernoulliMixture
     from latentbits.models.plsa.estimator import PLSA
     from latentbits.models.probit_factors.estimator import ProbitFactors
+    from latentbits.models.repeated_survey.estimator import RepeatedSurvey
     from latentbits.persistence import load_model, save_model
     from latentbits.tasks.compare import compare
     from latentbits.tasks.select import select_order
@@ -45,7 +47,9 @@ _HOME = {
     "BinaryData": "latentbits.data.binary_data",
     "DataError": "latentbits.errors",
     "DegenerateDataWarning": "latentbits.errors",
+    "Histories": "latentbits.data.histories",
     "ModelFileError": "latentbits.errors",
+    "RepeatedSurvey": "latentbits.models.repeated_survey.estimator",
     "apply_marks": "latentbits.data.marks",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",
@@ -54,6 +58,7 @@ _HOME = {
     "load_model": "latentbits.persistence",
     "mean_cosine_similarity": "latentbits.models.binary_ica.identifiability",
     "pairwise_from_model": "latentbits.models.binary_ica.parameters",
+    "read_histories": "latentbits.data.readers",
     "read_table": "latentbits.data.readers",
     "save_model": "latentbits.persistence",
     "segments_by_length": "latentbits.models.binary_ica.segments",

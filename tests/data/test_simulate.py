@@ -33,6 +33,7 @@ def test_public_names():
         "IsingTruth",
         "Noisy",
         "ProbitFactorsTruth",
+        "SurveyTruth",
         "add_noise",
         "add_ones",
         "add_zeros",
@@ -43,6 +44,7 @@ def test_public_names():
         "ica_mixture",
         "ising",
         "probit_factors",
+        "repeated_surveys",
     ]
     assert all(callable(getattr(simulate, name)) for name in simulate.__all__)
 

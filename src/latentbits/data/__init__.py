@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import MISSING, BinaryData
-    from latentbits.data.readers import read_table
+    from latentbits.data.histories import Histories
+    from latentbits.data.readers import read_histories, read_table
 
-__all__ = ["MISSING", "BinaryData", "read_table"]
+__all__ = ["MISSING", "BinaryData", "Histories", "read_histories", "read_table"]
 
-_HOME = {"BinaryData": "binary_data", "MISSING": "codes", "read_table": "readers"}
+_HOME = {
+    "BinaryData": "binary_data",
+    "Histories": "histories",
+    "MISSING": "codes",
+    "read_histories": "readers",
+    "read_table": "readers",
+}
 
 
 def __getattr__(name: str) -> Any:

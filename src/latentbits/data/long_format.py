@@ -16,49 +16,32 @@ from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
 
-__all__ = ["check_long", "pivot", "refuse_long_format"]
+__all__ = ["Observations", "pivot", "refuse_long_format", "refuse_wide_options"]
 
 _DENSE_CELLS = 10**8
 """Larger tables stay sparse."""
 
-_Observation = tuple[int, str, str, str]
-"""The line of an observation, its site, its species and its value."""
 
-
-def check_long(long: Sequence[str] | None, others: Mapping[str, object], origin: Origin) -> list[str] | None:
-    """Refuse a wrong number of columns, and options that are about wide tables.
+def refuse_wide_options(others: Mapping[str, object], way_out: str, origin: Origin) -> None:
+    """Refuse options that are about wide tables.
 
     Parameters
     ----------
-    long : sequence of str or None
-        The columns of site and species, and perhaps of the value.
     others : mapping of str to object
         The options that are about wide tables, None where not given.
+    way_out : str
+        What to do about one that is given.
     origin : Origin
         Where the data come from, for error messages.
-
-    Returns
-    -------
-    list of str or None
-        The columns; None if the table isn't long.
 
     Raises
     ------
     DataError
-        If there are not two or three columns, or another option doesn't go with them.
+        With the first that is given.
     """
-    if long is None:
-        return None
-    columns = [long] if isinstance(long, str) else list(long)
-    if len(columns) not in (2, 3) or len(set(columns)) != len(columns):
-        raise origin.error(
-            f"long={columns!r} is not two or three different columns; give those of rows and columns, such as "
-            "long=['site', 'species'] (--long site species), and perhaps of the value"
-        )
     given = [name for name, value in others.items() if value is not None]
     if given:
-        raise origin.error(f"the option {given[0]} is about wide tables; leave it out, or leave out long (--long)")
-    return columns
+        raise origin.error(f"the option {given[0]} is about wide tables; {way_out}")
 
 
 def pivot(
@@ -91,47 +74,105 @@ def pivot(
     Raises
     ------
     DataError
-        If a site or species has no name, a value is neither 0 nor 1, or a pair has two values.
+        If there are not two or three columns, a site or species has no name, a value is neither 0 nor 1, or a pair has
+        two values.
     """
+    long = _checked_columns(long, origin)
     where = positions(long, names, origin)
-    sites: dict[str, int] = {}
-    species: dict[str, int] = {}
-    found: dict[tuple[int, int], tuple[str, int]] = {}
-    bad, n_filled = BadCells(), 0
-    for line, site, kind, value in _observations(rows, where, names, origin):
-        code = tokens[value]
-        n_filled += code != MISSING_BYTE
+    observed = Observations(names, where, 2, tokens, origin)
+    for line, row in rows:
+        keys, value = observed.read(line, row)
+        observed.add(line, keys, value)
+    observed.refuse_bad_values()
+    sites, species = map(list, observed.positions)
+    return _table(sites, species, observed.codes, long)
+
+
+def _checked_columns(long: Sequence[str], origin: Origin) -> list[str]:
+    columns = [long] if isinstance(long, str) else list(long)
+    if len(columns) not in (2, 3) or len(set(columns)) != len(columns):
+        raise origin.error(
+            f"long={columns!r} is not two or three different columns; give those of rows and columns, such as "
+            "long=['site', 'species'] (--long site species), and perhaps of the value"
+        )
+    return columns
+
+
+class Observations:
+    """What was read so far of a table with a row for each observation.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all columns.
+    where : sequence of int
+        The positions of the columns that say what an observation is about, such as site and species, and perhaps of
+        the value after them.
+    n_keys : int
+        How many of them come before the value.
+    tokens : Tokens
+        What values mean.
+    origin : Origin
+        Where the data come from, for error messages.
+
+    Attributes
+    ----------
+    positions : list of dict of str to int
+        For each key its names, in order of appearance, with their positions.
+    found : dict of tuple of int to (str, int)
+        For the positions of an observation's keys its value and its line.
+    """
+
+    def __init__(self, names: Sequence[str], where: Sequence[int], n_keys: int, tokens: Tokens, origin: Origin) -> None:
+        self.names, self.where, self.n_keys, self.tokens, self.origin = names, where, n_keys, tokens, origin
+        self.positions: list[dict[str, int]] = [{} for _ in range(n_keys)]
+        self.found: dict[tuple[int, ...], tuple[str, int]] = {}
+        self._bad, self._n_filled = BadCells(), 0
+
+    @property
+    def codes(self) -> dict[tuple[int, ...], int]:
+        """For the positions of an observation's keys its code."""
+        return {key: self.tokens[value] for key, (value, _) in self.found.items()}
+
+    def read(self, line: int, row: Sequence[str], n_named: int | None = None) -> tuple[list[str], str]:
+        """Keys and value of a row, of which the first `n_named` keys (all by default) may not be empty."""
+        keys = [row[j].strip() for j in self.where[: self.n_keys]]
+        for text, j in zip(keys[:n_named], self.where, strict=False):
+            if not text:
+                place = self.origin.place(line, self.names[j])
+                raise self.origin.error("the cell is empty, so it names nothing; fill it in", place)
+        return keys, row[self.where[-1]].strip() if len(self.where) > self.n_keys else "1"
+
+    def position(self, key: int, name: str) -> int:
+        """The position of a name of the first, second, ... key; a new name comes last."""
+        known = self.positions[key]
+        return known.setdefault(name, len(known))
+
+    def add(self, line: int, keys: Sequence[str], value: str) -> None:
+        """Take an observation; another value of an earlier one is refused."""
+        tokens, origin, code = self.tokens, self.origin, self.tokens[value]
+        self._n_filled += code != MISSING_BYTE
         if code == BAD_BYTE:
-            bad.add_row(line, [where[-1]], [value], bytes([code]))
-        pair = sites.setdefault(site, len(sites)), species.setdefault(kind, len(species))
-        earlier, first_line = found.setdefault(pair, (value, line))
+            self._bad.add_row(line, [self.where[-1]], [value], bytes([code]))
+        places = tuple(self.position(key, name) for key, name in enumerate(keys))
+        earlier, first_line = self.found.setdefault(places, (value, line))
         if earlier != value and tokens.number(earlier) != tokens.number(value):
+            listed = f"{', '.join(map(quoted, keys[:-1]))} and {quoted(keys[-1])}"
             raise origin.error(
-                f"{quoted(site)} and {quoted(kind)} have the value {value} here and {earlier} in {origin.row} "
-                f"{first_line}; keep one of them",
+                f"{listed} have the value {value} here and {earlier} in {origin.row} {first_line}; keep one of them",
                 origin.place(line),
             )
-    if bad:
-        codes = [tokens[value] for value, _ in found.values()]
-        counts = {where[-1]: n_filled}, {where[-1]: codes.count(0)}
-        raise refusal(
-            bad, Surroundings(names, 1, *counts, 0 in codes, 1 in codes, MISSING_BYTE in codes), tokens, origin
-        )
-    return _table(list(sites), list(species), {pair: tokens[value] for pair, (value, _) in found.items()}, long)
+
+    def refuse_bad_values(self) -> None:
+        """One error for all values that are neither 0, 1 nor missing."""
+        if self._bad:
+            value, codes = self.where[-1], list(self.codes.values())
+            counts = {value: self._n_filled}, {value: codes.count(0)}
+            around = Surroundings(self.names, 1, *counts, 0 in codes, 1 in codes, MISSING_BYTE in codes)
+            raise refusal(self._bad, around, self.tokens, self.origin)
 
 
-def _observations(
-    rows: Iterable[tuple[int, Sequence[str]]], where: Sequence[int], names: Sequence[str], origin: Origin
-) -> Iterable[_Observation]:
-    for line, row in rows:
-        site, kind, value = *(row[j].strip() for j in where[:2]), (row[where[2]].strip() if len(where) == 3 else "1")
-        for text, j in ((site, where[0]), (kind, where[1])):
-            if not text:
-                raise origin.error("the cell is empty, so it names nothing; fill it in", origin.place(line, names[j]))
-        yield line, site, kind, value
-
-
-def _table(sites: list[str], species: list[str], codes: dict[tuple[int, int], int], long: Sequence[str]) -> BinaryData:
+def _table(sites: list[str], species: list[str], codes: dict[tuple[int, ...], int], long: Sequence[str]) -> BinaryData:
     import numpy as np
     import scipy.sparse as sp
 

@@ -6,26 +6,30 @@ column and the text of every cell that is neither 0, 1 nor missing. What only so
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latentbits.data.columns import ColumnChoice
 from latentbits.data.like import remembers_reading
-from latentbits.data.long_format import check_long, pivot
+from latentbits.data.long_format import pivot, refuse_wide_options
 from latentbits.data.messages import Origin, check_is_file, option
 from latentbits.data.names import check_column_names
 from latentbits.data.sheet import ExcelSheet
 from latentbits.data.text_file import TextFile
 from latentbits.data.text_reader import RowSource, TextReader, open_rows
+from latentbits.data.visits import Surveyed, collect_visits
 from latentbits.data.words import Tokens, vocabulary
 from latentbits.errors import UselessOptionError
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
+    from latentbits.data.histories import Histories
 
-__all__ = ["check_decimal", "read_table", "row_source"]
+__all__ = ["check_decimal", "read_histories", "read_table", "row_source"]
 
 _MATRICES = ("npy", "npz", "mtx")
 _TYPED = ("parquet", "feather", "arrow")
@@ -159,6 +163,119 @@ def read_table(
     Samos        0    1
     >>> folder.cleanup()
     """
+    return _read(
+        path,
+        None if long is None else _Observed("long", long, pivot),
+        delimiter=delimiter,
+        header=header,
+        row_labels=row_labels,
+        columns=columns,
+        exclude=exclude,
+        missing=missing,
+        true=true,
+        false=false,
+        presence=presence,
+        threshold=threshold,
+        encoding=encoding,
+        array=array,
+        metadata=metadata,
+        decimal=decimal,
+        comment=comment,
+        sheet=sheet,
+    )
+
+
+def read_histories(
+    path: str | Path,
+    *,
+    site: str,
+    visit: str,
+    species: str,
+    value: str | None = None,
+    surveyed: Surveyed = None,
+    **reading: Any,
+) -> Histories:
+    """Read a file with a line for each observation of a species on a visit to a site.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, of any format with columns that `read_table` reads.
+    site, visit, species : str
+        The columns that say where, on which visit and what. A line without a species says that the visit was made.
+    value : str, optional
+        The column that says whether the species was seen. Without it every line is a sighting.
+    surveyed : sequence of (site, visit) or "all", optional
+        The visits that were made; "all" if every visit was made to every site. By default those that occur in the
+        file: a visit that saw nothing must be in it, as a line without a species or with a value of 0. Where a visit
+        was made, species that it has no line of are 0; where it wasn't, all are missing.
+    **reading
+        How the file is read: the options of `read_table` but those about wide tables, such as `delimiter`,
+        `threshold`, `decimal`, `encoding` and `sheet`.
+
+    Returns
+    -------
+    Histories
+        Sites, visits and species in the order of appearance.
+
+    Raises
+    ------
+    DataError
+        One sentence with the file, the line, the column and the value, and what to do about it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "birds.csv"
+    >>> _ = path.write_text("site,day,bird,n\\nA,1,owl,3\\nA,2,owl,0\\nB,1,tit,1\\n")
+    >>> read_histories(path, site="site", visit="day", species="bird", value="n", threshold=1)
+    Histories(2 rows x 2 visits x 2 columns, 3 of 4 visits made, 2 sightings)
+    >>> folder.cleanup()
+    """
+    defaults = {
+        name: option.default
+        for name, option in inspect.signature(read_table).parameters.items()
+        if name not in ("path", "long", "like")
+    }
+    unknown = sorted(reading.keys() - defaults)
+    if unknown:
+        raise TypeError(f"read_histories has no option {unknown[0]!r}; the options are those of read_table")
+    columns = [site, visit, species, *([] if value is None else [value])]
+    observed = _Observed("visit", columns, partial(collect_visits, surveyed=surveyed))
+    return _read(path, observed, **{**defaults, **reading})
+
+
+class _Observed(NamedTuple):
+    """A table with a row for each observation: the option that says so, its columns, and what is made of its rows."""
+
+    option: str
+    columns: Sequence[str]
+    collect: Callable[..., Any]
+
+
+def _read(
+    path: str | Path,
+    observed: _Observed | None,
+    *,
+    delimiter: str | None,
+    header: bool,
+    row_labels: str | int | bool | None,
+    columns: Sequence[str] | None,
+    exclude: Sequence[str] | None,
+    missing: str | Sequence[str] | None,
+    true: str | Sequence[str] | None,
+    false: str | Sequence[str] | None,
+    presence: str | None,
+    threshold: float | None,
+    encoding: str,
+    array: str | None,
+    metadata: str | Sequence[str] | None,
+    decimal: str,
+    comment: str | None,
+    sheet: str | None,
+) -> Any:
+    """Read a wide table, or one of observations; the options are those of `read_table`."""
     file = Path(path)
     kind = _kind(file)
     origin = Origin(file.name, "threshold={0:g} (--threshold {0:g})", "row" if kind in (*_TYPED, *_SHEETS) else "line")
@@ -168,25 +285,30 @@ def read_table(
     choice = ColumnChoice(row_labels, columns, exclude, metadata)
     words = {"missing": missing, "true": true, "false": false, "presence": presence}
     text = {"delimiter": delimiter, "comment": comment, "decimal": None if decimal == "." else decimal}
-    _refuse_foreign_options(kind, {"array": array, "sheet": sheet}, text, words | vars(choice) | {"long": long}, origin)
+    about_columns = words | vars(choice) | ({observed.option: observed.columns} if observed else {})
+    _refuse_foreign_options(kind, {"array": array, "sheet": sheet}, text, about_columns, origin)
     if kind in _MATRICES:
         from latentbits.data.matrix_files import read_matrix
 
         return read_matrix(file, kind, array, threshold, origin)
     check_decimal(decimal, delimiter, origin)
-    observed = check_long(long, vars(choice), origin)
+    if observed is not None:
+        way_out = "leave it out, or leave out long (--long)" if observed.option == "long" else "leave it out"
+        refuse_wide_options(vars(choice), way_out, origin)
     tokens = Tokens(vocabulary(missing, true, false, presence, origin), threshold, decimal)
     if kind in _TYPED:
         from latentbits.data.typed_tables import TypedTable, read_frame
 
         table = TypedTable(read_frame(file, kind, origin), choice, tokens, any(map(_is_given, words.values())), origin)
-        return table.read() if observed is None else table.pivot(observed)
+        if observed is None:
+            return table.read()
+        return observed.collect(*table.observations(observed.columns), observed.columns, tokens, origin)
     source = row_source(file, origin, encoding=encoding, delimiter=delimiter, comment=comment, sheet=sheet)
     if observed is None:
         return TextReader(source, origin, header, choice, tokens).read()
     with open_rows(source, header, origin) as (head, rows):
         check_column_names(head.names, origin, head.place, unnamed=0)
-        return pivot(head.names, rows, observed, tokens, origin)
+        return observed.collect(head.names, rows, observed.columns, tokens, origin)
 
 
 def row_source(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.data.codes import BAD, MISSING
 from latentbits.data.columns import ColumnChoice, positions
 from latentbits.data.encoding import codes_of
-from latentbits.data.long_format import pivot, refuse_long_format
+from latentbits.data.long_format import refuse_long_format
 from latentbits.data.messages import Origin
 from latentbits.data.names import check_column_names, checked_text
 from latentbits.data.roles import examine, find_roles, is_identifier, is_measure
@@ -133,22 +133,24 @@ class TypedTable:
             notes=roles.notes,
         )
 
-    def pivot(self, long: Sequence[str]) -> BinaryData:
-        """Make a table of observations.
+    def observations(self, columns: Sequence[str]) -> tuple[list[str], Iterator[tuple[int, Sequence[str]]]]:
+        """The names and the rows of some columns as text, for tables with a row for each observation.
 
         Parameters
         ----------
-        long : sequence of str
-            The columns of site and species, and perhaps of the value.
+        columns : sequence of str
+            The columns of site and species, and so on.
 
         Returns
         -------
-        BinaryData
-            Sites by species.
+        names : list of str
+            Their names.
+        rows : iterator of (int, sequence of str)
+            Positions of rows, counted from 1, and cells.
         """
-        where = positions(long, self.names, self.origin)
-        rows = zip(*map(self._texts, where), strict=True)
-        return pivot(long, enumerate(rows, start=1), long, self.tokens, self.origin)
+        where = positions(columns, self.names, self.origin)
+        texts = zip(*map(self._texts, where), strict=True)
+        return [self.names[j] for j in where], enumerate(texts, start=1)
 
     def _texts(self, j: int) -> list[str]:
         return [as_text(value).strip() for value in self.columns[j].tolist()]

@@ -98,7 +98,7 @@ def repeated_surveys(
             raise ValueError(f"{name} is {size}; it must be at least 1.")
     rates = np.array(np.broadcast_to(np.asarray(rate, float), (n_species,)))
     if not ((rates > 0) & (rates <= 1)).all():
-        raise ValueError(f"rate is {rate}; it must be above 0 and at most 1.")
+        raise ValueError(f"rate is {rate!r}; it must be above 0 and at most 1.")
     if not 0 < abundance < np.inf:
         raise ValueError(f"abundance is {abundance}; it must be positive and finite.")
     if not 0 <= unmade < 1:

@@ -25,8 +25,9 @@ BOUNDS = (0.005, 0.995)
 _FLOOR = 1e-9
 """A species that was seen had this chance at least, whatever the model says."""
 
-_KNOTS = np.linspace(*logit(BOUNDS), 25)
-_LOG_ODDS = np.linspace(*logit(BOUNDS), 121)
+_LOWEST, _HIGHEST = (float(logit(bound)) for bound in BOUNDS)
+_KNOTS = np.linspace(_LOWEST, _HIGHEST, 25)
+_LOG_ODDS = np.linspace(_LOWEST, _HIGHEST, 121)
 _GRID = expit(_LOG_ODDS)
 _STRENGTHS = (1.0, 300.0)
 """Of the prior. Sharper ones are not resolved by the grid, and are as good as a common rate."""
@@ -150,7 +151,7 @@ def rates_of_species(cells: SeenCells, n_columns: int, start: float) -> SpeciesR
         prior = _log_prior(expit(parameters[0]), np.exp(parameters[1]))
         return -float(logsumexp(likelihood + prior[:, None], axis=0).sum())
 
-    bounds = [tuple(logit(BOUNDS)), tuple(np.log(_STRENGTHS))]
+    bounds = [(_LOWEST, _HIGHEST), tuple(np.log(_STRENGTHS))]
     found = minimize(negative, [logit(start), np.log(10.0)], method="L-BFGS-B", bounds=bounds)
     mean, strength = float(expit(found.x[0])), float(np.exp(found.x[1]))
     posterior = likelihood + _log_prior(mean, strength)[:, None]

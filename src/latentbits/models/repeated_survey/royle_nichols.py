@@ -90,9 +90,7 @@ def present_if_never_seen(abundance: ArrayLike, n_visits: ArrayLike, rate: Array
     return result
 
 
-def seen_later_if_never_seen(
-    abundance: ArrayLike, n_visits: ArrayLike, n_later: ArrayLike, rate: ArrayLike
-) -> Floats:
+def seen_later_if_never_seen(abundance: ArrayLike, n_visits: ArrayLike, n_later: ArrayLike, rate: ArrayLike) -> Floats:
     """P(seen on any of m more visits | n visits saw nothing) = 1 - exp(-lam q^n (1 - q^m)).
 
     Parameters
