@@ -101,7 +101,7 @@ def common_rate(cells: SeenCells) -> Rate:
     def objective(rate: float) -> float:
         return float(cells.log_likelihoods(rate).sum())
 
-    found = minimize_scalar(lambda r: -objective(r), bounds=BOUNDS, method="bounded", options={"xatol": 1e-7})
+    found = minimize_scalar(lambda r: -objective(r), bounds=BOUNDS, method="bounded", options={"xatol": 1e-6})
     rate = float(found.x)
     step = 0.02 * min(rate, 1 - rate)
     curvature = (2 * objective(rate) - objective(rate + step) - objective(rate - step)) / step**2
