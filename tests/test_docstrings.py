@@ -19,7 +19,15 @@ from numpydoc.docscrape import ClassDoc, FunctionDoc, Parameter
 from numpydoc.validate import validate
 
 import latentbits
-from latentbits import AspectBernoulli, BinaryFactorAnalysis, BinaryICA, ICAMixture, LogisticPCA, simulate
+from latentbits import (
+    AspectBernoulli,
+    BinaryFactorAnalysis,
+    BinaryICA,
+    ICAMixture,
+    LogisticPCA,
+    RepeatedSurvey,
+    simulate,
+)
 from tests.contracts.registry import CONTRACTS
 
 CHECKS = {
@@ -242,6 +250,8 @@ def _fitted() -> Iterator[tuple[str, Any]]:
         yield f"BinaryFactorAnalysis-{inference}", lambda factors=factors: factors.fit(numbers)
     yield "ICAMixture", lambda: ICAMixture(2, n_init=1, tol=1e-3, random_state=0).fit(numbers)
     truth = simulate.binary_ica(50, 6, 2, 6, random_state=0)
+    histories = simulate.repeated_surveys(40, 8, 3, random_state=0).histories
+    yield "RepeatedSurvey", lambda: RepeatedSurvey(AspectBernoulli(2, n_init=1, random_state=0)).fit(histories)
     yield "BinaryICA", lambda: BinaryICA(2, n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
 
 

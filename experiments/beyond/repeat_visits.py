@@ -89,7 +89,7 @@ def _of_ours(train: Histories, model: str, seed: int) -> tuple[dict[str, np.ndar
 
     fitted = RepeatedSurvey(per_species=model == SPECIES, random_state=seed).fit(train)
     scores = {model: fitted.predict_proba(later_visits=1)}
-    return scores | ({SEEN: fitted.survey_.ever_seen} if model == COMMON else {}), fitted.rate_
+    return scores | ({SEEN: fitted.estimator_.reconstruct(train.ever_seen())} if model == COMMON else {}), fitted.rate_
 
 
 def _of_occupancy(train: Histories) -> tuple[dict[str, np.ndarray], float]:

@@ -16,7 +16,8 @@ from latentbits.data.histories import Histories
 from latentbits.data.places import Places
 from latentbits.errors import DataError, warn_user
 from latentbits.models.base import check_row_weight
-from latentbits.models.repeated_survey.rates import BOUNDS, Rate, SeenCells, common_rate, rates_of_species
+from latentbits.models.repeated_survey.effort import balanced, effort_of, effort_table
+from latentbits.models.repeated_survey.rates import BOUNDS, LEAST, Rate, SeenCells, common_rate, rates_of_species
 from latentbits.models.repeated_survey.royle_nichols import (
     abundance_of,
     present_if_never_seen,
@@ -38,27 +39,23 @@ class Survey(NamedTuple):
     ----------
     n_visits, n_seen : int array of shape (N, D)
         Visits that looked for the species at the site, and those that saw it.
+    effort : float array of shape (N, D)
+        The number of visits that `ever_seen` is about: those made, or where none was made those of similar cells.
     ever_seen : float array of shape (N, D)
-        Probability that at least one of the visits sees it.
+        Probability that at least one of so many visits sees it.
     row_names : list of str or None
         Names of the sites.
     """
 
     n_visits: NDArray[np.int_]
     n_seen: NDArray[np.int_]
+    effort: Floats
     ever_seen: Floats
     row_names: list[str] | None
 
     def abundance(self, rates: Floats) -> Floats:
-        """Expected numbers of individuals, whatever the number of visits.
-
-        `ever_seen` is about the visits of the cell; where none was made, about as many as the site's other cells have
-        on average, or all sites' cells.
-        """
-        made = self.n_visits > 0
-        of_row = self.n_visits.sum(axis=1) / np.maximum(made.sum(axis=1), 1)
-        of_row[of_row == 0] = self.n_visits[made].mean() if made.any() else 1.0
-        return abundance_of(self.ever_seen, np.where(made, self.n_visits, of_row[:, None]), rates)
+        """Expected numbers of individuals, which don't depend on the number of visits."""
+        return abundance_of(self.ever_seen, self.effort, rates)
 
 
 class RepeatedSurvey(BaseEstimator):
@@ -81,11 +78,16 @@ class RepeatedSurvey(BaseEstimator):
       endless visits, and relies on the bridge: that species are missed because they are few, that visits are
       independent, and that nothing comes or goes between them. With another idea of why species are missed it is
       another number.
+    - The rate, and with it the probability of being present, depends on how well `estimator` fits. One that follows the
+      table too closely takes every sighting for certain, so that the rate becomes too low and presence too probable;
+      one that is too coarse does the opposite. The probability of being seen later hardly changes.
     - The rate is one of individuals, and those are no count of anything: twice as conspicuous and half as many would be
       seen as often. Its standard error counts cells as independent and the model of what was ever seen as true, so it
       is too small.
-    - Rows may have different numbers of visits: probabilities of each row are put on the scale of the expected number
-      of individuals first. Whether a site has few species or few visits, the visits tell.
+    - Rows may have different numbers of visits. `estimator` doesn't know them, so what it predicts for rows of n visits
+      is corrected by a factor (`effort_`) until it agrees with what was seen there, and put on the scale of the
+      expected number of individuals. That takes sites with few visits for sites like the others; if the poor ones were
+      visited less, their species are overestimated.
 
     Parameters
     ----------
@@ -113,6 +115,9 @@ class RepeatedSurvey(BaseEstimator):
         The rate of each species; all the common one unless `per_species`.
     rate_strength_ : float
         Strength of the prior of the rates, as a number of trials; infinite unless `per_species`.
+    effort_ : DataFrame
+        For each number of visits: n_visits, the number of cells, how many of them were seen and were predicted to be by
+        `estimator`, and the factor by which expected numbers of individuals are corrected.
     estimator_ : estimator
         The fitted model of what was ever seen.
     survey_ : Survey
@@ -180,11 +185,14 @@ class RepeatedSurvey(BaseEstimator):
         self._check_parameters()
         survey = Histories.of(histories)
         weight = check_row_weight(sample_weight, survey.shape[0])
+        if not survey.surveyed[weight > 0].any():
+            raise DataError("no visit was made to any site that counts; give histories with a 0 or a 1")
         estimator = self._unfitted()
         weights = {} if sample_weight is None else {"sample_weight": weight}
         data = survey.ever_seen()
         self.estimator_ = estimator.fit(data, **weights)
         self._adopt_columns(survey)
+        self.effort_ = effort_table(self._reconstructed(data), survey.detections > 0, survey.n_visits, weight)
         self.survey_ = self._summary(survey, data)
         self._fit_rates(weight)
         return self
@@ -281,12 +289,19 @@ class RepeatedSurvey(BaseEstimator):
         if survey.column_names is not None:
             self.feature_names_in_ = np.array(survey.column_names, dtype=object)
 
-    def _summary(self, survey: Histories, data: BinaryData) -> Survey:
+    def _reconstructed(self, data: BinaryData) -> Floats:
         u = np.asarray(self.estimator_.reconstruct(data), float)
         if u.shape != data.shape or not np.isfinite(u).all():
             kind = type(self.estimator_).__name__
             raise DataError(f"{kind}.reconstruct gives no probability for some cells; use another estimator")
-        return Survey(survey.n_visits, survey.detections, u, survey.row_names)
+        return u
+
+    def _summary(self, survey: Histories, data: BinaryData) -> Survey:
+        typical = np.average(self.effort_["n_visits"], weights=self.effort_["cells"])
+        effort = effort_of(survey.n_visits, typical)
+        u = balanced(self._reconstructed(data), effort, self.effort_)
+        n_seen = survey.detections
+        return Survey(survey.n_visits, n_seen, effort, np.where(n_seen > 0, np.maximum(u, LEAST), u), survey.row_names)
 
     def _asked_about(self, histories: Any) -> Survey:
         if histories is None:
@@ -323,8 +338,8 @@ def _warn_at_the_edge(rate: Rate) -> None:
         warn_user(f"species that were seen were hardly missed by another visit: the rate is at its limit {BOUNDS[1]}")
     else:
         warn_user(
-            f"the rate is at its limit {BOUNDS[0]}: the histories don't bound how many species are there unseen, so "
-            "read the probability of being seen later, not that of presence"
+            f"the rate is at its limit {BOUNDS[0]}: the histories don't bound how many species are there unseen, or the "
+            "estimator follows them too closely; read the probability of being seen later, not that of presence"
         )
 
 

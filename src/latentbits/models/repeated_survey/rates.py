@@ -17,12 +17,12 @@ from scipy.special import expit, logit, logsumexp, xlog1py, xlogy
 
 from latentbits.models.repeated_survey.royle_nichols import abundance_of, history_log_likelihood
 
-__all__ = ["BOUNDS", "Rate", "SeenCells", "SpeciesRates", "common_rate", "rates_of_species"]
+__all__ = ["BOUNDS", "LEAST", "Rate", "SeenCells", "SpeciesRates", "common_rate", "rates_of_species"]
 
 BOUNDS = (0.005, 0.995)
 """Where r is looked for. At both ends the likelihood tends to a limit: one visit sees all, or abundance has none."""
 
-_FLOOR = 1e-9
+LEAST = 1e-9
 """A species that was seen had this chance at least, whatever the model says."""
 
 _LOWEST, _HIGHEST = (float(logit(bound)) for bound in BOUNDS)
@@ -62,7 +62,7 @@ class SeenCells(NamedTuple):
         rows, columns = np.nonzero((n_seen > 0) & (n_visits > 1) & (row_weight[:, None] > 0))
         at = rows, columns
         return cls(
-            np.maximum(u[at], _FLOOR), n_seen[at].astype(float), n_visits[at].astype(float), row_weight[rows], columns
+            np.maximum(u[at], LEAST), n_seen[at].astype(float), n_visits[at].astype(float), row_weight[rows], columns
         )
 
     def log_likelihoods(self, rate: float) -> Floats:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp, xlog1py, xlogy
+from scipy.special import gammaln, logsumexp, xlog1py
 
 __all__ = [
     "CEILING",

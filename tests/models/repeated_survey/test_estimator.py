@@ -1,0 +1,373 @@
+"""RepeatedSurvey: probabilities that come true on simulated surveys, and the conventions of every estimator."""
+
+import pickle
+import re
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+
+from latentbits import (
+    AspectBernoulli,
+    DataError,
+    Histories,
+    IndependentBernoulli,
+    ModelFileError,
+    RepeatedSurvey,
+    load_model,
+    save_model,
+    simulate,
+)
+from latentbits.metrics import expected_calibration_error
+from latentbits.models.repeated_survey.rates import BOUNDS
+from tests.shared_data import needs_data
+
+RATE = 0.3
+
+
+def small(**parameters):
+    return RepeatedSurvey(AspectBernoulli(3, n_init=2, random_state=0), **parameters)
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return simulate.repeated_surveys(400, 60, 4, rate=RATE, unmade=0.25, random_state=11)
+
+
+@pytest.fixture(scope="module")
+def survey(truth):
+    return Histories.of(truth.histories)
+
+
+@pytest.fixture(scope="module")
+def model(survey):
+    """Fitted to three of the four visits."""
+    return small().fit(survey.visits([0, 1, 2]))
+
+
+# ---- what it says comes true -----------------------------------------------------------------------------------------
+
+
+def test_the_rate_comes_back(model):
+    assert model.rate_ == pytest.approx(RATE, abs=0.04)
+    assert 0 < model.rate_se_ < 0.02
+    assert model.rates_.tolist() == [model.rate_] * 60
+    assert model.rate_strength_ == np.inf
+
+
+def test_probabilities_come_true(truth, survey, model):
+    """Of cells that three visits missed: presence, which a simulation knows, and the fourth visit."""
+    never = (model.survey_.n_seen == 0) & (model.survey_.n_visits > 0)
+    fourth = survey.cells[:, 3]
+    made = never & (fourth >= 0)
+    present, later = model.predict_proba(), model.predict_proba(later_visits=1)
+    assert expected_calibration_error(truth.presence[never], present[never]) < 0.04
+    assert expected_calibration_error(fourth[made], later[made]) < 0.015
+    # Without the rate, what was probable to be seen is far off as a probability of the next visit.
+    assert expected_calibration_error(fourth[made], model.survey_.ever_seen[made]) > 0.08
+
+
+def test_rows_with_few_and_many_visits_come_true_alike(truth, survey, model):
+    fourth, later, present = survey.cells[:, 3], model.predict_proba(later_visits=1), model.predict_proba()
+    for n in (1, 2, 3):
+        cells = (model.survey_.n_visits == n) & (model.survey_.n_seen == 0) & (fourth >= 0)
+        assert later[cells].mean() == pytest.approx((fourth[cells] == 1).mean(), abs=0.02)
+        assert present[cells].mean() == pytest.approx(truth.presence[cells].mean(), abs=0.04)
+    assert (model.effort_["factor"].diff().dropna() > 0).all()
+
+
+def test_later_visits_of_species_that_were_seen(survey, model):
+    fourth, later = survey.cells[:, 3], model.predict_proba(later_visits=1)
+    again = (model.survey_.n_seen > 0) & (fourth >= 0)
+    assert later[again].mean() == pytest.approx((fourth[again] == 1).mean(), abs=0.03)
+
+
+def test_rates_of_species():
+    rates = np.tile([0.15, 0.6], 20)
+    survey = simulate.repeated_surveys(400, 40, 4, rate=rates, abundance=1.2, random_state=3)
+    model = small(per_species=True).fit(survey.histories)
+    assert model.rates_[rates == 0.15].mean() + 0.15 < model.rates_[rates == 0.6].mean()
+    assert model.rate_strength_ < 50
+    common = small().fit(survey.histories)
+    assert common.rate_ == model.rate_
+    never = model.survey_.n_seen == 0
+    errors = [np.mean((m.predict_proba()[never] - survey.presence[never]) ** 2) for m in (model, common)]
+    assert errors[0] < errors[1]
+
+
+def test_an_estimator_that_fits_too_closely(truth, survey, model):
+    """As the docstring says: the rate is too low and presence too probable, but what is seen later hardly changes."""
+    close = RepeatedSurvey(AspectBernoulli(12, n_init=1, random_state=0)).fit(survey.visits([0, 1, 2]))
+    never = model.survey_.n_seen == 0
+    assert close.rate_ < model.rate_ - 0.05
+    present = [m.predict_proba()[never].mean() for m in (close, model)]
+    later = [m.predict_proba(later_visits=1)[never].mean() for m in (close, model)]
+    assert present[0] > 1.15 * present[1]
+    assert later[0] == pytest.approx(later[1], abs=0.01)
+
+
+def test_a_rate_that_is_given(survey):
+    model = small(rate=0.6).fit(survey)
+    assert (model.rate_, model.rate_se_) == (0.6, 0)
+    once = small(rate=0.6).fit(survey.visits([0]).cells[survey.surveyed[:, 0]][:, :1])  # says nothing about the rate
+    assert once.predict_proba().min() >= 0
+
+
+# ---- answers ---------------------------------------------------------------------------------------------------------
+
+
+def test_answers_agree_with_each_other(model):
+    present = model.predict_proba()
+    assert ((present >= 0) & (present <= 1)).all()
+    assert (present[model.survey_.n_seen > 0] == 1).all()
+    later = [model.predict_proba(later_visits=m) for m in (0, 1, 2, 10, 10_000)]
+    assert (later[0] == 0).all()
+    assert all((more >= less).all() for less, more in pairwise(later))
+    never = model.survey_.n_seen == 0
+    assert later[-1][never] == pytest.approx(present[never])
+    assert later[-1] == pytest.approx(present, abs=1e-6)  # of those seen as well: endless visits see them again
+
+
+def test_later_visits_by_row_and_cell(model):
+    n_rows, n_columns = model.survey_.n_seen.shape
+    visits = np.arange(n_rows) % 3
+    by_row = model.predict_proba(later_visits=visits)
+    for m in range(3):
+        assert np.array_equal(by_row[visits == m], model.predict_proba(later_visits=m)[visits == m])
+    assert np.array_equal(model.predict_proba(later_visits=np.repeat(visits[:, None], n_columns, axis=1)), by_row)
+
+
+def test_rows_of_the_fit_as_new_rows(survey, model):
+    new = survey.visits([0, 1, 2]).rows(slice(0, 40))
+    assert model.predict_proba(new) == pytest.approx(model.predict_proba()[:40], abs=1e-6)
+    more = survey.rows(slice(0, 40))  # with a number of visits that the fit hadn't
+    assert np.isfinite(model.predict_proba(more, later_visits=2)).all()
+
+
+def test_the_order_of_visits_has_no_meaning(survey, model):
+    turned = small().fit(survey.visits([2, 0, 1]))
+    assert turned.rate_ == model.rate_
+    assert np.array_equal(turned.predict_proba(), model.predict_proba())
+
+
+def test_suspects(truth, model):
+    table = model.suspects(top=50)
+    assert list(table) == ["row", "column", "n_visits", "present", "seen_next"]
+    assert len(table) == 50
+    assert (table["present"].diff().dropna() <= 0).all()
+    at = table["row"].to_numpy(), table["column"].to_numpy()
+    assert (model.survey_.n_seen[at] == 0).all()
+    assert (table["n_visits"] == model.survey_.n_visits[at]).all()
+    assert table["present"].to_numpy() == pytest.approx(model.predict_proba()[at])
+    assert table["seen_next"].to_numpy() == pytest.approx(model.predict_proba(later_visits=1)[at])
+    assert truth.presence[at].mean() > 2 * truth.presence[model.survey_.n_seen == 0].mean()
+    everything = model.suspects(top=None)
+    assert len(everything) == ((model.survey_.n_seen == 0) & (model.survey_.n_visits > 0)).sum()
+
+
+def test_suspects_of_each_row(model):
+    table = model.suspects(top=None, per_row=2)
+    assert (table.groupby("row").size() <= 2).all()
+    first = model.suspects(top=None).groupby("row").head(2).reset_index(drop=True)
+    pd.testing.assert_frame_equal(table, first)
+    assert len(model.suspects(top=7, per_row=1)) == 7
+
+
+def test_names():
+    survey = simulate.repeated_surveys(30, 4, 3, random_state=0)
+    named = Histories.of(survey.histories, row_names=[f"site {i}" for i in range(30)], column_names=list("abcd"))
+    model = RepeatedSurvey(IndependentBernoulli()).fit(named)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    table = model.suspects(top=3)
+    assert all(row.startswith("site ") for row in table["row"])
+    assert set(table["column"]) <= set("abcd")
+    with pytest.raises(DataError, match='is "d" but the model was fitted with "a"'):
+        model.predict_proba(Histories.of(named, column_names=list("dcba")))
+    model.fit(survey.histories)
+    assert not hasattr(model, "feature_names_in_")
+
+
+# ---- missing visits --------------------------------------------------------------------------------------------------
+
+
+def test_sites_without_a_visit_and_species_that_were_not_looked_for(survey):
+    cells = np.where(survey.cells < 0, np.nan, survey.cells)
+    cells[0], cells[1, :, 5], cells[2, 1:] = np.nan, np.nan, np.nan
+    model = small().fit(cells)
+    present = model.predict_proba()
+    assert np.isfinite(present).all()
+    assert model.survey_.n_visits[0].max() == 0
+    # Nothing is known of the site, so species are present about as often as elsewhere.
+    assert 0 < present[0].mean() < 1
+    assert (model.predict_proba(later_visits=1)[0] <= present[0]).all()
+    assert not (model.suspects(top=None)["row"] == 0).any()
+
+
+def test_a_visit_in_vain_lowers_what_is_expected(survey):
+    """Of the same predictions, more visits without a sighting leave less."""
+    cells = np.zeros((40, 4, 3))
+    cells[:20, 2:] = np.nan
+    cells[::2, 0] = cells[::4, 1] = 1
+    model = RepeatedSurvey(IndependentBernoulli()).fit(cells)
+    present = model.predict_proba()
+    assert present[1, 0] > present[21, 0] > 0
+
+
+# ---- conventions -----------------------------------------------------------------------------------------------------
+
+
+def test_clone_and_parameters():
+    model = small(rate=0.4)
+    copied = clone(model)
+    assert copied.rate == 0.4
+    assert copied.estimator is not model.estimator
+    assert copied.get_params()["estimator__n_components"] == 3
+    assert copied.set_params(estimator__n_components=2).estimator.n_components == 2
+
+
+def test_the_given_estimator_is_not_fitted(survey):
+    estimator = AspectBernoulli(2, n_init=1, random_state=0)
+    model = RepeatedSurvey(estimator).fit(survey)
+    assert not hasattr(estimator, "components_")
+    assert model.estimator_.components_.shape == (2, 60)
+
+
+def test_pickle(model):
+    same = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(same.predict_proba(later_visits=2), model.predict_proba(later_visits=2))
+
+
+def test_refitting_is_fitting_anew(survey):
+    first = small().fit(survey)
+    again = small().fit(survey.rows(slice(0, 50))).fit(survey)
+    assert again.rate_ == first.rate_
+    assert np.array_equal(again.predict_proba(), first.predict_proba())
+
+
+def test_same_seed_same_answer_on_any_number_of_jobs():
+    survey = simulate.repeated_surveys(60, 15, 3, random_state=0).histories
+    fits = [RepeatedSurvey(random_state=4, n_jobs=jobs).fit(survey) for jobs in (1, 2)]
+    assert isinstance(fits[0].estimator_, AspectBernoulli)
+    assert np.array_equal(fits[0].predict_proba(), fits[1].predict_proba())
+    other = RepeatedSurvey(random_state=5).fit(survey)
+    assert not np.array_equal(fits[0].predict_proba(), other.predict_proba())
+
+
+def test_weights_count_as_repeated_rows():
+    survey = simulate.repeated_surveys(60, 12, 3, random_state=1).histories
+    weight = 1 + np.arange(60) % 2
+    model = RepeatedSurvey(IndependentBernoulli())
+    weighted = clone(model).fit(survey, sample_weight=weight)
+    repeated = clone(model).fit(np.repeat(survey, weight, axis=0))
+    assert weighted.rate_ == pytest.approx(repeated.rate_, abs=1e-5)
+    assert weighted.effort_.to_numpy() == pytest.approx(repeated.effort_.to_numpy())
+    assert weighted.rate_ != clone(model).fit(survey).rate_
+
+
+def test_model_files_refuse_it_in_one_sentence(tmp_path, model):
+    with pytest.raises(ModelFileError, match=r"^RepeatedSurvey is not a model that can be saved; save one of"):
+        save_model(model, tmp_path / "model.npz")
+    save_model(model.estimator_, tmp_path / "model.npz")  # its model of what was ever seen can be kept
+    assert np.array_equal(load_model(tmp_path / "model.npz").components_, model.estimator_.components_)
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+
+ONCE = [[[1, 0]], [[0, 1]], [[0, 0]]]
+UNSEEN = np.zeros((3, 2, 2))
+
+
+class Blind(BaseEstimator):
+    """Predicts nothing."""
+
+    def fit(self, X):
+        return self
+
+    def reconstruct(self, X):
+        return np.full(X.shape, np.nan)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "histories", "message"),
+    [
+        (
+            {},
+            ONCE,
+            "no species was seen at a site with two visits or more, so nothing says how much a visit sees; give",
+        ),
+        ({}, UNSEEN, "no species was seen at a site with two visits or more"),
+        ({}, np.full((2, 2, 2), np.nan), "no visit was made to any site that counts; give histories with a 0 or a 1"),
+        ({}, [[0, 1]], "histories have three dimensions"),
+        ({}, [[[0, 5]]], "visit 1, row 1, column 2: value 5 is neither 0 nor 1"),
+        ({"rate": 0.0}, ONCE, "rate=0.0 must be a number above 0 and below 1, or None"),
+        ({"rate": 1}, ONCE, "rate=1 must be a number above 0 and below 1, or None"),
+        (
+            {"rate": 0.5, "per_species": True},
+            ONCE,
+            "rate is given for all species, and per_species learns one for each;",
+        ),
+        ({"estimator": object()}, ONCE, "estimator=object can't fit and reconstruct 0-1 tables; give a model such as"),
+        ({"estimator": Blind()}, ONCE, "Blind.reconstruct gives no probability for some cells; use another estimator"),
+    ],
+)
+def test_fits_that_are_refused(parameters, histories, message):
+    with pytest.raises(DataError, match="^" + re.escape(message)):
+        RepeatedSurvey(**{"estimator": IndependentBernoulli(), **parameters}).fit(histories)
+
+
+def test_questions_that_are_refused(model):
+    with pytest.raises(
+        DataError, match=r"^later_visits has the shape \(3,\); give a number, or one for each of 400 rows$"
+    ):
+        model.predict_proba(later_visits=[1, 2, 3])
+    for bad in (-1, np.nan, np.inf):
+        with pytest.raises(
+            DataError, match=r"^later_visits must be finite and not negative; give 1 for the next visit$"
+        ):
+            model.predict_proba(later_visits=bad)
+    with pytest.raises(DataError, match=r"^top=0 must be a whole number of at least 1, or None$"):
+        model.suspects(top=0)
+    with pytest.raises(DataError, match=r"^per_row=1\.5 must be a whole number"):
+        model.suspects(per_row=1.5)
+    with pytest.raises(DataError, match="features"):
+        model.predict_proba(np.zeros((2, 3, 4)))
+    with pytest.raises(NotFittedError):
+        small().predict_proba()
+
+
+@pytest.mark.parametrize(
+    ("again", "bound", "words"),
+    [(True, BOUNDS[1], "hardly missed by another visit"), (False, BOUNDS[0], "don't bound")],
+)
+def test_a_rate_at_its_limit_is_warned_of(again, bound, words):
+    """Always seen again, or never: neither end of the range is a finding."""
+    cells = np.zeros((60, 2, 4))
+    cells[::3, 0] = 1
+    cells[::3, 1] = again
+    with pytest.warns(UserWarning, match=words):
+        model = RepeatedSurvey(IndependentBernoulli()).fit(cells)
+    assert model.rate_ == pytest.approx(bound, abs=1e-3)
+    assert model.rate_se_ > 0
+    assert np.isfinite(model.predict_proba(later_visits=1)).all()
+
+
+@needs_data("mhb2014.npz")
+def test_birds():
+    """Swiss birds: what two visits missed, ranked for the third, and its probability."""
+    from sklearn.metrics import roc_auc_score
+
+    from latentbits.datasets import load_birds
+
+    birds = load_birds()
+    sites = birds.surveyed.all(axis=1)
+    survey = Histories.of(
+        birds.detections[sites][:, :, (birds.detections[sites, :2] == 1).any(axis=1).sum(axis=0) >= 3]
+    )
+    model = RepeatedSurvey(AspectBernoulli(8, n_init=3, random_state=0)).fit(survey.visits([0, 1]))
+    never, third = model.survey_.n_seen == 0, survey.cells[:, 2]
+    later = model.predict_proba(later_visits=1)
+    assert roc_auc_score(third[never], later[never]) > 0.8
+    assert expected_calibration_error(third[never], later[never]) < 0.02
