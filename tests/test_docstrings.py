@@ -160,7 +160,7 @@ def _disagreements(entry: Public) -> Iterator[str]:
 
 def _hints(callee: Callable[..., Any]) -> dict[str, Any]:
     """Annotations as objects; some modules import pandas, Figure and BinaryData for type checkers only."""
-    late = {"pd": pd, "Figure": Figure, "BinaryData": latentbits.BinaryData}
+    late = {"pd": pd, "Figure": Figure, "BinaryData": latentbits.BinaryData, "Histories": latentbits.Histories}
     return typing.get_type_hints(callee, {**late, **callee.__globals__})
 
 

@@ -38,8 +38,12 @@ class Histories:
     ----------
     cells : int8 array of shape (N, V, D)
         1 seen, 0 not seen, -1 (missing) where the visit wasn't made, or didn't look for the species.
-    row_names, visit_names, column_names : list of str or None
-        One name for each site, visit and species.
+    row_names : list of str or None
+        One name for each site.
+    visit_names : list of str or None
+        One name for each visit.
+    column_names : list of str or None
+        One name for each species.
     row_label : str or None
         What the row names are called: the name of the column that they came from.
     notes : tuple of str

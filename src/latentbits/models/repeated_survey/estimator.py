@@ -167,7 +167,7 @@ class RepeatedSurvey(BaseEstimator):
         ----------
         histories : Histories, or array-like of shape (n_sites, n_visits, n_species)
             1 seen, 0 not seen, NaN where the visit wasn't made.
-        y : None
+        y : None, default=None
             Not used; scikit-learn's convention.
         sample_weight : array-like of shape (n_sites,), optional
             How often each site counts.
@@ -338,8 +338,8 @@ def _warn_at_the_edge(rate: Rate) -> None:
         warn_user(f"species that were seen were hardly missed by another visit: the rate is at its limit {BOUNDS[1]}")
     else:
         warn_user(
-            f"the rate is at its limit {BOUNDS[0]}: the histories don't bound how many species are there unseen, or the "
-            "estimator follows them too closely; read the probability of being seen later, not that of presence"
+            f"the rate is at its limit {BOUNDS[0]}: the histories don't bound how many species are there unseen, or "
+            "the estimator follows them too closely; read the probability of being seen later, not that of presence"
         )
 
 
