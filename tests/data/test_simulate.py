@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from latentbits import simulate
-from latentbits.simulate import add_noise, add_ones, add_zeros, aspect_bernoulli, corrode
+from latentbits.simulate import add_noise, add_ones, add_zeros, aspect_bernoulli, corrode, repeated_surveys
 
 NOISES = [add_zeros, add_ones, corrode]
 TABLES = arrays(float, st.tuples(st.integers(0, 5), st.integers(1, 9)), elements=st.sampled_from([0, 1, np.nan]))
@@ -346,3 +346,54 @@ class TestIsing:
     def test_impossible_arguments_are_refused(self, arguments, message):
         with pytest.raises(ValueError, match=message):
             simulate.ising(**{"n_rows": 5, "n_columns": 3, **arguments})
+
+
+class TestRepeatedSurveys:
+    def test_shapes_and_types(self):
+        truth = repeated_surveys(30, 7, 4, random_state=0)
+        assert truth.histories.shape == (30, 4, 7)
+        assert truth.histories.dtype == np.int8
+        assert truth.expected.shape == truth.abundance.shape == truth.presence.shape == (30, 7)
+        assert truth.rates.tolist() == [0.4] * 7
+
+    def test_only_what_is_there_is_seen(self):
+        truth = repeated_surveys(200, 10, 3, random_state=1)
+        assert not truth.histories.any(axis=1)[~truth.presence].any()
+        assert truth.presence.any()
+        assert np.array_equal(truth.presence, truth.abundance > 0)
+
+    def test_individuals_and_sightings_have_the_stated_probabilities(self):
+        rates = np.linspace(0.1, 0.9, 30)
+        truth = repeated_surveys(2000, 30, 2, abundance=1.5, rate=rates, random_state=2)
+        assert_within_5_standard_errors((truth.abundance - truth.expected).ravel(), 0)
+        for number in (1, 3):
+            cells = truth.abundance == number
+            expected = np.broadcast_to(1 - (1 - rates) ** number, cells.shape)[cells]
+            for visit in range(2):
+                assert_within_5_standard_errors(truth.histories[:, visit][cells] - expected, 0)
+
+    def test_unmade_visits_miss_all_species_and_change_nothing_else(self):
+        complete = repeated_surveys(300, 5, 3, random_state=3).histories
+        survey = repeated_surveys(300, 5, 3, unmade=0.3, random_state=3).histories
+        unmade = np.isnan(survey)
+        assert np.array_equal(unmade.any(axis=2), unmade.all(axis=2))
+        assert_within_5_standard_errors(unmade[:, :, 0].ravel(), 0.3)
+        assert np.array_equal(survey[~unmade], complete[~unmade])
+
+    def test_same_seed_same_survey(self):
+        first, second = (repeated_surveys(20, 5, 3, random_state=4).histories for _ in range(2))
+        assert np.array_equal(first, second)
+        assert not np.array_equal(first, repeated_surveys(20, 5, 3, random_state=5).histories)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"n_visits": 0}, "n_visits is 0; it must be at least 1."),
+            ({"rate": 0.0}, "rate is 0.0; it must be above 0 and at most 1."),
+            ({"abundance": -1}, "abundance is -1; it must be positive and finite."),
+            ({"unmade": 1.0}, "unmade is 1.0; it is a probability from 0 to below 1."),
+        ],
+    )
+    def test_bad_input(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            repeated_surveys(**{"n_sites": 3, "n_species": 2, "n_visits": 2, **options})

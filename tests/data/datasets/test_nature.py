@@ -63,6 +63,11 @@ class TestBirds:
         assert survey.visit(1).dense().tolist() == [[0, 1], [-1, -1]]
         assert (survey.visit(1).row_names, survey.visit(1).column_names) == (["s", "t"], ["a", "b"])
 
+    def test_histories(self, survey):
+        found = survey.histories()
+        assert np.array_equal(found.cells, survey.detections)
+        assert (found.row_names, found.column_names) == (["s", "t"], ["a", "b"])
+
     @pytest.mark.parametrize("number", [-1, 2])
     def test_no_such_visit(self, survey, number):
         with pytest.raises(ValueError, match="the visits are 0 to 1"):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.datasets.folder import Numbers, Source, Words
+from latentbits.data.histories import Histories
 from latentbits.data.readers import read_table
 
 __all__ = [
@@ -171,6 +172,17 @@ class BirdSurvey:
             raise ValueError(f"visit {number} is asked for; the visits are 0 to {n_visits - 1}.")
         seen = self.detections[:, number]
         return BinaryData.of(seen == 1, row_names=self.sites, column_names=self.species).hide(seen < 0)
+
+    def histories(self) -> Histories:
+        """Return what was seen on all visits.
+
+        Returns
+        -------
+        Histories
+            Sites x visits x species; visits that weren't made are missing.
+        """
+        seen = np.where(self.detections < 0, np.nan, self.detections)
+        return Histories.of(seen, row_names=self.sites, column_names=self.species)
 
 
 def load_birds() -> BirdSurvey:
