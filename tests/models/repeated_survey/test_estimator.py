@@ -114,6 +114,8 @@ def test_a_rate_that_is_given(survey):
     assert (model.rate_, model.rate_se_) == (0.6, 0)
     once = small(rate=0.6).fit(survey.visits([0]).cells[survey.surveyed[:, 0]][:, :1])  # says nothing about the rate
     assert once.predict_proba().min() >= 0
+    least = small(rate=0.001).fit(survey.rows(slice(0, 50))).predict_proba(later_visits=3)
+    assert ((least >= 0) & (least <= 1)).all()
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------
@@ -302,8 +304,8 @@ class Blind(BaseEstimator):
         ({}, np.full((2, 2, 2), np.nan), "no visit was made to any site that counts; give histories with a 0 or a 1"),
         ({}, [[0, 1]], "histories have three dimensions"),
         ({}, [[[0, 5]]], "visit 1, row 1, column 2: value 5 is neither 0 nor 1"),
-        ({"rate": 0.0}, ONCE, "rate=0.0 must be a number above 0 and below 1, or None"),
-        ({"rate": 1}, ONCE, "rate=1 must be a number above 0 and below 1, or None"),
+        ({"rate": 0.0}, ONCE, "rate=0.0 must be a number of at least 0.001 and below 1, or None"),
+        ({"rate": 1}, ONCE, "rate=1 must be a number of at least 0.001 and below 1, or None"),
         (
             {"rate": 0.5, "per_species": True},
             ONCE,

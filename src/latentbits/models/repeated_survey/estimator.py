@@ -95,7 +95,7 @@ class RepeatedSurvey(BaseEstimator):
         The model of what was ever seen: `fit(X)` and `reconstruct(X)`, the probability of a 1 in each cell from a fit
         that saw it. By default AspectBernoulli with 8 components and 20 starts.
     rate : float, optional
-        The rate, if it is known from elsewhere; above 0 and below 1. By default it is learned.
+        The rate, if it is known from elsewhere; at least 0.001 and below 1. By default it is learned.
     per_species : bool, default=False
         Whether each species has a rate of its own. They are drawn towards each other by a Beta prior, whose mean and
         strength are learned from all species.
@@ -192,8 +192,9 @@ class RepeatedSurvey(BaseEstimator):
         data = survey.ever_seen()
         self.estimator_ = estimator.fit(data, **weights)
         self._adopt_columns(survey)
-        self.effort_ = effort_table(self._reconstructed(data), survey.detections > 0, survey.n_visits, weight)
-        self.survey_ = self._summary(survey, data)
+        u = self._reconstructed(data)
+        self.effort_ = effort_table(u, survey.detections > 0, survey.n_visits, weight)
+        self.survey_ = self._summary(survey, u)
         self._fit_rates(weight)
         return self
 
@@ -265,7 +266,7 @@ class RepeatedSurvey(BaseEstimator):
     # ---- parts of fit ------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        Number(0, 1, above=True, optional=True).check("rate", self.rate)
+        Number(0.001, 1, optional=True).check("rate", self.rate)  # a lower one means thousands of individuals
         if self.rate is not None and self.per_species:
             raise DataError("rate is given for all species, and per_species learns one for each; leave one of them out")
         if self.estimator is not None and not (
@@ -296,10 +297,10 @@ class RepeatedSurvey(BaseEstimator):
             raise DataError(f"{kind}.reconstruct gives no probability for some cells; use another estimator")
         return u
 
-    def _summary(self, survey: Histories, data: BinaryData) -> Survey:
+    def _summary(self, survey: Histories, u: Floats) -> Survey:
         typical = np.average(self.effort_["n_visits"], weights=self.effort_["cells"])
         effort = effort_of(survey.n_visits, typical)
-        u = balanced(self._reconstructed(data), effort, self.effort_)
+        u = balanced(u, effort, self.effort_)
         n_seen = survey.detections
         return Survey(survey.n_visits, n_seen, effort, np.where(n_seen > 0, np.maximum(u, LEAST), u), survey.row_names)
 
@@ -307,7 +308,7 @@ class RepeatedSurvey(BaseEstimator):
         if histories is None:
             return self.survey_
         survey = Histories.of(histories)
-        return self._summary(survey, survey.ever_seen())
+        return self._summary(survey, self._reconstructed(survey.ever_seen()))
 
     def _fit_rates(self, row_weight: Floats) -> None:
         found, cells = Rate(self.rate or 0.0, 0.0), None
