@@ -118,7 +118,7 @@ def _judged(truth: np.ndarray, probability: np.ndarray) -> dict[str, Any]:
 def judge(table: pd.DataFrame) -> list[Claim]:
     claims = []
     for sites, group in table.groupby("sites", sort=False):
-        about = f"{SITES[sites]}, {group['n_sites'].min()} to {group['n_sites'].max()}"
+        about = f"{group['n_sites'].iloc[0]} {SITES[sites]}"
         of_seeds = group.groupby(["score", "seed"])[[*METRICS, "calibration_error", "worst_bin"]]
         means, ours = of_seeds.mean(), of_seeds.mean().loc[COMMON]
         rival = means.loc[OCCUPANCY].iloc[0]
