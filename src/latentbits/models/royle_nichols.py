@@ -15,11 +15,11 @@ numbers where nothing but u is asked for (effort).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp, xlog1py, xlogy
+from scipy.special import gammaln, logsumexp, xlog1py
 
 __all__ = [
     "CEILING",
@@ -34,8 +34,6 @@ CEILING = 1 - 1e-6
 """No species is more certain to be seen than this: the abundance behind a probability of 1 would be infinite."""
 
 _BLOCK_TERMS = 1 << 18
-_WIDTH = 10.0
-"""Standard deviations on both sides of a Poisson sum; what is left out is below exp(-45) of the sum."""
 
 Floats = NDArray[np.float64]
 
@@ -140,8 +138,9 @@ def history_log_likelihood(abundance: ArrayLike, n_seen: ArrayLike, n_visits: Ar
 
         exp(-lam (1 - q^(n-y))) * sum_k Poisson(k; mu) (1 - q^k)^y.
 
-    Its terms rise as long as k is below mu, as those of Poisson(mu) at least, and fall from k = mu + y on, as those of
-    Poisson(mu + y) at least: (1 - q^(k+1)) / (1 - q^k) <= 1 + 1/k. So it is cut 10 standard deviations beyond both.
+    As (1 - q^(k+1)) / (1 - q^k) is between 1 and 1 + 1/k, its terms rise up to k = mu, at least as steeply as those of
+    Poisson(mu), and fall from k = mu + y on, at least as steeply as those of Poisson(mu + y). So what is beyond both by
+    `_reach` can be left out. Without a sighting the sum is 1.
 
     Parameters
     ----------
@@ -155,17 +154,38 @@ def history_log_likelihood(abundance: ArrayLike, n_seen: ArrayLike, n_visits: Ar
     """
     arrays = np.broadcast_arrays(*(np.asarray(a, float) for a in (abundance, n_seen, n_visits, rate)))
     lam, y, n, r = (a.ravel() for a in arrays)
+    result = -lam * met_by_any(n - y, r)
+    seen = np.flatnonzero(y > 0)
     mu = lam * missed_by_all(n - y, r)
-    top = mu + y
-    first = np.floor(np.maximum(mu - _WIDTH * np.sqrt(mu), 0.0))
-    width = np.ceil(top + _WIDTH * np.sqrt(top) + 3 * _WIDTH - first).astype(int)
-    result = -lam * met_by_any(n - y, r) - mu
-    for cells in _blocks_of_like_width(width):
+    first = np.floor(np.maximum(mu - _reach(mu), 1.0)).astype(int)
+    width = np.ceil(mu + y + _reach(mu + y)).astype(int) - first + 1
+    for block in _blocks_of_like_width(width[seen]):
+        cells = seen[block]
         k = first[cells, None] + np.arange(width[cells].max())
-        met = met_by_any(k, r[cells, None])
-        terms = xlogy(k, mu[cells, None]) - gammaln(k + 1) + xlogy(y[cells, None], met)
-        result[cells] += logsumexp(terms, axis=1)
+        with np.errstate(divide="ignore"):  # a species that isn't there
+            terms = k * np.log(mu[cells, None]) - _of_whole_numbers(k, lambda k: gammaln(k + 1))
+        terms += y[cells, None] * _log_met(k, r[cells])
+        result[cells] += logsumexp(terms, axis=1) - mu[cells]
     return result.reshape(arrays[0].shape)
+
+
+def _reach(mean: Floats) -> Floats:
+    """How far from the mean j the terms of Poisson(mean) are below exp(-36) of the largest: j^2 = 72 (mean + j/3)."""
+    result: Floats = 12 + np.sqrt(144 + 72 * mean)
+    return result
+
+
+def _log_met(k: NDArray[np.int_], rate: Floats) -> Floats:
+    """log(1 - q^k), for a rate a row."""
+    if np.ptp(rate) == 0:
+        return _of_whole_numbers(k, lambda k: np.log(met_by_any(k, rate[0])))
+    result: Floats = np.log(met_by_any(k, rate[:, None]))
+    return result
+
+
+def _of_whole_numbers(k: NDArray[np.int_], function: Callable[[NDArray[np.int_]], Floats]) -> Floats:
+    """A function of many equal numbers, from 1 on, computed once for each."""
+    return function(np.arange(1, k.max() + 1))[k - 1]
 
 
 def _blocks_of_like_width(width: NDArray[np.int_]) -> Iterator[NDArray[np.intp]]:

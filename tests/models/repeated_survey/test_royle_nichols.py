@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from latentbits import simulate
-from latentbits.models.repeated_survey.royle_nichols import (
+from latentbits.models.royle_nichols import (
     CEILING,
     abundance_of,
     history_log_likelihood,

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from latentbits.models.repeated_survey.royle_nichols import CEILING
+from latentbits.models.royle_nichols import CEILING
 
 __all__ = ["balanced", "effort_of", "effort_table"]
 

@@ -18,7 +18,7 @@ from latentbits.errors import DataError, warn_user
 from latentbits.models.base import check_row_weight
 from latentbits.models.repeated_survey.effort import balanced, effort_of, effort_table
 from latentbits.models.repeated_survey.rates import BOUNDS, LEAST, Rate, SeenCells, common_rate, rates_of_species
-from latentbits.models.repeated_survey.royle_nichols import (
+from latentbits.models.royle_nichols import (
     abundance_of,
     present_if_never_seen,
     seen_later,

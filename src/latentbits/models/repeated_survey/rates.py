@@ -15,7 +15,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit, logsumexp, xlog1py, xlogy
 
-from latentbits.models.repeated_survey.royle_nichols import abundance_of, history_log_likelihood
+from latentbits.models.royle_nichols import abundance_of, history_log_likelihood
 
 __all__ = ["BOUNDS", "LEAST", "Rate", "SeenCells", "SpeciesRates", "common_rate", "rates_of_species"]
 
