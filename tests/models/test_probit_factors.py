@@ -271,6 +271,7 @@ class TestAnswers:
         model.report(X, tmp_path / "report.html")
         assert "4 components fitted" in (tmp_path / "report.html").read_text()
 
+    @pytest.mark.filterwarnings("ignore:.*chains that disagree")
     def test_compared_and_selected(self):
         models = {"probit": ProbitFactors(2, **SHORT), "columns": IndependentBernoulli()}
         found = compare(models, COMPLETE, n_folds=2, random_state=0)
