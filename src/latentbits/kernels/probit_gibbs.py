@@ -99,9 +99,10 @@ def _set_row_precision(theta, A):
 
 @numba.njit(**_LOOP)
 def _draw_row(x, theta, complete, factor, state, g, z, A):
-    """z of a row given g, then g given z; -1 in `complete`'s place are a row's missing cells, which A goes without.
+    """z of a row given g, then g given z, both in place; A is for the work.
 
-    `complete` and `factor` are the precision of rows with no missing cell, and its factor.
+    `complete` is the precision of g in a row with no cell missing, and `factor` its factor; missing cells are taken
+    away from it.
     """
     D, Q = theta.shape
     new = np.zeros(Q - 1)
