@@ -397,3 +397,23 @@ class TestRepeatedSurveys:
     def test_bad_input(self, options, message):
         with pytest.raises(ValueError, match=message):
             repeated_surveys(**{"n_sites": 3, "n_species": 2, "n_visits": 2, **options})
+
+
+class TestProbitFactors:
+    def test_shapes_types_and_probabilities(self):
+        truth = simulate.probit_factors(30, 12, 2, row_effect=0.5, random_state=0)
+        assert truth.X.dtype == np.int8
+        assert set(np.unique(truth.X)) == {0, 1}
+        many = simulate.probit_factors(2000, 30, 2, row_effect=0.5, random_state=0)
+        assert abs(np.mean(many.X - many.probabilities)) < 4 * 0.5 / np.sqrt(many.X.size)
+        assert many.row_effects.std() == pytest.approx(0.5, rel=0.1)
+
+    def test_missing_cells_and_no_row_effects(self):
+        truth = simulate.probit_factors(200, 20, 1, missing=0.25, random_state=0)
+        assert np.isnan(truth.X).mean() == pytest.approx(0.25, abs=0.03)
+        np.testing.assert_array_equal(truth.row_effects, 0)
+
+    @pytest.mark.parametrize("bad", [{"loading": -1.0}, {"missing": 1.0}, {"row_effect": -0.1}, {"bias": (0.0, -1.0)}])
+    def test_impossible_sizes_are_refused(self, bad):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            simulate.probit_factors(5, 4, 2, **bad)

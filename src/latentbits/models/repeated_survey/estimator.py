@@ -93,7 +93,7 @@ class RepeatedSurvey(BaseEstimator):
     ----------
     estimator : estimator, optional
         The model of what was ever seen: `fit(X)` and `reconstruct(X)`, the probability of a 1 in each cell from a fit
-        that saw it. By default AspectBernoulli with 8 components and 20 starts.
+        that saw it. By default `FalseZeros()`.
     rate : float, optional
         The rate, if it is known from elsewhere; at least 0.001 and below 1. By default it is learned.
     per_species : bool, default=False
@@ -274,7 +274,7 @@ class RepeatedSurvey(BaseEstimator):
         ):
             raise DataError(
                 f"estimator={type(self.estimator).__name__} can't fit and reconstruct 0-1 tables; give a model such as "
-                "AspectBernoulli(8)"
+                "FalseZeros()"
             )
 
     def _unfitted(self) -> Any:
@@ -282,7 +282,7 @@ class RepeatedSurvey(BaseEstimator):
             return clone(self.estimator)
         from latentbits.models.registry import model_class  # late: families don't know each other
 
-        return model_class("aspect-bernoulli")(8, n_init=20, random_state=self.random_state, n_jobs=self.n_jobs)
+        return model_class("false-zeros")(random_state=self.random_state, n_jobs=self.n_jobs)
 
     def _adopt_columns(self, survey: Histories) -> None:
         self.n_features_in_ = survey.shape[2]
