@@ -215,7 +215,8 @@ def _draw_columns(theta, tau, hyper, G, lost, r, squares, state):
             for q in range(n):
                 a -= x[q] * x[q]
                 b += x[q] * offset[q]
-            c = _draw_scale(n_seen, a, b, state)
+            if a > 1e-12 * squares[j]:  # else all digits of the difference are lost
+                c = _draw_scale(n_seen, a, b, state)
         for q in range(n):
             x[q] = c * x[q] + offset[q]
         _draw_normal(A, x, state)
