@@ -16,6 +16,7 @@ from latentbits import (
     BetaICA,
     BinaryICA,
     DataError,
+    FalseZeros,
     IndependentBernoulli,
     LogisticPCA,
     RowColumnBernoulli,
@@ -270,3 +271,61 @@ class TestDegenerateData:
             verdict("aspects", noise())
         with pytest.raises(ValueError, match="n_folds"):
             verdict(aspects(), noise(), n_folds=1)
+
+
+class TestAnEnsemble:
+    """`FalseZeros` has hidden the cells itself; the verdict is what it knows, in the same words."""
+
+    members = ("aspects_2", "linear_autoencoder")
+
+    def ensemble(self, **parameters):
+        return FalseZeros(**{"n_folds": 2, "members": list(self.members), "random_state": 0, **parameters})
+
+    def test_a_pattern_is_found_from_its_own_hidden_cells(self):
+        model = self.ensemble().fit(pattern())
+        found = verdict(model, pattern())
+        assert found.predicts is True
+        assert found.over_columns.z == model.gains_["columns"]["z"]
+        assert found.over_rows_and_columns.z == model.gains_["rows and columns"]["z"]
+        assert found.auc == model.auc_
+        assert (found.n_cells, found.n_folds) == (model.n_hidden_, 2)
+        assert found.sentences[0].startswith("There is something to find: hidden cells are predicted better")
+        assert "by 2 members of the ensemble" in found.sentences[-1]
+
+    def test_a_fitted_one_is_not_fitted_again(self, monkeypatch):
+        model = self.ensemble().fit(pattern())
+        monkeypatch.setattr(FalseZeros, "fit", lambda *_, **__: pytest.fail("fitted again"))
+        assert verdict(model, pattern()).predicts
+
+    def test_one_that_is_not_fitted_is_and_stays_as_it_was(self):
+        model = self.ensemble()
+        assert verdict(model, pattern()).to_dict() == verdict(self.ensemble().fit(pattern()), pattern()).to_dict()
+        assert not hasattr(model, "gains_")
+
+    def test_other_data_get_a_verdict_of_their_own(self):
+        model = self.ensemble().fit(pattern())
+        assert verdict(model, noise()).predicts is False
+        assert verdict(model, noise()).sentences[0] == NOTHING
+        assert verdict(model, pattern()).predicts is True
+
+    def test_totals_of_rows_are_no_pattern(self):
+        found = verdict(self.ensemble(), totals())
+        assert found.predicts is False
+        assert found.over_columns.z > 2 > found.over_rows_and_columns.z
+
+    @pytest.mark.parametrize(
+        ("cells", "n_folds", "reason"),
+        [
+            (pattern(), None, "no cells were hidden and predicted; use n_folds (--folds), such as 5"),
+            (pattern()[:1], 2, "there is one row only"),
+            ([[0, 1], [1, 0], [1, 1]], 2, "6 observed cells are too few to be hidden in 2 parts"),
+        ],
+    )
+    @pytest.mark.filterwarnings("ignore")
+    def test_it_cannot_be_told_without_hidden_cells(self, cells, n_folds, reason):
+        found = verdict(self.ensemble(n_folds=n_folds, noise=None), cells)
+        assert found.predicts is None
+        assert (found.over_columns, found.n_cells) == (None, 0)
+        assert found.sentences[0].startswith(f"It can't be told whether this model predicts anything: {reason}")
+        assert found.sentences[0].endswith("The list below is no evidence of false zeros.")
+        json.dumps(found.to_dict(), allow_nan=False)

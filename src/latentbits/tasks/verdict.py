@@ -17,6 +17,7 @@ from latentbits.fitting.folds import Folds
 from latentbits.fitting.gains import ENOUGH, Gain, HiddenCells, gain_over, mean_of_odds
 from latentbits.fitting.jobs import run_all
 from latentbits.models.cell_model import CellModel
+from latentbits.models.false_zeros.estimator import FalseZeros
 from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials
@@ -101,6 +102,7 @@ def verdict(
     parameters) and predicts the hidden cells; so do `IndependentBernoulli`, the frequencies of the columns, and
     `RowColumnBernoulli`, those of rows and columns. A model with random starts predicts by the mean of the log odds of
     all its starts, as `suspects` is a mean of starts: up to 10 of them, of large tables (above 20,000 cells) up to 3.
+    `FalseZeros` has hidden the cells already, to weight its members: the verdict is made of what it keeps about them.
 
     **The rule.** What a model adds to a baseline in a cell is the difference of their log odds of a 1, less the mean
     difference in that column (a better estimate of the column's frequency alone is no finding). The model predicts if
@@ -118,11 +120,11 @@ def verdict(
     Parameters
     ----------
     model : estimator
-        A model of 0-1 tables, fitted or not; it isn't changed.
+        A model of 0-1 tables, fitted or not; it isn't changed. A `FalseZeros` that isn't fitted to X is fitted.
     X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
         The data that it is, or would be, fitted to.
     n_folds : int, default=5
-        Number of parts of the cells.
+        Number of parts of the cells; `FalseZeros` has its own.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the folds, and of the fits if the model has no `random_state` of its own.
     n_jobs : int or None, default=None
@@ -153,10 +155,12 @@ def verdict(
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     data = trials.data_for(model, X)
     assert isinstance(data, BinaryData)  # models without `reconstruct` have been refused
+    if isinstance(model, FalseZeros):
+        return _of_ensemble(_fitted_to(data, model, seed, n_jobs=n_jobs, verbose=verbose), data)
     folds = Folds(data, n_folds, fold_seed)
     reason = _why_not(folds)
     if reason:
-        return _undecided(reason, folds, model)
+        return _undecided(reason, folds.n, model)
     starts = _starts(model, data, seed)
     predicted = _predict({_MODEL: starts, **_BASELINES}, folds, n_jobs=n_jobs, verbose=verbose)
     return _judge(predicted, folds, model, f"by {counted(len(starts), 'random start')}")
@@ -172,7 +176,7 @@ def verdicts_of_selection(found: OrderSelection, *, n_jobs: int | None = None, v
     folds = found.held_out.folds
     reason = _why_not(folds)
     if reason:
-        return {order: _undecided(reason, folds, model) for order, model in found.models.items()}
+        return {order: _undecided(reason, folds.n, model) for order, model in found.models.items()}
     baselines = _predict(_BASELINES, folds, n_jobs=n_jobs, verbose=verbose)
     return {
         order: _judge({_MODEL: predicted, **baselines}, folds, model, f"by the best of {_n_starts(model)}")
@@ -223,10 +227,40 @@ def _judge(predicted: dict[str, np.ndarray], folds: Folds, model: Any, fits: str
     cells = HiddenCells.of(data, folds.of_observed())
     gains = {name: gain_over(cells, predicted[_MODEL], predicted[name]) for name in _BASELINES}
     auc = {name: float(roc_auc_score(cells.x, p)) for name, p in predicted.items()}
+    how = _how(folds.n, fits if hasattr(model, "n_init") else "")
+    return _told(gains, auc, model, n_cells=len(cells.x), n_folds=folds.n, how=how)
+
+
+def _told(
+    gains: Mapping[str, Gain], auc: Mapping[str, float], model: Any, *, n_cells: int, n_folds: int, how: str
+) -> Verdict:
+    """The verdict that follows from what was gained."""
     predicts = all(gain.is_found for gain in gains.values())
     words = _findings(gains, auc) if predicts else _no_findings(gains, model)
-    sentences = [*words, _how(folds.n, fits if hasattr(model, "n_init") else "")]
-    return Verdict(predicts, gains[_COLUMNS], gains[_ROWS], auc, len(cells.x), folds.n, sentences)
+    return Verdict(predicts, gains[_COLUMNS], gains[_ROWS], dict(auc), n_cells, n_folds, [*words, how])
+
+
+# ---- an ensemble, which has hidden cells itself --------------------------------------------------------------------
+
+
+def _fitted_to(data: BinaryData, model: FalseZeros, seed: int, *, n_jobs: int | None, verbose: int) -> FalseZeros:
+    """The ensemble itself if these are the data of its fit; else another with its parameters, fitted to them."""
+    if getattr(model, "data_fingerprint_", None) == data.fingerprint():
+        return model
+    fitted: FalseZeros = trials.prepared(model, seed)
+    return fitted.set_params(n_jobs=model.n_jobs if n_jobs is None else n_jobs, verbose=verbose).fit(data)
+
+
+def _of_ensemble(model: FalseZeros, data: BinaryData) -> Verdict:
+    if model.n_folds is None:
+        return _undecided("no cells were hidden and predicted; use n_folds (--folds), such as 5", 0, model)
+    if model.gains_ is None:
+        return _undecided(_why_never(data) or _too_few(data, model.n_folds), model.n_folds, model)
+    assert model.auc_ is not None
+    gains = {name: Gain(**gain) for name, gain in model.gains_.items()}
+    cells = "" if model.n_hidden_ == data.n_observed else f"{model.n_hidden_:,} of "
+    how = _how(model.n_folds, f"by {counted(len(model.members_), 'member')} of the ensemble", cells)
+    return _told(gains, model.auc_, model, n_cells=model.n_hidden_, n_folds=model.n_folds, how=how)
 
 
 # ---- data of which it can't be told -------------------------------------------------------------------------------
@@ -236,21 +270,32 @@ def _why_not(folds: Folds) -> str:
     """Why nothing can be said about these data, and what would help; empty if something can."""
     data = folds.data
     assert isinstance(data, BinaryData)
+    if reason := _why_never(data):
+        return reason
+    if min(np.bincount(folds.of_observed(), minlength=folds.n)) == 0:
+        return _too_few(data, folds.n)
+    return ""
+
+
+def _why_never(data: BinaryData) -> str:
+    """The same, whatever the folds."""
     for count, name in zip(data.shape, ("row", "column"), strict=True):
         if count < 2:
             return f"there is one {name} only, so no cell says anything about another; give at least two {name}s"
     if data.n_ones in (0, data.n_observed):
         value = int(data.n_ones > 0)
         return f"all observed cells are {value}, so there is nothing to predict; give a table with both values"
-    if min(np.bincount(folds.of_observed(), minlength=folds.n)) == 0:
-        cells = f"{data.n_observed:,} observed cell{'s are' if data.n_observed > 1 else ' is'}"
-        return f"{cells} too few to be hidden in {folds.n} parts; use fewer folds, or more data"
     return ""
 
 
-def _undecided(reason: str, folds: Folds, model: Any) -> Verdict:
+def _too_few(data: BinaryData, n_folds: int) -> str:
+    cells = f"{data.n_observed:,} observed cell{'s are' if data.n_observed != 1 else ' is'}"
+    return f"{cells} too few to be hidden in {n_folds} parts; use fewer folds, or more data"
+
+
+def _undecided(reason: str, n_folds: int, model: Any) -> Verdict:
     first = f"It can't be told whether this model predicts anything: {reason}. {_no_evidence(model).capitalize()}."
-    return Verdict(None, None, None, {}, 0, folds.n, [first])
+    return Verdict(None, None, None, {}, 0, n_folds, [first])
 
 
 # ---- sentences ---------------------------------------------------------------------------------------------------
@@ -264,7 +309,7 @@ def _no_evidence(model: Any) -> str:
     return "the components describe these rows, and are no evidence of hidden causes"
 
 
-def _findings(gains: dict[str, Gain], auc: dict[str, float]) -> list[str]:
+def _findings(gains: Mapping[str, Gain], auc: Mapping[str, float]) -> list[str]:
     over = gains[_ROWS]
     first = (
         "There is something to find: hidden cells are predicted better than by the frequencies of columns, and of rows "
@@ -281,7 +326,7 @@ def _findings(gains: dict[str, Gain], auc: dict[str, float]) -> list[str]:
     return [first, f"{second}. {third}"]
 
 
-def _no_findings(gains: dict[str, Gain], model: Any) -> list[str]:
+def _no_findings(gains: Mapping[str, Gain], model: Any) -> list[str]:
     columns, rows = gains[_COLUMNS], gains[_ROWS]
     if columns.is_found:
         first = (
@@ -306,6 +351,6 @@ def _number(value: float, error: float) -> str:
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 
-def _how(n_folds: int, fits: str) -> str:
-    words = f"Each of {n_folds} parts of the observed cells was hidden in turn and predicted from the rest"
+def _how(n_folds: int, fits: str, some: str = "") -> str:
+    words = f"Each of {n_folds} parts of {some}the observed cells was hidden in turn and predicted from the rest"
     return f"({words}, {fits}.)" if fits else f"({words}.)"
