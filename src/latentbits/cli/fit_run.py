@@ -12,15 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 from latentbits.cli.model_selection import sentences_of_range
 from latentbits.cli.options.click_helpers import Values
+from latentbits.cli.options.reading import read, reader_arguments
 from latentbits.errors import DataError
 from latentbits.models.registry import MODELS, NUMBER_MODELS
-from latentbits.run_folder import RunFolder
+from latentbits.output_folder import PLOTS_FOLDER, SUMMARY_FILE
+from latentbits.run_folder import REPORT_FILE, RunFolder
 
 if TYPE_CHECKING:
+    from latentbits.data.binary_data import BinaryData
+    from latentbits.data.marks import Marks
     from latentbits.findings.results import Data, Results
     from latentbits.tasks.select import OrderSelection
 
-__all__ = ["Stopwatch", "add_verdict", "fit_and_gather", "save_run", "show_as_images"]
+__all__ = [
+    "Stopwatch",
+    "add_verdict",
+    "data_lines",
+    "fit_and_gather",
+    "read_for_fit",
+    "save_run",
+    "show_as_images",
+    "tell_origin",
+    "where_lines",
+    "with_marks",
+]
 
 
 class Stopwatch:
@@ -37,6 +52,20 @@ class Stopwatch:
         self.seconds[what] = round(time.perf_counter() - start, 3)
 
 
+def read_for_fit(file: Path, reading: Values, marks: Marks | None) -> BinaryData:
+    """The 0-1 data of a file, with the cells that were looked up set to what they are."""
+    return with_marks(read(file, reading), marks)
+
+
+def with_marks(data: BinaryData, marks: Marks | None) -> BinaryData:
+    """The data with the cells that were looked up set to what they are."""
+    if marks is None:
+        return data
+    from latentbits.data.marks import apply_marks
+
+    return apply_marks(data, marks)
+
+
 def fit_and_gather(
     name: str, parameters: Values, data: Data, watch: Stopwatch, *, progress: bool, **fit_params: Any
 ) -> Results:
@@ -44,8 +73,10 @@ def fit_and_gather(
     from latentbits.findings import gather
     from latentbits.models.registry import model_class
 
-    has_progress = MODELS[name].has_restarts
-    estimator = model_class(name)(**parameters, **({"verbose": int(progress)} if has_progress else {}))
+    estimator = model_class(name)(**parameters)
+    has_progress = hasattr(estimator, "verbose") and MODELS[name].data != "segments"
+    if has_progress:
+        estimator.set_params(verbose=int(progress))
     with watch.timed("fit"):
         estimator.fit(data.to_frame() if name in NUMBER_MODELS else data, **fit_params)
     if has_progress:
@@ -80,6 +111,19 @@ def add_verdict(
     lead_with_verdict(results, answer)
 
 
+def tell_origin(results: Results, file: Path, reading: Values, marks: Marks | None) -> None:
+    """Put into the summary where the data came from and how they can be read again, and which cells were looked up."""
+    record = getattr(results.data, "reading", None)
+    about = results.summary["data"]
+    about |= {"file": file.name, "reading": reader_arguments(reading) if record is None else record}
+    if marks is None:
+        return
+    counts = results.data.marks.counts()  # type: ignore[union-attr]
+    about["marks"] = {"file": marks.place.removesuffix(": "), **counts}
+    known = f"{counts['confirmed']:,} confirmed as 1, {counts['rejected']:,} rejected as 0, {counts['unsure']:,} unsure"
+    results.lines.append(f"Cells that were looked up: {known}; the first two kinds are no suspects.")
+
+
 def show_as_images(results: Results, shape: tuple[int, int]) -> None:
     """Let plots and report show the columns as the pixels of images of this shape."""
     high, wide = shape
@@ -99,3 +143,22 @@ def save_run(results: Results, out: Path, *, force: bool, notes: list[str], watc
     """Write the results to their folder, with the notes that were printed and the seconds it took."""
     results.summary |= {"notes": notes, "seconds": watch.seconds}
     RunFolder(out).save(results, force=force, report=report)
+
+
+def data_lines(data: Data) -> Iterator[str]:
+    """What the columns were taken for; the rest of `notes` is guesses, of which the reader has warned."""
+    if "long" in (getattr(data, "reading", None) or {}):
+        return
+    if data.row_label:
+        yield f'The column "{data.row_label}" names the rows (--no-row-labels if it is data).'
+    elif data.row_names is not None:
+        yield "The first column, which has no name, names the rows (--no-row-labels if it is data)."
+
+
+def where_lines(results: Results, folder: Path) -> Iterator[str]:
+    """What a run has left, and where."""
+    tables = ", ".join(f"{name}.csv" for name in results.tables if name != "restarts")
+    pictures = f", and pictures in {PLOTS_FOLDER}" if results.figures else ""
+    yield f"Look at {folder}: {tables}, {SUMMARY_FILE}{pictures}."
+    if REPORT_FILE in results.summary["files"]:
+        yield f"Open {folder / REPORT_FILE}."

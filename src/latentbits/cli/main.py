@@ -13,6 +13,7 @@ from latentbits.cli.commands.demo import demo
 from latentbits.cli.commands.denoise import denoise
 from latentbits.cli.commands.experiments import experiments
 from latentbits.cli.commands.explain import explain
+from latentbits.cli.commands.false_zeros import false_zeros
 from latentbits.cli.commands.fit import fit
 from latentbits.cli.commands.report import report
 from latentbits.cli.commands.select import select
@@ -57,6 +58,7 @@ def program() -> None:
     Begin with "latentbits demo", or with a table of your own:
 
     \b
+        latentbits false-zeros sites.csv --top 20               # which zeros hide a 1
         latentbits fit sites.csv --components 2:8 --out run     # then open run/report.html, and rate components
         latentbits denoise run sites.csv --ratings ratings.json --out clean.csv
         latentbits suspects run sites.csv --top 20
@@ -68,7 +70,11 @@ def program() -> None:
     """
 
 
-COMMANDS = (fit, select, compare, report, denoise, suspects, explain, simulate, demo, experiments, completion)
+COMMANDS = (
+    *(fit, false_zeros, select, compare),
+    *(report, denoise, suspects, explain),
+    *(simulate, demo, experiments, completion),
+)
 
 for command in COMMANDS:
     program.add_command(command)

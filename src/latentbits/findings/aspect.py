@@ -11,7 +11,6 @@ import pandas as pd
 
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.messages import quoted
 from latentbits.findings.factors import components_table, weights_table
 from latentbits.findings.noise import noise_summary
 from latentbits.findings.results import (
@@ -20,6 +19,7 @@ from latentbits.findings.results import (
     attributes,
     common_summary,
     data_table,
+    in_words,
     restart_lines,
     size,
     stability_clause,
@@ -184,9 +184,4 @@ def _suspect_lines(summary: dict[str, Any], table: pd.DataFrame) -> Iterator[str
         yield f"{of_all} are suspected: by the content of its row, {meaning} is likelier there{end}"
         best = table[(table["kind"] == kind) & (table["score"] >= SUSPECTED)].head(N_LISTED)
         for suspect in best.itertuples():
-            yield f"    {suspect.score:.2f}  {_place('row', suspect.row)}, {_place('column', suspect.column)}"
-
-
-def _place(what: str, name: str) -> str:
-    """A row or column in a sentence; one without a name is called "row 3" already."""
-    return name if name.startswith(f"{what} ") else f"{what} {quoted(name)}"
+            yield f"    {suspect.score:.2f}  {in_words('row', suspect.row)}, {in_words('column', suspect.column)}"

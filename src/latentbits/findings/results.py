@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Union
 
+from latentbits.data.messages import quoted
 from latentbits.wording import counted, place
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "components_fingerprint",
     "data_table",
     "has_restarts",
+    "in_words",
     "labelled",
     "restart_lines",
     "size",
@@ -69,6 +71,8 @@ class Results:
         Those of the lines and of the answer that are left out when the model predicts nothing (`lead_with_verdict`).
     solved : SolvedRows, optional
         The model and the rows with all that has been solved for, where the model is a `FactorModel`.
+    sure : list of str, optional
+        How sure all this is; by default what random starts tell.
     """
 
     model: Any
@@ -81,6 +85,7 @@ class Results:
     fit_params: dict[str, Any] = field(default_factory=dict)
     evidence: list[str] = field(default_factory=list)
     solved: Any = None
+    sure: list[str] = field(default_factory=list)
 
 
 # ---- tables ------------------------------------------------------------------------------------------------
@@ -136,7 +141,7 @@ def common_summary(model: Any, data: Data, solved: SolvedRows | None = None) -> 
         "versions": _versions(),
         "parameters": {name: _plain(value) for name, value in model.get_params().items()},
         "data": _about(data),
-        "objective": float(model.objective_),
+        **({"objective": float(model.objective_)} if hasattr(model, "objective_") else {}),
         **{name: _criterion(name, model, rows, solved) for name in ("aic", "bic") if hasattr(model, name)},
     }
     if has_restarts(model):
@@ -213,6 +218,11 @@ def size(data: dict[str, Any]) -> str:
     missing = f", {counted(data['missing'], 'cell')} missing" if data["missing"] else ""
     constant = f", {counted(data['constant_columns'], 'constant column')}" if data.get("constant_columns") else ""
     return f"{table} ({data['density']:.1%} ones{missing}{constant})"
+
+
+def in_words(what: str, name: str) -> str:
+    """A row or column in a sentence; one without a name is called "row 3" already."""
+    return name if name.startswith(f"{what} ") else f"{what} {quoted(name)}"
 
 
 def restart_lines(summary: dict[str, Any]) -> Iterator[str]:

@@ -7,6 +7,7 @@ notebook shows the returned figure, and ``figure.savefig("name.png")`` works wit
 from latentbits.plots.components import plot_components
 from latentbits.plots.couplings import plot_couplings
 from latentbits.plots.denoising import plot_denoising
+from latentbits.plots.ensemble import plot_member_weights, plot_reliability
 from latentbits.plots.ica_mixture import plot_bound, plot_clusters, plot_source_densities, plot_strengths
 from latentbits.plots.mixing import plot_mixing, plot_source_scales
 from latentbits.plots.objective import plot_objective
@@ -20,8 +21,10 @@ __all__ = [
     "plot_components",
     "plot_couplings",
     "plot_denoising",
+    "plot_member_weights",
     "plot_mixing",
     "plot_objective",
+    "plot_reliability",
     "plot_selection",
     "plot_source_densities",
     "plot_source_scales",

@@ -50,7 +50,7 @@ def page_content(
         "fitted": summary["data"].get("fitted", True),
         **_sentences(results),
         "notes": [note for note in summary.get("notes", []) if not note.startswith(NO_PHANTOM)],
-        "sure": [*_choice(summary), *restart_lines(summary)],
+        "sure": [*_choice(summary), *(results.sure or restart_lines(summary))],
         "facts": _facts(summary),
         "restarts": _restarts(results.model) if has_restarts(results.model) else None,
         "stability": summary.get("stability") if summary.get("restarts", {}).get("made", 0) > 1 else None,
@@ -107,7 +107,8 @@ def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
 def _search_facts(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The objective, and how the search for it went; a model without random starts has no search."""
     if "restarts" not in summary:
-        yield "objective", f"{summary['objective']:.10g}"
+        if "objective" in summary:
+            yield "objective", f"{summary['objective']:.10g}"
         return
     yield "seed", _seed(summary)
     yield "objective", f"{summary['objective']:.10g}, after {summary['iterations']:,} iterations"

@@ -8,26 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.fit_run import Stopwatch, add_verdict, fit_and_gather, save_run, show_as_images
+from latentbits.cli.fit_run import (
+    Stopwatch,
+    add_verdict,
+    data_lines,
+    fit_and_gather,
+    read_for_fit,
+    save_run,
+    show_as_images,
+    tell_origin,
+    where_lines,
+    with_marks,
+)
 from latentbits.cli.model_selection import choice_lines, select_number, selection_tables
 from latentbits.cli.options.click_helpers import FILE_PATH, Values, bundled, given
-from latentbits.cli.options.criteria import CHOOSING, criterion_option, folds_option
+from latentbits.cli.options.criteria import CHOOSING, FOLDS, criterion_option
 from latentbits.cli.options.learning import LEARNING, parameters_of
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, shape_option, terminal_options
 from latentbits.cli.options.ratings import marks_option
-from latentbits.cli.options.reading import (
-    check_file,
-    read,
-    read_numbers,
-    read_with_segments,
-    reader_arguments,
-    reading_options,
-)
+from latentbits.cli.options.reading import check_file, read_numbers, read_with_segments, reading_options
 from latentbits.cli.terminal import INTERRUPTED, Terminal, warnings_as_notes
 from latentbits.files import to_records
 from latentbits.models.registry import MODELS, NUMBER_MODELS, TABLE_MODELS
-from latentbits.output_folder import PLOTS_FOLDER, SUMMARY_FILE
-from latentbits.run_folder import REPORT_FILE, RunFolder
+from latentbits.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from latentbits.data.marks import Marks
@@ -46,7 +49,6 @@ _INTERRUPTED = "interrupted:"
 @click.option("--model", type=click.Choice(list(MODELS)), default="aspect-bernoulli", show_default=True)
 @bundled("learning", LEARNING)
 @criterion_option(CHOOSING)
-@folds_option
 @click.option("--segments", metavar="COLUMN", help="binary-ica: the column that says which segment a row belongs to.")
 @marks_option("confirmed ones are 1 in the fit, rejected ones 0, and neither is a suspect")
 @click.option("--out", type=FILE_PATH, metavar="DIR", required=True, help="The folder to make.")
@@ -66,7 +68,6 @@ def fit(
     model: str,
     learning: Values,
     criterion: list[str] | None,
-    folds: int,
     segments: str | None,
     marks: Marks | None,
     out: Path,
@@ -83,7 +84,8 @@ def fit(
 
     DIR gets model.npz, the answers as tables (CSV), restarts.csv, summary.json, plots and report.html; of the aspect
     models (aspect-bernoulli, beta-ica) also denoised.csv and suspects.csv (the 1000 most suspected zeros, and ones if
-    there is a black phantom). A fit that is interrupted leaves the best answer so far, and exit code 130.
+    there is a black phantom); of false-zeros what "latentbits false-zeros" leaves there. A fit that is interrupted
+    leaves the best answer so far, and exit code 130.
 
     The answer begins with a verdict: does the model predict hidden cells better than the frequencies of columns, and
     of rows and columns? If not, its suspects are no evidence of false zeros. For that, parts of the cells are hidden
@@ -100,6 +102,7 @@ def fit(
     if marks is not None and model in NUMBER_MODELS:
         raise click.UsageError(f"--marks is about 0-1 data, and {model} takes numbers; leave it out")
     check_file(file)
+    folds = learning.pop("folds") if searching else None
     parameters = parameters_of({**learning, "components": numbers and numbers[0]}, model)
     watch = Stopwatch()
     progress = terminal.shows_progress
@@ -108,15 +111,13 @@ def fit(
         with watch.timed("read"):
             data, fit_params = _read_for(model, file, reading, segments, marks)
         if searching:
-            search = {"numbers": numbers, "criterion": criterion, "default": CHOOSING, "folds": folds}
+            search = {"numbers": numbers, "criterion": criterion, "default": CHOOSING, "folds": folds or FOLDS}
             results, found = _select_and_gather(model, parameters, data, watch, progress=progress, **search)
         else:
             results = fit_and_gather(model, parameters, data, watch, progress=progress, **fit_params)
         if verdict and model in TABLE_MODELS and not _is_interrupted(notes):
             add_verdict(results, found, watch, n_jobs=parameters.get("n_jobs"), progress=progress)
-        results.summary["data"] |= _origin(file, data, reading)
-        if marks is not None:
-            _tell_marks(results, marks)
+        tell_origin(results, file, reading, marks)
         if shape is not None:
             show_as_images(results, shape)
     save_run(results, out, force=force, notes=notes, watch=watch, report=report)
@@ -134,8 +135,9 @@ def _is_search(model: str, numbers: list[int] | None) -> bool:
     searching = numbers is not None and len(numbers) > 1
     if searching and MODELS[model].has_components and model not in TABLE_MODELS:
         raise click.UsageError(f"--components of {model} must be one number; of 0-1 tables only it can be chosen")
+    own = [parameter.option.name for parameter in MODELS[model].parameters.values() if parameter.option]
     for option in ("criterion", "folds"):
-        if given(option) and not searching:
+        if given(option) and not searching and option not in own:
             raise click.UsageError(f"--{option} chooses among several --components; give a range such as 2:8")
     return searching
 
@@ -146,30 +148,10 @@ def _read_for(
     """The data, and what else the model's `fit` takes."""
     if model in NUMBER_MODELS:
         return read_numbers(file, reading), {}
-    fit_params = {}
     if segments is None:
-        data = read(file, reading)
-    else:
-        data, fit_params["segments"] = read_with_segments(file, reading, segments)
-    if marks is not None:
-        from latentbits.data.marks import apply_marks
-
-        data = apply_marks(data, marks)
-    return data, fit_params
-
-
-def _origin(file: Path, data: Data, reading: Values) -> Values:
-    """Where the data came from and how they were read, so that they can be read again in the same way."""
-    record = getattr(data, "reading", None)
-    return {"file": file.name, "reading": reader_arguments(reading) if record is None else record}
-
-
-def _tell_marks(results: Results, marks: Marks) -> None:
-    """Put into summary and lines how many cells were looked up."""
-    counts = results.data.marks.counts()  # type: ignore[union-attr]
-    results.summary["data"]["marks"] = {"file": marks.place.removesuffix(": "), **counts}
-    known = f"{counts['confirmed']:,} confirmed as 1, {counts['rejected']:,} rejected as 0, {counts['unsure']:,} unsure"
-    results.lines.append(f"Cells that were looked up: {known}; the first two kinds are no suspects.")
+        return read_for_fit(file, reading, marks), {}
+    data, segment_of_row = read_with_segments(file, reading, segments)
+    return with_marks(data, marks), {"segments": segment_of_row}
 
 
 def _select_and_gather(
@@ -203,16 +185,6 @@ def _lines_about_choice(found: OrderSelection, numbers: list[int]) -> Iterator[s
         yield "1 stands for independent columns: by this criterion more components aren't worth their price."
 
 
-def _reading_lines(data: Data) -> Iterator[str]:
-    """What the columns were taken for; the rest of `notes` is guesses, of which the reader has warned."""
-    if "long" in (getattr(data, "reading", None) or {}):
-        return
-    if data.row_label:
-        yield f'The column "{data.row_label}" names the rows (--no-row-labels if it is data).'
-    elif data.row_names is not None:
-        yield "The first column, which has no name, names the rows (--no-row-labels if it is data)."
-
-
 def _print_results(results: Results, folder: Path, terminal: Terminal) -> None:
     """The short answer on the terminal, or the summary for a script."""
     terminal.print_json(results.summary)
@@ -220,10 +192,7 @@ def _print_results(results: Results, folder: Path, terminal: Terminal) -> None:
     for place, line in enumerate(results.lines):
         terminal.print(line)
         if place == size:
-            for note in _reading_lines(results.data):
+            for note in data_lines(results.data):
                 terminal.print(note)
-    tables = ", ".join(f"{name}.csv" for name in results.tables if name != "restarts")
-    pictures = f", and pictures in {PLOTS_FOLDER}" if results.figures else ""
-    terminal.print(f"Look at {folder}: {tables}, {SUMMARY_FILE}{pictures}.")
-    if REPORT_FILE in results.summary["files"]:
-        terminal.print(f"Open {folder / REPORT_FILE}.")
+    for line in where_lines(results, folder):
+        terminal.print(line)

@@ -31,7 +31,7 @@ CHOOSABLE = [name for name in TABLE_MODELS if MODELS[name].has_components]
 @click.option("--components", type=Numbers(), required=True, metavar="RANGE", help="To try, such as 2:8 or 2,4,8.")
 @criterion_option(SHOWING)
 @folds_option
-@bundled("learning", {key: settings for key, settings in LEARNING.items() if key != "components"})
+@bundled("learning", {key: LEARNING[key] for key in LEARNING if key not in ("components", "folds")})
 @optional_folder_option
 @force_option(FOLDER_FORCE)
 @terminal_options

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from latentbits.cli.options.click_helpers import Values, flag_of, given
-from latentbits.cli.options.value_types import FloatRange, Numbers
+from latentbits.cli.options.criteria import FOLDS
+from latentbits.cli.options.value_types import FloatRange, Numbers, Words
 from latentbits.constraints import Choice, Number
 from latentbits.models.registry import MODELS
 from latentbits.models.spec import Parameter
@@ -45,6 +46,13 @@ _OWN_SETTINGS: dict[str, Values] = {
     },
     "restarts": {"default": 10, "show_default": True},
     "seed": {"type": click.IntRange(min=0), "default": 0, "show_default": True},
+    "folds": {
+        "type": click.IntRange(min=2),
+        "metavar": "NUMBER",
+        "help": "Parts of held-out rows and cells, where a number of components is chosen; of false-zeros, parts of the "
+        f"cells that are hidden in turn to weight the members.  [default: {FOLDS}; of false-zeros 5]",
+    },
+    "members": {"type": Words(), "metavar": "LIST"},
     "jobs": {"type": int, "default": -1, "callback": not_zero, "show_default": True},
 }
 """Settings that the command line chooses by itself; the others follow from what the parameter may be."""
@@ -93,7 +101,7 @@ def _help(name: str, by_model: dict[str, Parameter]) -> str:
     for model, parameter in by_model.items():
         assert parameter.option is not None
         meanings.setdefault(parameter.option.help, []).append(model)
-    if name in (*_OWN_SETTINGS, *_DEFAULTS_OF_MODELS):
+    if name in (*_OWN_SETTINGS, *_DEFAULTS_OF_MODELS) and name != "members":
         (text,) = list(meanings)[:1]
         default = "  [default: the model's own]" if name in _DEFAULTS_OF_MODELS else ""
         return f"{text[0].upper()}{text[1:]}.{default}"
@@ -115,7 +123,7 @@ def parameters_of(learning: Values, model: str, *, known_only: bool = False) -> 
         raise click.UsageError("Missing option '--components'.")
     parameters: Values = {}
     for key, value in learning.items():
-        if value is None:
+        if value is None and not (key in known and _is_none_by_word(key)):
             continue
         if key in known:
             parameters[known[key]] = value
@@ -125,6 +133,11 @@ def parameters_of(learning: Values, model: str, *, known_only: bool = False) -> 
             )
     _check(parameters, model)
     return parameters
+
+
+def _is_none_by_word(key: str) -> bool:
+    """Whether the user has written "none", which a model may need to be told, as its default may be something else."""
+    return LEARNING.get(key, {}).get("callback") is none_as_python and given(key)
 
 
 def _check(parameters: dict[str, Any], model: str) -> None:

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from latentbits.models.registry import MODELS, TABLE_MODELS
 from latentbits.wording import plain_number
 
-__all__ = ["FloatRange", "ModelNames", "ModelWithNumber", "Names", "Numbers", "Shape"]
+__all__ = ["FloatRange", "ModelNames", "ModelWithNumber", "Names", "Numbers", "Shape", "Words"]
 
 
 class Numbers(click.ParamType):
@@ -54,6 +54,16 @@ class Names(click.ParamType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The known words that the last one may become."""
         return _continued(incomplete, self.known)
+
+
+class Words(click.ParamType):
+    """Words with commas between them; who takes them knows which there are."""
+
+    name = "words"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """The words."""
+        return value if isinstance(value, list) else [word.strip() for word in str(value).split(",")]
 
 
 class ModelNames(click.ParamType):

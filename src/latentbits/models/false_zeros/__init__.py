@@ -25,7 +25,7 @@ SPECS = (
                 Choice(get_args(Noise), optional=True),
                 Option("noise", "allow for rows that lost ones (white) or got false ones (black); auto: if it shows"),
             ),
-            "members": Parameter(None),
+            "members": Parameter(None, Option("members", "those to use, such as aspects_4,ising; all by default")),
             "random_state": Parameter(None, Option("seed", "same seed, same answer")),
             "n_jobs": Parameter(None, Option("jobs", "threads; -1 is all cores")),
         },
