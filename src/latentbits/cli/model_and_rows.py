@@ -15,9 +15,16 @@ from latentbits.errors import DataError
 from latentbits.run_folder import RunFolder
 
 if TYPE_CHECKING:
+    from latentbits.cli.options.ratings import Ratings
     from latentbits.data.binary_data import BinaryData
 
-__all__ = ["open_model_and_rows", "read_afresh_option", "refuse_without_phantoms", "rows_for"]
+__all__ = [
+    "open_model_and_rows",
+    "read_afresh_option",
+    "refuse_ratings_of_ensemble",
+    "refuse_without_phantoms",
+    "rows_for",
+]
 
 
 def read_afresh_option(command: Command) -> Command:
@@ -27,9 +34,16 @@ def read_afresh_option(command: Command) -> Command:
 
 
 def open_model_and_rows(
-    fitted: Path, file: Path, reading: Values, *, read_afresh: bool, out: Path | None, force: bool
+    fitted: Path,
+    file: Path,
+    reading: Values,
+    *,
+    read_afresh: bool,
+    out: Path | None,
+    force: bool,
+    needs: str = "suspects",
 ) -> tuple[Any, BinaryData]:
-    """A model that knows phantoms, and the file's rows for it, with what the fit knew about cells of the same file.
+    """A model that has the method `needs`, and the file's rows for it, with what the fit knew about cells of the same file.
 
     What needs no reading is refused first: a path that isn't there, and an `out` that may not be written.
     """
@@ -38,7 +52,7 @@ def open_model_and_rows(
     if out is not None:
         check_target(out, force=force)
     model = run.load_model()
-    refuse_without_phantoms(model, fitted)
+    refuse_without_phantoms(model, fitted, needs)
     _note_verdict_of_fit(run)
     data = rows_for(run, model, file, reading, read_afresh=read_afresh)
     return model, _with_marks_of_fit(run, data)
@@ -81,12 +95,25 @@ def _as_fitted(run: RunFolder, data: BinaryData) -> BinaryData | None:
     return known if known.fingerprint() == fitted.fingerprint() else None
 
 
-def refuse_without_phantoms(model: Any, place: Path) -> None:
-    """Refuse a model that isn't of the aspect family."""
+def refuse_without_phantoms(model: Any, place: Path, needs: str = "suspects") -> None:
+    """Refuse a model that can't answer: all but the aspect family, and what FalseZeros doesn't do."""
+    if hasattr(model, "suspects") and not hasattr(model, needs):
+        raise DataError(
+            f"{place}: {type(model).__name__} ranks cells and changes none; set those that you have looked up by "
+            "--marks, or fit --model aspect-bernoulli or beta-ica to denoise"
+        )
     if not hasattr(model, "suspects"):
         raise DataError(
             f"{place}: {type(model).__name__} knows no phantoms, by which cells are cleaned, suspected, explained and "
             "components rated; fit --model aspect-bernoulli or beta-ica"
+        )
+
+
+def refuse_ratings_of_ensemble(model: Any, place: Path, ratings: Ratings | None) -> None:
+    """Refuse ratings of components for a model that has none."""
+    if ratings is not None and not hasattr(model, "components_"):
+        raise DataError(
+            f"{place}: {type(model).__name__} has no components to rate; leave --ratings out (--marks takes marks)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Results of the ensemble that ranks zeros: the list, what the members say, and how reliable hidden cells show it to be."""
+"""Results of the ensemble that ranks zeros: the list, what the members say, and how reliable it is on hidden cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.findings.results import Figures, Results, common_summary, in_words, size, with_names
 from latentbits.models.false_zeros.estimator import FalseZeros
 from latentbits.models.false_zeros.later import GIVEN_THE_REST, PRESENT, SEEN_LATER
-from latentbits.wording import counted
 
 __all__ = ["ask", "gather", "suspect_line", "suspects_head"]
 

@@ -67,7 +67,9 @@ def denoise(
     given here go before those given there. Columns are matched by name. A file of ratings
     that was saved in a report also says threshold and change, unless they are given here.
     """
-    model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force)
+    model, data = open_model_and_rows(
+        fitted, file, reading, read_afresh=read_afresh, out=out, force=force, needs="denoise"
+    )
     note_unused_marks(ratings, marks)
     saved = {} if ratings is None else ratings.document
     if not given("threshold_probability"):

@@ -105,7 +105,7 @@ def false_zeros(
         tell_origin(results, file, reading, marks)
     if out is not None:
         save_run(results, out, force=force, notes=notes, watch=watch, report=report)
-    suspects = results.tables["suspects"].head(limit)
+    suspects = results.tables["suspects"][:limit]
     terminal.print_json(results.summary | {"suspects": results.summary["suspects"] | {"cells": to_records(suspects)}})
     for line in _lines(results, said, suspects):
         terminal.print(line)

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latentbits.cli.fit_run import show_as_images
-from latentbits.cli.model_and_rows import read_afresh_option, refuse_without_phantoms, rows_for
+from latentbits.cli.model_and_rows import (
+    read_afresh_option,
+    refuse_ratings_of_ensemble,
+    refuse_without_phantoms,
+    rows_for,
+)
 from latentbits.cli.options.click_helpers import FILE_PATH, Values, model_argument
 from latentbits.cli.options.output import force_option, shape_option, terminal_options
 from latentbits.cli.options.ratings import Ratings, ratings_option
@@ -68,6 +73,7 @@ def report(
     model = run.load_model()
     if ratings is not None:
         refuse_without_phantoms(model, fitted)
+        refuse_ratings_of_ensemble(model, fitted, ratings)
         ratings.check(model)
     data, fit_params = run.load_data() if file is None else (_other_rows(run, model, file, reading, read_afresh), {})
     results = gather(model, data, **fit_params)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from latentbits.cli.model_and_rows import open_model_and_rows, read_afresh_option
-from latentbits.cli.options.click_helpers import Values, model_argument
+from latentbits.cli.model_and_rows import open_model_and_rows, read_afresh_option, refuse_ratings_of_ensemble
+from latentbits.cli.options.asking import ASKING, kind_option, question_about, refuse_asking, with_visit_columns
+from latentbits.cli.options.click_helpers import Values, bundled, given, model_argument
 from latentbits.cli.options.output import table_options, terminal_options
 from latentbits.cli.options.ratings import Ratings, marks_option, note_unused_marks, ratings_option, values_for
 from latentbits.cli.options.reading import reading_options
@@ -27,14 +28,9 @@ __all__ = ["suspects"]
     epilog="Example: latentbits suspects run sites.csv --top 20",
 )
 @model_argument
-@click.option(
-    "--kind",
-    type=click.Choice(["absence", "presence"]),
-    default="absence",
-    show_default=True,
-    help="Zeros that may hide a 1, or ones that may be false.",
-)
+@kind_option
 @click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, help="How many cells.")
+@bundled("asking", {key: settings | {"help": f"false-zeros: {settings['help']}"} for key, settings in ASKING.items()})
 @ratings_option("phantoms don't count as content")
 @marks_option("confirmed and rejected ones are left out")
 @table_options
@@ -48,6 +44,7 @@ def suspects(
     read_afresh: bool,
     kind: Literal["absence", "presence"],
     top: int,
+    asking: Values,
     ratings: Ratings | None,
     marks: Marks | None,
     out: Path | None,
@@ -61,8 +58,17 @@ def suspects(
     "latentbits fit", or a model file. FILE is read like the file of the fit; options given here go before those given
     there. Columns are matched by name; without names the first row is "row 1", and so in "latentbits
     explain".
+
+    Of a fit of false-zeros the table has a probability too, whose name says what it is of, and what each member says.
     """
+    reading = with_visit_columns(reading, asking)
     model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force)
+    refuse_ratings_of_ensemble(model, fitted, ratings)
     note_unused_marks(ratings, marks)
-    table = model.suspects(data, kind=kind, top=top, ratings=values_for(model, ratings), marks=marks)
+    if hasattr(model, "members_"):
+        most = None if asking["per_row"] is not None and not given("top") else top
+        table = model.suspects(data, top=most, marks=marks, **question_about(data, asking, kind=kind))
+    else:
+        refuse_asking(model)
+        table = model.suspects(data, kind=kind, top=top, ratings=values_for(model, ratings), marks=marks)
     output_table(with_names(table), out, force=force, terminal=terminal)

@@ -1,4 +1,4 @@
-"""The options of what is asked of an ensemble of `false-zeros`: how many cells of a row, and what their probability is of."""
+"""The options of what is asked of a fit of false-zeros: how many cells of a row, and what their probability is of."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ _OWN_SETTINGS: dict[str, Values] = {
     "folds": {
         "type": click.IntRange(min=2),
         "metavar": "NUMBER",
-        "help": "Parts of held-out rows and cells, where a number of components is chosen; of false-zeros, parts of the "
-        f"cells that are hidden in turn to weight the members.  [default: {FOLDS}; of false-zeros 5]",
+        "help": "Parts of held-out rows and cells, where a number of components is chosen; of false-zeros, parts of "
+        f"the cells that are hidden in turn to weight the members.  [default: {FOLDS}; of false-zeros 5]",
     },
     "members": {"type": Words(), "metavar": "LIST"},
     "jobs": {"type": int, "default": -1, "callback": not_zero, "show_default": True},
