@@ -18,6 +18,14 @@ __all__ = ["DATA_FILE", "MODEL_FILE", "REPORT_FILE", "RunFolder"]
 
 MODEL_FILE, DATA_FILE, REPORT_FILE = "model.npz", "data.npz", "report.html"
 _SELECTION = "selection"
+_ASKED: dict[str, Any] = {
+    "per_row": int,
+    "rate": float,
+    "revisits": str,
+    "later_visits": (int, str),
+    "n_visits": (int, str),
+}
+"""Options of what is asked of an ensemble, and what they may be."""
 
 
 class RunFolder(OutputFolder):
@@ -195,6 +203,15 @@ class RunFolder(OutputFolder):
         match self.summary:
             case {"data": {"marks": {"file": str(name)}}}:
                 return name
+        return None
+
+    @property
+    def question(self) -> dict[str, Any] | None:
+        """What was asked of an ensemble when it was fitted: its kind, and the options that were given; else None."""
+        match self.summary:
+            case {"suspects": {"asked": {"kind": "absence" | "presence", **others} as asked}}:
+                good = all(isinstance(value, _ASKED.get(str(key), ())) for key, value in others.items())
+                return dict(asked) if good else None
         return None
 
     @property

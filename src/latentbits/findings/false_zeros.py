@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -52,13 +52,15 @@ def gather(model: FalseZeros, data: BinaryData) -> Results:
     return results
 
 
-def ask(results: Results, **question: Any) -> None:
+def ask(results: Results, typed: Mapping[str, Any] | None = None, **question: Any) -> None:
     """Put into the results what the ensemble answers to a question: the list of suspects, and sentences about it.
 
     Parameters
     ----------
     results : Results
         Of `gather`; changed.
+    typed : mapping, optional
+        The question as it was given on the command line, for the summary: a report can then be made again.
     **question
         Arguments of `FalseZeros.suspects`, such as `kind` or `rate`.
     """
@@ -73,6 +75,7 @@ def ask(results: Results, **question: Any) -> None:
         "listed": len(suspects),
         "probability": probability,
         "meaning": MEANINGS[probability],
+        "asked": {"kind": question["kind"], **(typed or {})},
     }
     first = _first(results.summary)
     listed = list(_listed(results))
@@ -106,7 +109,7 @@ def _sure(model: FalseZeros) -> Iterator[str]:
         heard = ", ".join(f"{name} {weight:.2f}" for name, weight in said if weight >= LITTLE)
         silent = ", ".join(name for name, weight in said if weight < LITTLE)
         end = f"; none: {silent}" if silent else ""
-        yield f"What the members' log odds count, learned from {model.n_hidden_:,} hidden cells: {heard}{end}."
+        yield f"Weights of the members' log odds, learned from {model.n_hidden_:,} hidden cells: {heard}{end}."
         yield _reliability(model.held_out_)
     if model.noise is not None:
         yield _about_noise(model)
@@ -116,7 +119,7 @@ def _reliability(table: pd.DataFrame) -> str:
     gap = (table["predicted"] - table["observed"]).abs()
     mean = float((gap * table["count"]).sum() / table["count"].sum())
     enough = table["count"] >= 100
-    worst = f", in the worst tenth with 100 cells or more {gap[enough].max():.3f}" if enough.any() else ""
+    worst = f", in the worst bin of 100 cells or more by {gap[enough].max():.3f}" if enough.any() else ""
     return f"On hidden cells predicted probabilities and shares of ones differ by {mean:.3f} on average{worst}."
 
 

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from latentbits.findings.results import Results, components_fingerprint, has_restarts, restart_lines
+from latentbits.models.aspect.aspect_rows import AspectRows
+from latentbits.models.false_zeros.estimator import FalseZeros
+from latentbits.report.ensemble import ensemble_part
 from latentbits.report.workbench import workbench
 
 if TYPE_CHECKING:
@@ -38,10 +41,13 @@ def page_content(
 ) -> dict[str, Any]:
     """What the page shows of some results; see `latentbits.report.write_report`.
 
-    Models whose rows have weights on components get a workbench; all others are shown by their pictures and tables.
+    Models whose rows have weights on components get a workbench, an ensemble its list; all others are shown by their
+    pictures and tables.
     """
     summary = results.summary
     has_bench = results.solved is not None
+    is_ensemble = isinstance(results.model, FalseZeros)
+    drawn_here = has_bench or is_ensemble
     return {
         "model": summary["model"],
         "file": summary["data"].get("file") or "",
@@ -50,15 +56,35 @@ def page_content(
         "fitted": summary["data"].get("fitted", True),
         **_sentences(results),
         "notes": [note for note in summary.get("notes", []) if not note.startswith(NO_PHANTOM)],
-        "sure": [*_choice(summary), *(results.sure or restart_lines(summary))],
+        "sure": [*_choice(summary), *(results.sure or restart_lines(summary)), *_when_to_use(results)],
         "facts": _facts(summary),
         "restarts": _restarts(results.model) if has_restarts(results.model) else None,
         "stability": summary.get("stability") if summary.get("restarts", {}).get("made", 0) > 1 else None,
         "selection": None if selection is None else _curves(selection),
         "workbench": workbench(results, shape=shape, ratings=ratings) if has_bench else None,
-        "pictures": [] if has_bench else [_picture(name, draw()) for name, draw in results.figures.items()],
-        "tables": [] if has_bench else [_table(name, table) for name, table in results.tables.items()],
+        "ensemble": ensemble_part(results, ratings=ratings) if is_ensemble else None,
+        "pictures": [] if drawn_here else [_picture(name, draw()) for name, draw in results.figures.items()],
+        "tables": [_table(name, table) for name, table in results.tables.items() if _is_shown(name, results)],
     }
+
+
+def _is_shown(name: str, results: Results) -> bool:
+    """Whether a table stands at the end of the page: what the page itself shows doesn't."""
+    return results.solved is None and not (isinstance(results.model, FalseZeros) and name == "suspects")
+
+
+def _when_to_use(results: Results) -> Iterator[str]:
+    """Which of the two models that list suspects serves what."""
+    if isinstance(results.model, FalseZeros):
+        yield (
+            "For the list this ensemble is the better choice, and it needs no number of components; to explain cells by "
+            "components, or to denoise, use aspect-bernoulli (latentbits fit)."
+        )
+    elif isinstance(results.solved, AspectRows):
+        yield (
+            "This model explains cells by components and denoises; for the list of suspects alone an ensemble ranks "
+            "better, and needs no number of components (latentbits false-zeros)."
+        )
 
 
 def _sentences(results: Results) -> dict[str, Any]:
@@ -69,9 +95,10 @@ def _sentences(results: Results) -> dict[str, Any]:
     found: dict[str, Any] = results.summary.get("verdict") or {}
     verdict = list(found.get("sentences", []))
     answer = [sentence for sentence in results.answer if sentence not in verdict]
+    works = results.solved is not None or isinstance(results.model, FalseZeros)  # the page itself says all the rest
+    lines = [] if works else [line for line in results.lines if line not in (*answer, *verdict)]
     if verdict and not results.summary["data"].get("fitted", True):
         verdict.append("(That was found on the rows of the fit; this report is about other rows.)")
-    lines = [] if results.solved is not None else [line for line in results.lines if line not in results.answer]
     predicts = bool(found.get("predicts", True))
     if not predicts:
         lines, answer = [*answer, *lines], []

@@ -25,6 +25,7 @@ SCRIPTS = (
     "suspects.js",
     "marks.js",
     "files.js",
+    "ensemble.js",
     "sure.js",
     "page.js",
 )

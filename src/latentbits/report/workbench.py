@@ -25,7 +25,7 @@ from latentbits.models.factor_model import FactorModel
 from latentbits.models.solved_rows import SolvedRows
 from latentbits.report.suspect_lists import N_TOTALS, Positions, packed_floats, suspect_lists
 
-__all__ = ["workbench"]
+__all__ = ["page_names", "workbench"]
 
 MOST_CELLS = 250_000
 MOST_COLUMNS = 1_000
@@ -68,8 +68,8 @@ def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[
     else:
         content = np.ones(len(H), dtype=bool)
         bench["reconstruction"] = _bytes(np.rint(solved.reconstruct()[np.ix_(rows, columns)] * 255))
-    bench["rows"] = _names("row", data.row_names, sample.rows)
-    bench["columns"] = _names("column", data.column_names, sample.columns)
+    bench["rows"] = page_names("row", data.row_names, sample.rows)
+    bench["columns"] = page_names("column", data.column_names, sample.columns)
     bench["row_order"] = _by_strongest(np.abs(W), content).tolist()
     bench["column_order"] = _by_strongest(np.abs(H).T, content).tolist()
     return bench
@@ -183,7 +183,7 @@ def _grid(names: list[str], shape: tuple[int, int] | None) -> list[int] | None:
 # ---- compact forms -----------------------------------------------------------------------------------------
 
 
-def _names(what: str, names: list[str] | None, positions: np.ndarray) -> dict[str, Any]:
+def page_names(what: str, names: list[str] | None, positions: np.ndarray) -> dict[str, Any]:
     """Names of rows or columns as they are shown and as files have them; without any, the page counts from 1.
 
     One that is empty, or that others have as well, is shown with its position, and known by it; the denoised table

@@ -17,7 +17,7 @@ from latentbits.cli.fit_run import (
     tell_origin,
     where_lines,
 )
-from latentbits.cli.options.asking import ASKING, kind_option, question_about, with_visit_columns
+from latentbits.cli.options.asking import ASKING, kind_option, question_about, typed, with_visit_columns
 from latentbits.cli.options.click_helpers import FILE_PATH, Values, bundled, given
 from latentbits.cli.options.learning import LEARNING, parameters_of
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, terminal_options
@@ -99,7 +99,7 @@ def false_zeros(
             data = read_for_fit(file, with_visit_columns(reading, asking), marks)
             question = question_about(data, asking, kind=kind)
         results = fit_and_gather(_MODEL, parameters, data, watch, progress=progress)
-        _ask(results, question, limit)
+        _ask(results, typed(asking), question, limit)
         said = [line for line in results.lines if line not in results.evidence]
         add_verdict(results, None, watch, n_jobs=parameters.get("n_jobs"), progress=progress)
         tell_origin(results, file, reading, marks)
@@ -113,10 +113,10 @@ def false_zeros(
         terminal.print(line)
 
 
-def _ask(results: Results, question: Values, limit: int | None) -> None:
+def _ask(results: Results, as_typed: Values, question: Values, limit: int | None) -> None:
     from latentbits.findings.false_zeros import N_SUSPECTS, ask
 
-    ask(results, **question, top=None if limit is None else max(limit, N_SUSPECTS))
+    ask(results, as_typed, **question, top=None if limit is None else max(limit, N_SUSPECTS))
 
 
 def _lines(results: Results, said: list[str], suspects: Any) -> list[str]:

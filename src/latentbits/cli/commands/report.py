@@ -14,9 +14,10 @@ from latentbits.cli.model_and_rows import (
     refuse_without_phantoms,
     rows_for,
 )
+from latentbits.cli.options.asking import question_about
 from latentbits.cli.options.click_helpers import FILE_PATH, Values, model_argument
 from latentbits.cli.options.output import force_option, shape_option, terminal_options
-from latentbits.cli.options.ratings import Ratings, ratings_option
+from latentbits.cli.options.ratings import Ratings, marks_option, ratings_option
 from latentbits.cli.options.reading import check_file, optional_reading_options
 from latentbits.cli.output_file import check_target
 from latentbits.cli.terminal import Terminal
@@ -26,6 +27,8 @@ from latentbits.run_folder import REPORT_FILE, RunFolder
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
+    from latentbits.data.marks import Marks
+    from latentbits.findings.results import Results
 
 __all__ = ["report"]
 
@@ -38,6 +41,7 @@ __all__ = ["report"]
 @click.option("--out", type=FILE_PATH, metavar="FILE.html", help=f"Where to write.  [default: DIR/{REPORT_FILE}]")
 @force_option("Replace an existing FILE.html (that of DIR is replaced anyway).")
 @ratings_option("0 for phantoms, 1 for the rest")
+@marks_option("the page begins with them")
 @shape_option
 @terminal_options
 @optional_reading_options
@@ -50,6 +54,7 @@ def report(
     out: Path | None,
     force: bool,
     ratings: Ratings | None,
+    marks: Marks | None,
     shape: tuple[int, int] | None,
     terminal: Terminal,
 ) -> None:
@@ -71,12 +76,16 @@ def report(
     from latentbits.findings import gather, lead_with_verdict
 
     model = run.load_model()
+    if marks is not None:
+        refuse_without_phantoms(model, fitted)
     if ratings is not None:
         refuse_without_phantoms(model, fitted)
         refuse_ratings_of_ensemble(model, fitted, ratings)
         ratings.check(model)
     data, fit_params = run.load_data() if file is None else (_other_rows(run, model, file, reading, read_afresh), {})
     results = gather(model, data, **fit_params)
+    if file is None and run.question is not None and hasattr(model, "members_"):
+        _ask_again(results, data, run.question)
     record = run.fit_record
     if "verdict" in record:
         lead_with_verdict(results, record.pop("verdict"))
@@ -84,9 +93,33 @@ def report(
     results.summary["data"]["file"] = run.file_name if file is None else file.name
     if shape := shape or run.image_shape:
         show_as_images(results, shape)
-    run.write_report(results, target, selection=run.selection, ratings=None if ratings is None else ratings.document)
+    run.write_report(results, target, selection=run.selection, ratings=_marked(ratings, marks))
     terminal.print_json({**results.summary, "report": str(target)})
     terminal.print(f"Open {target}.")
+
+
+def _ask_again(results: Results, data: Any, question: Values) -> None:
+    """Ask an ensemble what was asked when it was fitted; a note says if a file of revisits would be needed for that."""
+    from latentbits.findings.false_zeros import N_SUSPECTS, ask
+
+    if "revisits" in question:
+        click.echo(
+            f"note: without {question['revisits']} the probability is P(1 | the rest) again; latentbits false-zeros or "
+            "suspects with --revisits gives the other",
+            err=True,
+        )
+        question = {key: question[key] for key in ("kind", "per_row") if key in question}
+    asking = {key: value for key, value in question.items() if key != "kind"}
+    ask(results, asking, **question_about(data, asking, kind=question["kind"]), top=N_SUSPECTS)
+
+
+def _marked(ratings: Ratings | None, marks: Marks | None) -> Values | None:
+    """What the page begins with: ratings, or marks, or both."""
+    document = {} if ratings is None else dict(ratings.document)
+    if marks is not None:
+        cells = [{"row": mark.row, "column": mark.column, "mark": mark.word} for mark in marks.marks]
+        document |= {"marks": cells, "data": marks.fingerprint}
+    return document or None
 
 
 def _target(run: RunFolder, file: Path | None, out: Path | None, *, force: bool) -> Path:

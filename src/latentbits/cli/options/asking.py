@@ -15,7 +15,7 @@ from latentbits.wording import place
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
 
-__all__ = ["ASKING", "kind_option", "question_about", "refuse_asking", "with_visit_columns"]
+__all__ = ["ASKING", "kind_option", "question_about", "refuse_asking", "typed", "with_visit_columns"]
 
 _VISITS = ("later_visits", "n_visits")
 
@@ -86,6 +86,11 @@ def with_visit_columns(reading: Values, asking: Values) -> Values:
     """The options of reading, by which columns with numbers of visits are kept beside the rows."""
     columns = [value for key in _VISITS if isinstance(value := asking[key], str)]
     return {**reading, "metadata": (*reading["metadata"], *dict.fromkeys(columns))}
+
+
+def typed(asking: Values) -> Values:
+    """The options that were given, as JSON has them."""
+    return {key: str(value) if key == "revisits" else value for key, value in asking.items() if value is not None}
 
 
 def question_about(data: BinaryData, asking: Values, *, kind: str) -> Values:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from latentbits.data.binary_data import MISSING
+from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.places import Places
 from latentbits.models.false_zeros.scored_rows import ScoredRows
 
 if TYPE_CHECKING:
     from latentbits.models.false_zeros.estimator import FalseZeros
 
-__all__ = ["explain_cell"]
+__all__ = ["explain_cell", "explain_cells"]
 
 COUPLED = ("ising", "linear_autoencoder")
 """The members whose prediction is a sum over the other cells of the row."""
@@ -23,14 +24,48 @@ COUPLED = ("ising", "linear_autoencoder")
 def explain_cell(model: FalseZeros, rows: ScoredRows, row: int | str, column: int | str, top: int) -> pd.DataFrame:
     """The table of `FalseZeros.explain`."""
     data = rows.data
+    i = Places(data.row_names, data.shape[0], "row").position(row)
+    j = Places(model._column_names(), data.shape[1], "column").position(column)
+    (table,) = explain_cells(model, rows, [(i, j)], top)
+    return table
+
+
+def explain_cells(
+    model: FalseZeros, rows: ScoredRows, cells: Sequence[tuple[int, int]], top: int
+) -> list[pd.DataFrame]:
+    """A table as of `FalseZeros.explain` for each of these cells; all rows are looked at once."""
+    data = rows.data
     row_places = Places(data.row_names, data.shape[0], "row")
     column_places = Places(model._column_names(), data.shape[1], "column")
-    i, j = row_places.position(row), column_places.position(column)
-    lines = _of_columns(model, data.rows([i]).dense()[0], j, column_places, top)
-    lines += _of_rows(model, rows, i, j, row_places, top)
-    table = pd.DataFrame(lines, columns=["what", "name", "value", "says"])
-    table["value"] = table["value"].astype("Int8")
-    return table
+    if not cells:
+        return []
+    asked_rows, which = np.unique([i for i, _ in cells], return_inverse=True)
+    asked_columns, where = np.unique([j for _, j in cells], return_inverse=True)
+    asked = data.rows(asked_rows)
+    alike, seen = _likeness(model, rows, asked, asked_columns)
+    own = asked.dense()
+    tables = []
+    for (i, j), r, c in zip(cells, which, where, strict=True):
+        lines = _of_columns(model, own[r], j, column_places, top)
+        lines += _of_rows(alike[r], seen[:, c], i, row_places, top)
+        table = pd.DataFrame(lines, columns=["what", "name", "value", "says"])
+        table["value"] = table["value"].astype("Int8")
+        tables.append(table)
+    return tables
+
+
+def _likeness(
+    model: FalseZeros, rows: ScoredRows, asked: BinaryData, columns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How alike all rows are to some (n_asked x n_rows), and their cells in some columns (n_rows x n_columns)."""
+    n_rows = rows.data.shape[0]
+    own = _profile(model, model._scored_block(slice(0, asked.shape[0]), asked).odds)
+    alike = np.empty((asked.shape[0], n_rows))
+    seen = np.empty((n_rows, len(columns)), dtype=np.int8)
+    for block in rows.blocks():
+        alike[:, block.rows] = own @ _profile(model, block.odds).T
+        seen[block.rows] = block.data.dense()[:, columns]
+    return alike, seen
 
 
 def _of_columns(model: FalseZeros, cells: np.ndarray, j: int, places: Places, top: int) -> list[tuple[Any, ...]]:
@@ -46,21 +81,14 @@ def _of_columns(model: FalseZeros, cells: np.ndarray, j: int, places: Places, to
     return [("column", name, _value(cells[k]), adds[k]) for name, k in zip(names, best, strict=True) if adds[k] != 0]
 
 
-def _of_rows(model: FalseZeros, rows: ScoredRows, i: int, j: int, places: Places, top: int) -> list[tuple[Any, ...]]:
+def _of_rows(alike: np.ndarray, seen: np.ndarray, i: int, places: Places, top: int) -> list[tuple[Any, ...]]:
     """The rows that are most alike by the ensemble's probabilities, and what was seen there."""
-    data = rows.data
-    own = _profile(model, model._scored_block(slice(0, 1), data.rows([i])).odds)[0]
-    alike = np.empty(data.shape[0])
-    column = np.empty(data.shape[0], dtype=np.int8)
-    for block in rows.blocks():
-        alike[block.rows] = _profile(model, block.odds) @ own
-        column[block.rows] = block.data.dense()[:, j]
-    alike[i] = -np.inf
-    alike[column == MISSING] = -np.inf
-    best = [k for k in np.argsort(-alike, kind="stable")[:top] if alike[k] > 0]
+    likeness = np.where(seen == MISSING, -np.inf, alike)
+    likeness[i] = -np.inf
+    best = [k for k in np.argsort(-likeness, kind="stable")[:top] if likeness[k] > 0]
     names = places.labels(np.array(best, dtype=int))
     return [
-        ("row", name, _value(column[k]), alike[k] if column[k] == 1 else -alike[k])
+        ("row", name, _value(seen[k]), likeness[k] if seen[k] == 1 else -likeness[k])
         for name, k in zip(names, best, strict=True)
     ]
 

@@ -32,12 +32,11 @@ function suspectsCsv(page) {
   return lines.join("");
 }
 
+// An ensemble has no components to rate: of it the file holds marks alone.
 function ratingsJson(page) {
   const { ratings, names, threshold, change } = page.rated, { content } = page;
-  const saved = {
-    format: FORMAT, version: 1, model: content.model, components: content.components_fingerprint, data: content.data_fingerprint,
-    threshold, change, ratings, names, marks: savedMarks(page),
-  };
+  const rated = content.ensemble ? {} : { components: content.components_fingerprint, threshold, change, ratings, names };
+  const saved = { format: FORMAT, version: 1, model: content.model, data: content.data_fingerprint, ...rated, marks: savedMarks(page) };
   return JSON.stringify(saved, null, 2) + "\n";
 }
 
@@ -48,6 +47,14 @@ function loadRatings(page, text) {
   let saved;
   try { saved = JSON.parse(text); } catch { return "This file holds no ratings: it is not JSON."; }
   if (saved?.format !== FORMAT) return "This file holds no ratings; choose a ratings.json that a report has saved.";
+  const refused = page.content.ensemble ? "" : takeRatings(page, saved);
+  if (refused) return refused;
+  if (!areMarks(saved.marks ?? [])) return "The marks in this file can't be read; choose a ratings.json that a report has saved.";
+  page.leftOut = takeMarks(page, saved.marks ?? [], saved.data);
+  return "";
+}
+
+function takeRatings(page, saved) {
   const good = Array.isArray(saved.ratings) && saved.ratings.length === page.bench.K &&
     saved.ratings.every(isShare) && saved.ratings.some((rating) => rating > 0);
   if (!good) return `These ratings are not for this model, which has ${page.bench.K} components.`;
@@ -57,7 +64,6 @@ function loadRatings(page, text) {
   page.rated.names = page.rated.names.map((_, k) => (typeof saved.names?.[k] === "string" ? saved.names[k] : ""));
   if (isShare(saved.threshold)) page.rated.threshold = saved.threshold;
   if (["auto", "absence", "presence", "both"].includes(saved.change)) page.rated.change = saved.change;
-  page.leftOut = takeMarks(page, saved.marks ?? [], saved.data);
   return "";
 }
 
@@ -72,8 +78,8 @@ function download(name, type, text) {
 function makeDownloads(page) {
   const part = page.bench.sampled ? "sample-" : "";
   const saveRatings = () => { download("ratings.json", "application/json", ratingsJson(page)); page.unsaved = false; showKept(page); };
-  byId("save-denoised").addEventListener("click", () => download(`${part}denoised.csv`, "text/csv", denoisedCsv(page)));
-  byId("save-suspects").addEventListener("click", () => download(`${page.asFitted ? "" : part}suspects.csv`, "text/csv", suspectsCsv(page)));
+  byId("save-denoised")?.addEventListener("click", () => download(`${part}denoised.csv`, "text/csv", denoisedCsv(page)));
+  byId("save-suspects").addEventListener("click", () => download(`${page.asFitted ? "" : part}suspects.csv`, "text/csv", page.content.ensemble ? ensembleCsv(page) : suspectsCsv(page)));
   byId("save-ratings").addEventListener("click", saveRatings);
   byId("save-marks").addEventListener("click", saveRatings);
   byId("load-ratings").addEventListener("change", async (event) => {

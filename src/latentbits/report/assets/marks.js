@@ -64,10 +64,10 @@ function takeMarks(page, marks, fingerprint) {
 
 // Reports of the same fit and data share it, unless they were written with other ratings.
 function storageKey({ content }) {
-  const begin = JSON.stringify(content.workbench.rated);
+  const begin = JSON.stringify((content.workbench ?? content.ensemble).rated);
   let sum = 0;
   for (let i = 0; i < begin.length; i++) sum = (Math.imul(sum, 31) + begin.charCodeAt(i)) | 0;
-  return `latentbits:${content.components_fingerprint}:${content.data_fingerprint}:${sum >>> 0}`;
+  return `latentbits:${content.components_fingerprint ?? content.model}:${content.data_fingerprint}:${sum >>> 0}`;
 }
 
 // Some browsers keep nothing for files, and say so by an exception.
@@ -99,9 +99,11 @@ function makeMemory(page) {
   if (text !== null) page.changed = page.kept = loadRatings(page, text) === "";
 }
 
+const warnUnsaved = (page) => addEventListener("beforeunload", (event) => { if (page.unsaved) event.preventDefault(); });
+
 // The state that the page was written with.
 function begin(page) {
-  page.rated = structuredClone(page.content.workbench.rated);
+  page.rated = structuredClone((page.content.workbench ?? page.content.ensemble).rated);
   takeMarks(page, areMarks(page.rated.marks) ? page.rated.marks : [], page.rated.data);
 }
 
@@ -110,7 +112,7 @@ function showKept(page) {
   const all = savedMarks(page).map(({ mark }) => mark);
   const numbers = MARKS.map((word) => [words[word], all.filter((mark) => mark === word).length]).filter(([, n]) => n);
   const parts = all.length ? [numbers.map(([word, n]) => `${count(n)} ${word}`).join(", ") + ". "] : [];
-  if (page.kept) parts.push("This browser keeps marks and ratings.");
+  if (page.kept) parts.push(`This browser keeps marks${page.content.ensemble ? "" : " and ratings"}.`);
   else if (page.unsaved) parts.push("This browser keeps nothing for this file: save ratings.json.");
   else if (page.undo) parts.push("Cleared.");
   byId("kept").textContent = parts.join("");

@@ -80,7 +80,7 @@ function setTheme(theme) {
 }
 
 function redraw() {
-  if (page.bench) { drawImages(page); drawHeats(page, true); showRow(page); }
+  if (page.bench && content.workbench) { drawImages(page); drawHeats(page, true); showRow(page); }
 }
 
 // Paper is light: so are the pictures on it.
@@ -99,6 +99,7 @@ function makeWorkbench() {
   makeCards(page);
   makeHeats(page);
   makeRows(page);
+  page.list = workbenchList;
   makeSuspects(page);
   page.tables = [patient("suspects", showSuspects), patient("row", showRow)];
   showWeightChoices(page);
@@ -126,7 +127,7 @@ function makeControls() {
     page.renamed();
     page.edited();
   });
-  addEventListener("beforeunload", (event) => { if (page.unsaved) event.preventDefault(); });
+  warnUnsaved(page);
 }
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
@@ -137,6 +138,7 @@ byId("print").addEventListener("click", () => print());
 printInLight();
 makeSure(content);
 if (content.workbench) makeWorkbench();
+if (content.ensemble) makeEnsemble(page);
 page.causes = (row, column) => causesOf(page.bench, row, column);
 page.explain = (row) => chooseRow(page, row);
 window.latentbits = page;

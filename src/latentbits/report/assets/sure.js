@@ -37,6 +37,7 @@ function selectionPlot({ criterion, better, x, y, error, best }) {
 function makeSure(content) {
   const plots = content.restarts ? [restartsPlot(content.restarts)] : [];
   if (content.stability && content.restarts.objective.length > 1) plots.push(stabilityPlot(content.stability));
+  if (content.ensemble) plots.push(...(content.ensemble.reliability ? [reliabilityPlot(content.ensemble.reliability)] : []), membersPlot(content.ensemble.members));
   for (const curve of content.selection ?? []) plots.push(selectionPlot(curve));
   byId("sure-plots").append(...plots.map(([title, drawing]) => element("div", {}, element("h3", {}, title), drawing)));
 }

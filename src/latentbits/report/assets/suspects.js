@@ -15,7 +15,7 @@ function makeSuspects(page) {
     const button = target.closest("button"), line = button?.closest("tbody tr");
     if (button?.dataset.sort) sortSuspects(page, button.dataset.sort);
     else if (button?.dataset.mark) markCell(page, page.shownSuspects[line.rowIndex - 1], button.dataset.mark, line);
-    else if (line && button) { const { i, d } = page.shownSuspects[line.rowIndex - 1]; explainCell(page, i, d); }
+    else if (line && button) page.list.explain(page, page.shownSuspects[line.rowIndex - 1]);
   });
 }
 
@@ -42,9 +42,11 @@ function suspectColumns(page) {
   if (!page.asFitted) columns.push({ name: "all restarts", value: (cell) => bench.consensus[at(cell)], show: (cell) => consensusText(bench, at(cell)) });
   return [...columns,
     { name: "phantom", value: (cell) => phantomOf(page, cell), show: (cell) => twoDigits(phantomOf(page, cell)) },
-    { name: "mark", value: (cell) => [...MARKS].reverse().indexOf(markOf(page, cell)), show: (cell) => markButtons(page, cell) },
+    markColumn(page),
   ];
 }
+
+const markColumn = (page) => ({ name: "mark", value: (cell) => [...MARKS].reverse().indexOf(markOf(page, cell)), show: (cell) => markButtons(page, cell) });
 
 // A suspect's row can be explained if the page holds it.
 function rowLink({ bench }, { i, d }) {
@@ -55,7 +57,7 @@ function rowLink({ bench }, { i, d }) {
 }
 
 function sortSuspects(page, name) {
-  const { text } = suspectColumns(page).find((column) => column.name === name);
+  const { text } = page.list.columns(page).find((column) => column.name === name);
   page.sorting = { by: name, down: page.sorting.by === name ? !page.sorting.down : !text };
   showSuspects(page);
   byId("suspect-table").querySelector(`[data-sort="${name}"]`).focus();
@@ -78,7 +80,7 @@ function matching(page, cells) {
 }
 
 function showSuspects(page) {
-  const value = chosenValue(), columns = suspectColumns(page), all = suspectsOf(page, value);
+  const value = chosenValue(), columns = page.list.columns(page), all = suspectsOf(page, value);
   const found = sorted(matching(page, all), columns, page.sorting);
   page.shownSuspects = page.wholeList ? found : found.slice(0, N_SHOWN_SUSPECTS);
   const heads = columns.map(({ name }) => {
@@ -89,8 +91,8 @@ function showSuspects(page) {
   const lines = page.shownSuspects.map((cell) => columns.map(({ show }) => show(cell)));
   byId("suspect-table").replaceChildren(table("the most suspected cells", heads, lines));
   showMatches(page, found.length, all.length);
-  showTotals(page, value);
-  if (page.rated) showWhoseList(page, value);
+  page.list.beside(page, value);
+  if (page.rated) page.list.describe(page, value);
 }
 
 function showMatches(page, n, nAll) {
@@ -114,6 +116,10 @@ function showWhoseList(page, value) {
     ? `${page.content.fitted ? "The fit's own list, as in suspects.csv" : "The list of the fitted model for these rows"}${bench.n_restarts > 1 ? `: the mean of the ${bench.mean_of}` : ""}.${page.content.predicts ? ` ${many}.` : ""}`
     : `By your ratings, of the best run alone${where}: ${many}. Reset brings the fit's own list back.`;
   byId("suspect-list").classList.toggle("rated", !page.asFitted);
+  showMarkMeaning(value);
+}
+
+function showMarkMeaning(value) {
   byId("mark-meaning").textContent = value ? "confirm: the 1 is true; reject: it should be a 0." : "confirm: it hides a 1; reject: it is a true 0.";
 }
 
@@ -140,6 +146,8 @@ function totalLink(page, side, place) {
   });
   return link;
 }
+
+const workbenchList = { columns: suspectColumns, explain: (page, { i, d }) => explainCell(page, i, d), beside: showTotals, describe: showWhoseList };
 
 // Go to a row's view, with one of its cells chosen.
 function explainCell(page, i, d = page.bench.column_order[page.x]) {

@@ -1,0 +1,107 @@
+// ---- An ensemble: its list of suspects, what the members say about a cell, and what speaks for a 1 there. ----
+
+function openEnsemble(stored) {
+  const { list, members } = stored, K = members.length;
+  const [score, probability, votes] = [list.score, list.probability, list.votes].map(floatsOf);
+  const entries = list.rows.map((i, n) => ({
+    i, d: list.columns[n], score: score[n], probability: probability[n],
+    votes: votes.subarray(n * K, (n + 1) * K), why: stored.why[n] ?? null,
+  }));
+  return { ...stored, rows: openNames(stored.rows), columns: openNames(stored.columns), lists: { [stored.kind]: { entries } } };
+}
+
+function makeEnsemble(page) {
+  const { content } = page;
+  page.bench = openEnsemble(content.ensemble);
+  page.asFitted = true;
+  page.tables = [];
+  page.chosen = page.bench.lists[page.bench.kind].entries[0] ?? null;
+  page.list = { columns: ensembleColumns, explain: chooseSuspect, beside: showWhy, describe: describeEnsemble };
+  page.marked = () => page.keep();
+  page.refresh = () => { showSuspects(page); showKept(page); };
+  begin(page);
+  makeMemory(page);
+  makeSuspects(page);
+  makeDownloads(page);
+  warnUnsaved(page);
+  page.refresh();
+}
+
+function ensembleColumns(page) {
+  const { bench } = page, { rows, columns } = bench;
+  return [
+    { name: "row", text: true, value: ({ i }) => rows.shown[i], show: ({ i }) => element("button", { type: "button", className: "link" }, named(rows.shown[i])) },
+    { name: "column", text: true, value: ({ d }) => columns.shown[d], show: ({ d }) => named(columns.shown[d]) },
+    { name: "score", value: ({ score }) => score, show: ({ score }) => twoDigits(score) },
+    { name: bench.probability, value: ({ probability }) => probability, show: ({ probability }) => twoDigits(probability) },
+    markColumn(page),
+  ];
+}
+
+function describeEnsemble(page, value) {
+  const { bench, content } = page, n = bench.lists[bench.kind].entries.length;
+  const part = bench.n_listed > n ? `The first ${count(n)} of ${count(bench.n_listed)} cells of ` : "The cells of ";
+  byId("suspect-list").textContent = content.fitted ? `${part}suspects.csv.` : "The list of the fitted ensemble for these rows.";
+  showMarkMeaning(value);
+}
+
+function chooseSuspect(page, cell) {
+  page.chosen = cell;
+  showWhy(page);
+}
+
+// A bar a line: what, how much of the whole bar, in which colour, and the number.
+const barList = (lines) => element("ul", { className: "bars" }, ...lines.map(([label, share, colour, value]) =>
+  element("li", {}, element("span", { className: "label", title: label.textContent }, label), track([[share, colour]]), element("span", { className: "value" }, value))));
+
+function showWhy(page) {
+  const { bench, chosen } = page, view = byId("why");
+  const at = chosen ? page.shownSuspects.indexOf(chosen) : -1;
+  byId("suspect-table").querySelectorAll("tbody tr").forEach((line, n) => line.classList.toggle("chosen", n === at));
+  if (!chosen) { view.replaceChildren(); return; }
+  const place = [named(bench.rows.shown[chosen.i]), ", ", named(bench.columns.shown[chosen.d])];
+  const votes = bench.members.map(({ member, weight }, k) =>
+    [named(member), chosen.votes[k], weight < 0.01 ? "var(--edge)" : "var(--strong)", twoDigits(chosen.votes[k])]);
+  view.replaceChildren(
+    element("h3", {}, "Why ", ...place),
+    element("p", { className: "hint" }, "What each member says: its probability of a 1 (grey: it has no weight)."), barList(votes),
+    ...speaking(chosen.why, "column", "Columns of this row that speak for a 1, or against it"),
+    ...speaking(chosen.why, "row", "Rows most like it that have a 1 there, or a 0"),
+    ...(chosen.why ? [] : [element("p", { className: "hint" }, "This page explains the first suspects only; latentbits explain DIR FILE --cell does it.")]));
+}
+
+function speaking(why, kind, title) {
+  const lines = (why ?? []).filter(([what]) => what === kind);
+  if (!lines.length) return [];
+  const most = Math.max(...lines.map(([, , , says]) => Math.abs(says)));
+  return [element("p", { className: "hint" }, title), barList(lines.map(([, name, value, says]) =>
+    [element("span", {}, named(name), ` ${value === null ? "?" : value}`), Math.abs(says) / most, says > 0 ? "var(--strong)" : "var(--doubt)", `${says > 0 ? "+" : "\u2212"}${Math.abs(says).toPrecision(2)}`]))];
+}
+
+// The fit's own list, as in its folder, with the marks, if any.
+function ensembleCsv(page) {
+  const { bench } = page, marked = page.marks.size > 0;
+  const heads = ["row", "column", "kind", "score", bench.probability, ...bench.members.map(({ member }) => member), ...(marked ? ["mark"] : [])];
+  const lines = bench.lists[bench.kind].entries.map((cell) => [safeName(bench.rows, cell.i), safeName(bench.columns, cell.d), bench.kind,
+    ...[cell.score, cell.probability, ...cell.votes].map(tenDigits), ...(marked ? [markOf(page, cell) ?? ""] : [])]);
+  return [heads, ...lines].map(csvLine).join("");
+}
+
+function reliabilityPlot({ predicted, observed, count: cells }) {
+  const total = cells.reduce((a, b) => a + b, 0);
+  const made = framedPlot(`Share of ones against predicted probability of ${total} hidden cells`, [0, 1], [0, 1], "predicted probability of a 1", "share of ones");
+  const points = predicted.map((p, n) => `${made.x(p).toFixed(1)} ${made.y(observed[n]).toFixed(1)}`);
+  made.svg.append(svgElement("path", { class: "axis", d: `M${made.x(0)} ${made.y(0)}L${made.x(1)} ${made.y(1)}` }), svgElement("path", { class: "curve", d: `M${points.join("L")}` }));
+  predicted.forEach((p, n) => {
+    const dot = svgElement("circle", { class: "best", cx: made.x(p), cy: made.y(observed[n]), r: 4 });
+    dot.append(svgElement("title", {}, `predicted ${twoDigits(p)}, found ${twoDigits(observed[n])}, ${plural(cells[n], "cell")}`));
+    made.svg.append(dot, svgElement("text", { class: "quiet", x: made.x(p) + 6, y: made.y(observed[n]) + 13 }, count(cells[n])));
+  });
+  return ["Hidden cells: predicted probability and share of ones (beside each dot the number of cells)", made.svg];
+}
+
+function membersPlot(members) {
+  const most = Math.max(...members.map(({ weight }) => weight), 1e-9);
+  const lines = members.map(({ member, weight }) => [named(member), weight / most, "var(--strong)", twoDigits(weight)]);
+  return ["Weights of the members' log odds", barList(lines)];
+}
