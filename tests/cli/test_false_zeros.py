@@ -293,6 +293,30 @@ def test_visits_that_are_no_numbers(run: Run, visited, tmp_path, column):
     assert_refused(refused, '--later-visits: row 2 has "two" in the column "visits", which is no number')
 
 
+def test_rates_say_nothing_about_ones(run: Run, folder, sites):
+    refused = run("suspects", folder, sites, "--kind", "presence", "--rate", 0.4)
+    assert_refused(refused, "--rate is about zeros and what a visit misses", code=2)
+
+
+def test_a_report_on_other_rows(run: Run, folder, sites, tmp_path):
+    lines = sites.read_text().splitlines()
+    (tmp_path / "others.csv").write_text("\n".join(lines[:1] + lines[20:40]) + "\n")
+    result = run("report", folder, tmp_path / "others.csv", "--out", tmp_path / "others.html")
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "others.html").read_text()
+    assert '"fitted":false' in text
+    assert "this report is about other rows" in text
+
+
+def test_a_report_that_begins_with_marks(run: Run, folder, tmp_path):
+    first = pd.read_csv(folder / "suspects.csv").iloc[0]
+    marks = [{"row": first["row"], "column": first["column"], "mark": "unsure"}]
+    (tmp_path / "ratings.json").write_text(json.dumps({"format": "latentbits-ratings", "version": 1, "marks": marks}))
+    result = run("report", folder, "--marks", tmp_path / "ratings.json", "--out", tmp_path / "marked.html")
+    assert result.exit_code == 0, result.output
+    assert '"mark":"unsure"' in (tmp_path / "marked.html").read_text()
+
+
 def test_options_of_an_ensemble_are_refused_for_other_models(run: Run, fitted, table):
     assert_refused(run("suspects", fitted, table, "--rate", 0.3), "--rate is asked of a fit of false-zeros", code=2)
 

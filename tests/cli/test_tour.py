@@ -88,6 +88,8 @@ def assert_the_folder_is_as_described() -> None:
     assert clean.n_ones > dirty.n_ones, "false absences were filled in"
     assert Path("clean.csv").read_text() == Path("filled.csv").read_text(), "phantoms were rated 0, as by default"
     assert set(pd.read_csv("site3.csv")["row"]) == {"site3"}
+    assert pd.read_csv("next-visits.csv").groupby("row").size().max() == 2
+    assert Path("list/report.html").stat().st_size > 1000
     assert json.loads(Path("fitted.json").read_text()) == json.loads(Path("run/summary.json").read_text())
     assert len(json.loads(Path("suspects.json").read_text())) == 5
     assert len(load_model("types/model.npz").components_) in (1, 2, 4, 6)

@@ -64,5 +64,6 @@ def lead_with_verdict(results: Results, verdict: Mapping[str, Any]) -> None:
         results.answer = [line for line in results.answer if line not in results.evidence] or results.lines[:1]
         results.lines = [line for line in results.lines if line not in results.evidence]
         if "suspects" in results.tables:
-            results.lines.append("suspects.csv ranks the zeros all the same, by a model that predicts none of them.")
+            by = "a model that predicts none of them" if verdict["predicts"] is False else "a model that wasn't tested"
+            results.lines.append(f"suspects.csv ranks the zeros all the same, by {by}.")
     results.lines[:0] = verdict["sentences"]

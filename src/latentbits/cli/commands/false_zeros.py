@@ -114,9 +114,12 @@ def false_zeros(
 
 
 def _ask(results: Results, as_typed: Values, question: Values, limit: int | None) -> None:
+    """Ask what the user has asked, unless that is what is asked anyway: on a large table it takes time."""
     from latentbits.findings.false_zeros import N_SUSPECTS, ask
 
-    ask(results, as_typed, **question, top=None if limit is None else max(limit, N_SUSPECTS))
+    top = None if limit is None else max(limit, N_SUSPECTS)
+    if question != {"kind": "absence"} or top != N_SUSPECTS:
+        ask(results, as_typed, **question, top=top)
 
 
 def _lines(results: Results, said: list[str], suspects: Any) -> list[str]:

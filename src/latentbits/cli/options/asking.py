@@ -96,6 +96,9 @@ def typed(asking: Values) -> Values:
 def question_about(data: BinaryData, asking: Values, *, kind: str) -> Values:
     """The arguments of `FalseZeros.suspects` beside the data and how many; files and columns are read."""
     asked: Values = {key: value for key, value in asking.items() if value is not None}
+    useless = [key for key in asked if key != "per_row" and kind == "presence"]
+    if useless:
+        raise click.UsageError(f"{flag_of(useless[0])} is about zeros and what a visit misses; leave it out for ones")
     for key in filter(asked.__contains__, _VISITS):
         if isinstance(asked[key], str):
             asked[key] = _numbers_of(data, asked[key], flag_of(key))

@@ -335,6 +335,9 @@ class AspectModel(RestartedFactorModel):
     ) -> pd.DataFrame:
         """The cells most likely to be false, the most suspected first.
 
+        This is the cheap answer, which components explain (`explain`). For the list alone `FalseZeros` ranks better,
+        and needs no number of components.
+
         Parameters
         ----------
         X : array, SciPy sparse, data frame or BinaryData

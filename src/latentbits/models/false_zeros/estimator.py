@@ -49,6 +49,9 @@ class FalseZeros(CellModel):
     tell how good the answer is (`held_out_`, `gains_`). Members that would take too long for a table stand aside, and a
     warning says so.
 
+    **When to use which.** For the list of suspects this ranks better than `AspectBernoulli.suspects`, and takes longer.
+    `AspectBernoulli` explains cells by components that can be named and rated, and denoises.
+
     **What the numbers are.** `suspicion` and `reconstruct` come from fits that have seen the cell: a 0 is evidence, and
     they rank best. P(1 | the rest) of `predict_proba` and `suspects` is the probability that a cell is a 1, told by the
     rest of the table as if the cell itself hadn't been looked at. It is *not* the probability that something is

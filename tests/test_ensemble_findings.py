@@ -1,0 +1,136 @@
+"""What is said and drawn about an ensemble."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from latentbits import BinaryData, FalseZeros, simulate, verdict
+from latentbits.findings import gather, lead_with_verdict
+from latentbits.findings.false_zeros import MEANINGS, ask
+from latentbits.plots import plot_member_weights, plot_reliability
+
+MEMBERS = ["aspects_2", "linear_autoencoder"]
+
+
+@pytest.fixture(scope="module")
+def seen() -> BinaryData:
+    clean = simulate.aspect_bernoulli(60, 14, 2, sharpness=0.1, random_state=0).X
+    return BinaryData.of(simulate.corrode(clean, 0.3, random_state=0).X)
+
+
+def fitted(data: BinaryData, **parameters: object) -> FalseZeros:
+    return FalseZeros(**{"n_folds": 2, "members": MEMBERS, "noise": None, "random_state": 0, **parameters}).fit(data)
+
+
+@pytest.fixture(scope="module")
+def model(seen: BinaryData) -> FalseZeros:
+    return fitted(seen)
+
+
+def test_the_sentences_say_whose_say_counts_and_what_the_probability_is(model, seen):
+    lines = "\n".join(gather(model, seen).lines)
+    for name, weight in zip(model.members_, model.weights_, strict=True):
+        assert f"{name} {weight:.2f}" in lines
+    assert f"{model.n_hidden_:,} hidden cells" in lines
+    assert MEANINGS["P(1 | the rest)"] in lines
+    assert "not the probability that it is present" in lines
+
+
+def test_reliability_is_told_as_measured(model, seen):
+    table = model.held_out_
+    gap = (table["predicted"] - table["observed"]).abs()
+    mean = np.average(gap, weights=table["count"])
+    assert f"differ by {mean:.3f} on average" in "\n".join(gather(model, seen).lines)
+
+
+def test_members_without_weight_are_named(model, seen):
+    silent = SimpleNamespace(
+        members_={"a": None, "b": None},
+        weights_=np.array([1.0, 0.001]),
+        held_out_=model.held_out_,
+        n_hidden_=9,
+        noise=None,
+    )
+    from latentbits.findings.false_zeros import _sure
+
+    assert next(_sure(silent)) == "Weights of the members' log odds, learned from 9 hidden cells: a 1.00; none: b."
+
+
+def test_without_hidden_cells_all_have_the_same_say(seen):
+    results = gather(fitted(seen, n_folds=None), seen)
+    assert results.lines[1] == "All members have the same say, as no cells were hidden: aspects_2, linear_autoencoder."
+    assert "reliability" not in results.tables
+    assert results.tables["members"].columns.tolist() == ["member", "weight"]
+    lead_with_verdict(results, verdict(results.model, seen).to_dict())
+    assert results.lines[-1] == "suspects.csv ranks the zeros all the same, by a model that wasn't tested."
+
+
+@pytest.mark.parametrize(
+    ("phantoms", "words"), [(["content", "white"], "lost ones"), (["black", "white"], "lost ones and got false ones")]
+)
+def test_rows_that_lost_ones_are_told(model, phantoms, words):
+    from latentbits.findings.false_zeros import _about_noise
+
+    noisy = SimpleNamespace(noise_model_=SimpleNamespace(phantoms_=np.array(phantoms)))
+    assert _about_noise(noisy) == f"Some rows have {words} far more than others; scores allow for it."
+    assert _about_noise(SimpleNamespace(noise_model_=None)).startswith("Rows don't clearly differ")
+
+
+@pytest.mark.parametrize(
+    ("question", "column"),
+    [
+        ({}, "P(1 | the rest)"),
+        ({"rate": 0.3}, "P(present)"),
+        ({"rate": 0.3, "later_visits": 2}, "P(seen later)"),
+        ({"kind": "presence"}, "P(0 | the rest)"),
+    ],
+)
+def test_another_question_gets_another_list(model, seen, question, column):
+    results = gather(model, seen)
+    ask(results, **question)
+    expected = model.suspects(seen, top=1000, **question)
+    np.testing.assert_allclose(results.tables["suspects"][column], expected[column])
+    assert results.summary["suspects"]["probability"] == column
+    assert results.lines[-1] == MEANINGS[column]
+    assert next(iter(results.tables)) == "suspects"
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def drawn(figure) -> None:
+    """Layout and missing glyphs warn only now, and warnings are errors here."""
+    figure.savefig(BytesIO(), format="png", dpi=40)
+
+
+def test_the_reliability_curve_is_the_table(model):
+    figure = plot_reliability(model)
+    curve, counts = figure.axes
+    x, y = curve.lines[1].get_data()
+    np.testing.assert_allclose(x, model.held_out_["predicted"])
+    np.testing.assert_allclose(y, model.held_out_["observed"])
+    assert [bar.get_height() for bar in counts.patches] == model.held_out_["count"].tolist()
+    drawn(figure)
+
+
+def test_without_hidden_cells_there_is_no_curve():
+    with pytest.raises(ValueError, match="no cells were hidden in this fit"):
+        plot_reliability(SimpleNamespace(held_out_=None))
+
+
+@pytest.mark.parametrize("weights", [[0.7, 0.2], [0.0, 0.0]])
+def test_bars_are_the_weights(weights):
+    figure = plot_member_weights(SimpleNamespace(members_={"$a_1$": 1, "b": 2}, weights_=np.array(weights)))
+    assert [bar.get_width() for bar in figure.axes[0].patches] == weights
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["$a_1$", "b"]
+    drawn(figure)
+
+
+def test_one_bin_can_be_drawn():
+    table = pd.DataFrame({"lower": [0.0], "upper": [0.1], "predicted": [0.05], "observed": [0.0], "count": [3]})
+    drawn(plot_reliability(SimpleNamespace(held_out_=table)))
