@@ -43,7 +43,7 @@ def open_model_and_rows(
     force: bool,
     needs: str = "suspects",
 ) -> tuple[Any, BinaryData]:
-    """A model that has the method `needs`, and the file's rows for it, with what the fit knew about cells of the same file.
+    """A model that has the method `needs`, and the file's rows for it, with what the fit knew of cells of that file.
 
     What needs no reading is refused first: a path that isn't there, and an `out` that may not be written.
     """

@@ -77,8 +77,8 @@ def _when_to_use(results: Results) -> Iterator[str]:
     """Which of the two models that list suspects serves what."""
     if isinstance(results.model, FalseZeros):
         yield (
-            "For the list this ensemble is the better choice, and it needs no number of components; to explain cells by "
-            "components, or to denoise, use aspect-bernoulli (latentbits fit)."
+            "For the list this ensemble is the better choice, and it needs no number of components; to explain cells "
+            "by components, or to denoise, use aspect-bernoulli (latentbits fit)."
         )
     elif isinstance(results.solved, AspectRows):
         yield (

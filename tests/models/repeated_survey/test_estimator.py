@@ -24,7 +24,7 @@ from latentbits import (
 )
 from latentbits.metrics import expected_calibration_error
 from latentbits.models.repeated_survey.rates import BOUNDS
-from tests.shared_data import needs_data
+from tests.shared_data import FOLDER, needs_data
 
 RATE = 0.3
 
@@ -362,13 +362,9 @@ def test_birds():
     """Swiss birds: what two visits missed, ranked for the third, and its probability."""
     from sklearn.metrics import roc_auc_score
 
-    from latentbits.datasets import load_birds
-
-    birds = load_birds()
-    sites = birds.surveyed.all(axis=1)
-    survey = Histories.of(
-        birds.detections[sites][:, :, (birds.detections[sites, :2] == 1).any(axis=1).sum(axis=0) >= 3]
-    )
+    detections = np.load(FOLDER / "mhb2014.npz")["detections"]  # sites x visits x species, -1: not surveyed
+    sites = (detections >= 0).any(axis=2).all(axis=1)
+    survey = Histories.of(detections[sites][:, :, (detections[sites, :2] == 1).any(axis=1).sum(axis=0) >= 3])
     model = RepeatedSurvey(AspectBernoulli(8, n_init=3, random_state=0)).fit(survey.visits([0, 1]))
     never, third = model.survey_.n_seen == 0, survey.cells[:, 2]
     later = model.predict_proba(later_visits=1)
