@@ -15,6 +15,7 @@ from latentbits.cli.commands.experiments import experiments
 from latentbits.cli.commands.explain import explain
 from latentbits.cli.commands.false_zeros import false_zeros
 from latentbits.cli.commands.fit import fit
+from latentbits.cli.commands.repeat_visits import repeat_visits
 from latentbits.cli.commands.report import report
 from latentbits.cli.commands.select import select
 from latentbits.cli.commands.simulate import simulate
@@ -71,7 +72,7 @@ def program() -> None:
 
 
 COMMANDS = (
-    *(fit, false_zeros, select, compare),
+    *(fit, false_zeros, repeat_visits, select, compare),
     *(report, denoise, suspects, explain),
     *(simulate, demo, experiments, completion),
 )
