@@ -111,7 +111,7 @@ def drawn(figure) -> None:
 def test_the_reliability_curve_is_the_table(model):
     figure = plot_reliability(model)
     curve, counts = figure.axes
-    x, y = curve.lines[1].get_data()
+    x, y = curve.lines[1].get_data(orig=False)
     np.testing.assert_allclose(x, model.held_out_["predicted"])
     np.testing.assert_allclose(y, model.held_out_["observed"])
     assert [bar.get_height() for bar in counts.patches] == model.held_out_["count"].tolist()

@@ -35,10 +35,8 @@ def ensemble_part(results: Results, *, ratings: dict[str, Any] | None) -> dict[s
     assert isinstance(data, BinaryData)
     suspects = results.tables["suspects"][:N_SUSPECTS]
     asked = results.summary["suspects"]
-    cells = (
-        _positions(suspects["row"], data.row_names, "row"),
-        _positions(suspects["column"], model_names(model), "column"),
-    )
+    names = model._column_names()
+    cells = _positions(suspects["row"], data.row_names, "row"), _positions(suspects["column"], names, "column")
     (rows, row_at), (columns, column_at) = (np.unique(side, return_inverse=True) for side in cells)
     members = list(model.members_)
     return {
@@ -47,7 +45,7 @@ def ensemble_part(results: Results, *, ratings: dict[str, Any] | None) -> dict[s
         "meaning": asked["meaning"],
         "n_listed": len(results.tables["suspects"]),
         "rows": page_names("row", data.row_names, rows),
-        "columns": page_names("column", model_names(model), columns),
+        "columns": page_names("column", names, columns),
         "list": {
             "rows": row_at.tolist(),
             "columns": column_at.tolist(),
@@ -62,12 +60,6 @@ def ensemble_part(results: Results, *, ratings: dict[str, Any] | None) -> dict[s
         "why": _why(model, data, cells),
         "rated": {"marks": [], "data": None, **_marks(ratings)},
     }
-
-
-def model_names(model: FalseZeros) -> list[str] | None:
-    """The names of the columns at the fit, if they had any."""
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
 
 
 def _positions(labels: pd.Series, names: list[str] | None, what: str) -> np.ndarray:

@@ -25,16 +25,17 @@ SCRIPTS = (
     "suspects.js",
     "marks.js",
     "files.js",
-    "ensemble.js",
     "sure.js",
     "page.js",
 )
+_OF_ENSEMBLE = "ensemble.js"
 _ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 def render(content: dict[str, Any]) -> str:
     """The HTML of a page with this content. It may load nothing, and runs no script but its own."""
-    script = "\n".join(["(() => {", '"use strict";', *map(_asset, SCRIPTS), "})();"])
+    names = [_OF_ENSEMBLE, *SCRIPTS] if content["ensemble"] else SCRIPTS
+    script = "\n".join(["(() => {", '"use strict";', *map(_asset, names), "})();"])
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_asset("page.html"))
     return template.render(
         **content,
