@@ -120,7 +120,7 @@ def test_votes_and_reasons_of_the_chosen_cell(open_page: Open, ensemble: Fitted,
         part = why[why["what"] == what]
         shown = bars(page, place)
         assert [name for name, _ in shown] == [
-            f"{name} {'?' if value is pd.NA else value}"
+            f"{'?' if value is pd.NA else value} {name}"
             for name, value in zip(part["name"], part["value"], strict=True)
         ]
         says = [float(value.replace("\u2212", "-")) for _, value in shown]
@@ -263,6 +263,8 @@ def test_a_narrow_window_and_paper(open_page: Open, ensemble: Fitted) -> None:
     page = open_page(ensemble.file)
     page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    choose(page, 2)
+    expect(page.locator("#why h3")).to_be_in_viewport()
     page.emulate_media(media="print")
     assert page.locator(".downloads").first.is_hidden()
     assert page.locator("#suspect-table tbody tr").first.is_visible()

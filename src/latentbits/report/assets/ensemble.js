@@ -48,6 +48,7 @@ function describeEnsemble(page, value) {
 function chooseSuspect(page, cell) {
   page.chosen = cell;
   showWhy(page);
+  byId("why").scrollIntoView({ block: "nearest" });  // in a narrow window it stands below the list
 }
 
 // A bar a line: what, how much of the whole bar, in which colour, and the number.
@@ -75,7 +76,7 @@ function speaking(why, kind, title) {
   if (!lines.length) return [];
   const most = Math.max(...lines.map(([, , , says]) => Math.abs(says)));
   return [element("p", { className: "hint" }, title), barList(lines.map(([, name, value, says]) =>
-    [element("span", {}, named(name), ` ${value === null ? "?" : value}`), Math.abs(says) / most, says > 0 ? "var(--strong)" : "var(--doubt)", `${says > 0 ? "+" : "\u2212"}${Math.abs(says).toPrecision(2)}`]))];
+    [element("span", {}, `${value === null ? "?" : value} `, named(name)), Math.abs(says) / most, says > 0 ? "var(--strong)" : "var(--doubt)", `${says > 0 ? "+" : "\u2212"}${Math.abs(says).toPrecision(2)}`]))];
 }
 
 // The fit's own list, as in its folder, with the marks, if any.
