@@ -157,6 +157,22 @@ def test_too_few_cells_are_no_verdict(run: Run, tmp_path):
     )
 
 
+def test_without_folds_nothing_is_hidden(run: Run, sites):
+    result = run("false-zeros", sites, *SMALL, "--folds", "none", "--top", 2)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("It can't be told whether this model predicts anything: no cells were hidden")
+    assert "All members have the same say" in result.stdout
+    assert_refused(run("false-zeros", sites, "--folds", 1), "1 is not in the range x>=2", code=2)
+
+
+def test_a_folder_keeps_the_whole_list_and_the_terminal_its_beginning(run: Run, sites, tmp_path):
+    out = ["--out", tmp_path / "run", "--no-report"]
+    result = run("false-zeros", sites, *SMALL, "--per-row", 3, *out)
+    assert len([line for line in result.stdout.splitlines() if line.startswith("    ")]) == 20
+    assert pd.read_csv(tmp_path / "run" / "suspects.csv").groupby("row").size().max() == 3
+    assert len(pd.read_csv(tmp_path / "run" / "suspects.csv")) > 100
+
+
 def test_per_row_lists_each_row(run: Run, sites):
     said = json.loads(run("false-zeros", sites, *SMALL, "--per-row", 1, "--json").stdout)
     rows = [cell["row"] for cell in said["suspects"]["cells"]]
@@ -315,6 +331,13 @@ def test_a_report_that_begins_with_marks(run: Run, folder, tmp_path):
     result = run("report", folder, "--marks", tmp_path / "ratings.json", "--out", tmp_path / "marked.html")
     assert result.exit_code == 0, result.output
     assert '"mark":"unsure"' in (tmp_path / "marked.html").read_text()
+
+
+def test_a_page_of_components_can_begin_with_marks_too(run: Run, fitted, tmp_path):
+    marks = [{"row": "site1", "column": "species1", "mark": "reject"}]
+    (tmp_path / "ratings.json").write_text(json.dumps({"format": "latentbits-ratings", "version": 1, "marks": marks}))
+    assert run("report", fitted, "--marks", tmp_path / "ratings.json", "--out", tmp_path / "page.html").exit_code == 0
+    assert '"mark":"reject"' in (tmp_path / "page.html").read_text()
 
 
 def test_options_of_an_ensemble_are_refused_for_other_models(run: Run, fitted, table):

@@ -52,7 +52,7 @@ _LEARNING = {
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="How many cells to list; with --per-row alone all of those.",
+    help="How many cells to list; with --per-row alone all of those, in DIR/suspects.csv if there is one.",
 )
 @kind_option
 @bundled("asking", ASKING)
@@ -105,7 +105,7 @@ def false_zeros(
         tell_origin(results, file, reading, marks)
     if out is not None:
         save_run(results, out, force=force, notes=notes, watch=watch, report=report)
-    suspects = results.tables["suspects"][:limit]
+    suspects = results.tables["suspects"][: limit if out is None else top]
     terminal.print_json(results.summary | {"suspects": results.summary["suspects"] | {"cells": to_records(suspects)}})
     for line in _lines(results, said, suspects):
         terminal.print(line)

@@ -9,7 +9,7 @@ import click
 
 from latentbits.cli.options.click_helpers import Values, flag_of, given
 from latentbits.cli.options.criteria import FOLDS
-from latentbits.cli.options.value_types import FloatRange, Numbers, Words
+from latentbits.cli.options.value_types import FloatRange, Numbers, RangeOrNone, Words
 from latentbits.constraints import Choice, Number
 from latentbits.models.registry import MODELS
 from latentbits.models.spec import Parameter
@@ -47,10 +47,12 @@ _OWN_SETTINGS: dict[str, Values] = {
     "restarts": {"default": 10, "show_default": True},
     "seed": {"type": click.IntRange(min=0), "default": 0, "show_default": True},
     "folds": {
-        "type": click.IntRange(min=2),
-        "metavar": "NUMBER",
+        "type": RangeOrNone(min=2),
+        "callback": none_as_python,
+        "metavar": "NUMBER|none",
         "help": "Parts of held-out rows and cells, where a number of components is chosen; of false-zeros, parts of "
-        f"the cells that are hidden in turn to weight the members.  [default: {FOLDS}; of false-zeros 5]",
+        f"the cells that are hidden in turn to weight the members (none: all count alike, and there is no verdict).  "
+        f"[default: {FOLDS}; of false-zeros 5]",
     },
     "members": {"type": Words(), "metavar": "LIST"},
     "jobs": {"type": int, "default": -1, "callback": not_zero, "show_default": True},

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from latentbits.models.registry import MODELS, TABLE_MODELS
 from latentbits.wording import plain_number
 
-__all__ = ["FloatRange", "ModelNames", "ModelWithNumber", "Names", "Numbers", "Shape", "Words"]
+__all__ = ["FloatRange", "ModelNames", "ModelWithNumber", "Names", "Numbers", "RangeOrNone", "Shape", "Words"]
 
 
 class Numbers(click.ParamType):
@@ -54,6 +54,14 @@ class Names(click.ParamType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The known words that the last one may become."""
         return _continued(incomplete, self.known)
+
+
+class RangeOrNone(click.IntRange):
+    """A whole number, or the word "none"."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or the word."""
+        return value if value == "none" else super().convert(value, param, ctx)
 
 
 class Words(click.ParamType):
