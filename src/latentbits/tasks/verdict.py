@@ -316,10 +316,7 @@ def _findings(gains: Mapping[str, Gain], auc: Mapping[str, float]) -> list[str]:
         f"and columns (AUC {over.auc:.2f} against {auc[_ROWS]:.2f}; {min(gain.z for gain in gains.values()):.1f} "
         "standard errors)."
     )
-    if over.trust < OVERCONFIDENT and over.own_gain >= over.gain:
-        # its probabilities are better as they stand: it knows more than the baseline about whole columns, too
-        return [first, _gained(over.own_gain, over.own_gain_se) + "."]
-    second = _gained(over.gain, over.gain_se)
+    second = f"Over rows and columns they gain {_number(over.gain, over.gain_se)} of log likelihood a cell"
     if over.trust >= OVERCONFIDENT:
         return [first, f"{second}."]
     third = (
@@ -327,10 +324,6 @@ def _findings(gains: Mapping[str, Gain], auc: Mapping[str, float]) -> list[str]:
         f"stand, its probabilities, which are too near to 0 and 1, gain {_number(over.own_gain, over.own_gain_se)}."
     )
     return [first, f"{second}. {third}"]
-
-
-def _gained(gain: float, error: float) -> str:
-    return f"Over rows and columns they gain {_number(gain, error)} of log likelihood a cell"
 
 
 def _no_findings(gains: Mapping[str, Gain], model: Any) -> list[str]:
