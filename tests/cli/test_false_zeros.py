@@ -238,6 +238,13 @@ def test_a_pilot_is_matched_by_the_names_of_rows(run: Run, folder, sites, pilot,
     assert_frame_equal(found, expected, check_dtype=False)
 
 
+def test_a_pilot_of_all_rows_may_have_them_in_another_order(run: Run, folder, sites, clean, tmp_path):
+    in_order = written(tmp_path / "in_order.csv", clean, [f"site{i}" for i in range(N_ROWS)])
+    turned = written(tmp_path / "turned.csv", clean[::-1], [f"site{i}" for i in reversed(range(N_ROWS))])
+    ours, theirs = (table_of(run("suspects", folder, sites, "--revisits", file)) for file in (in_order, turned))
+    assert_frame_equal(ours, theirs)
+
+
 def test_a_report_made_again_asks_the_same(run: Run, visited, tmp_path):
     out = tmp_path / "run"
     asked = ["--rate", 0.4, "--later-visits", "visits"]

@@ -94,15 +94,17 @@ def visits_of_rows(visits: ArrayLike, n_rows: int, name: str, least: float) -> n
 def placed_revisits(revisits: Any, data: BinaryData) -> BinaryData:
     """What was seen later, as a table like the data: missing where nobody went again.
 
-    A table with as many rows as the data stands beside them, missing where a row wasn't visited again; a frame with
-    fewer rows is placed by the names of its rows.
+    A table with as many rows as the data stands beside them, missing where a row wasn't visited again; one with fewer
+    rows, or with the same names in another order, is placed by the names of its rows.
     """
     seen = BinaryData.of(revisits)
     if seen.shape[1] != data.shape[1]:
         raise DataError(f"revisits has {seen.shape[1]} columns, the data have {data.shape[1]}; give the same columns")
     if seen.column_names is not None and data.column_names is not None and seen.column_names != data.column_names:
         raise DataError("revisits has other column names than the data; give the same columns in the same order")
-    if seen.shape[0] == data.shape[0]:
+    if seen.shape[0] == data.shape[0] and (
+        None in (seen.row_names, data.row_names) or seen.row_names == data.row_names
+    ):
         return seen
     if seen.row_names is None or data.row_names is None:
         raise DataError(
