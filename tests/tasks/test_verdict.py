@@ -329,15 +329,3 @@ class TestAnEnsemble:
         assert found.sentences[0].startswith(f"It can't be told whether this model predicts anything: {reason}")
         assert found.sentences[0].endswith("The list below is no evidence of false zeros.")
         json.dumps(found.to_dict(), allow_nan=False)
-
-    def test_who_gains_more_as_it_stands_is_not_called_overconfident(self):
-        """What is added beside the column's mean may be too strong, and the probabilities right all the same."""
-        model = self.ensemble().fit(pattern())
-        for gain in model.gains_.values():
-            gain |= {"trust": 0.7, "gain": 0.07, "gain_se": 0.003, "own_gain": 0.085, "own_gain_se": 0.003}
-        assert verdict(model, pattern()).sentences[1] == (
-            "Over rows and columns they gain 0.0850 ± 0.0030 of log likelihood a cell."
-        )
-        for gain in model.gains_.values():
-            gain["own_gain"] = 0.05
-        assert "The model is overconfident" in verdict(model, pattern()).sentences[1]
