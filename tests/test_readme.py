@@ -11,10 +11,12 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 @pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    first, second = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    first, second, third = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     names: dict = {}
-    exec(_keeping_the_last(first, "rate") + _keeping_the_last(second, "compared"), names)
+    exec(_keeping_the_last(first, "rate"), names)
     assert "white" in names["model"].phantoms_
+    exec(_keeping_the_last(second, "present") + _keeping_the_last(third, "compared"), names)
+    assert names["present"].shape == (150, 64)
     assert 0.7 < names["rate"] < 1
     assert (names["clean"][names["noisy"].X == 1] == 1).all(), "only zeros were falsified"
     assert names["found"].table["n_components"].tolist() == [1, 4, 8]
