@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.marks import Marks
 from latentbits.errors import DataError, DegenerateDataWarning
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of
 from latentbits.fitting.workers import n_workers
@@ -136,6 +138,14 @@ class BinaryModel(Model):
         if reset:
             self.reading_ = data.reading
         return data
+
+    def _marked(self, X: Any, marks: Any) -> BinaryData:
+        """X validated, with an analyst's marks of its cells: these are about the answers, and change no weight."""
+        data = self._data(X)
+        if marks is None:
+            return data
+        placed = Marks.of(marks).placed_in(data, self._column_names())
+        return replace(data, marks=placed if data.marks is None else data.marks.updated(placed))
 
     def _check_columns(self, data: BinaryData, *, reset: bool) -> None:
         names = None if data.column_names is None else np.array(data.column_names, dtype=object)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +14,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.marks import Marks
 from latentbits.fitting.climb import Learner
 from latentbits.fitting.restarts import Restart, Runner, climbing, stopped_together
 from latentbits.fitting.workers import Workers
@@ -176,13 +174,8 @@ class AspectModel(RestartedFactorModel):
         return D * (K - n_noise) + n_noise * (self.noise_rate is None) + (K - 1) * n_rows
 
     def _solved(self, X: Any, marks: Any = None) -> AspectRows:
-        """The rows of X; an analyst's marks of their cells are about the answers, and change no weight."""
         check_is_fitted(self)
-        data = self._data(X)
-        if marks is not None:
-            placed = Marks.of(marks).placed_in(data, self._column_names())
-            data = replace(data, marks=placed if data.marks is None else data.marks.updated(placed))
-        return AspectRows(self, data)
+        return AspectRows(self, self._marked(X, marks))
 
     @property
     def shares_(self) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.marks import Marks
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
 from latentbits.fitting.gains import HiddenCells
 from latentbits.models.aspect import Noise
@@ -257,11 +255,7 @@ class FalseZeros(CellModel):
 
     def _scored(self, X: Any, marks: Any = None) -> ScoredRows:
         check_is_fitted(self)
-        data = self._data(X)
-        if marks is not None:
-            placed = Marks.of(marks).placed_in(data, self._column_names())
-            data = replace(data, marks=placed if data.marks is None else data.marks.updated(placed))
-        return ScoredRows(self, data)
+        return ScoredRows(self, self._marked(X, marks))
 
     # ---- answers -------------------------------------------------------------------------------------------------
 
