@@ -15,8 +15,10 @@ def modules_in(folder: str) -> set[str]:
 
 def test_every_family_of_models_is_independent_of_the_others():
     (contract,) = (c for c in CONTRACTS if c["type"] == "independence")
+    (above,) = (c for c in CONTRACTS if c["type"] == "forbidden")
     packages = {name for name in modules_in("models") if (ROOT / "src/latentbits/models" / name).is_dir()}
-    assert set(contract["modules"]) == {f"latentbits.models.{name}" for name in packages}
+    assert {*contract["modules"], *above["forbidden_modules"]} == {f"latentbits.models.{name}" for name in packages}
+    assert set(above["source_modules"]) == set(contract["modules"]), "no family knows the ensemble that is made of them"
 
 
 def test_every_part_of_the_library_has_its_layer():

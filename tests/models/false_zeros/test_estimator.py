@@ -291,11 +291,20 @@ class TestWhoStandsAside:
 
 class TestOddTables:
     @pytest.mark.parametrize(
-        "X", [np.zeros((8, 5)), np.ones((8, 5)), np.eye(3), [[0, 1, 1]], [[0], [1], [1]], np.zeros((30, 20))]
+        ("X", "said"),
+        [
+            (np.zeros((8, 5)), "nothing to learn"),
+            (np.ones((8, 5)), "nothing to learn"),
+            (np.eye(3), "nothing is known about how good the answer is"),
+            ([[0, 1, 1]], "one row"),
+            ([[0], [1], [1]], "no columns can go together"),
+        ],
     )
-    def test_without_cells_to_tell_it_says_so_and_no_nan_reaches_anybody(self, X):
-        with pytest.warns(DegenerateDataWarning, match="nothing is known about how good the answer is"):
+    def test_without_cells_to_tell_it_says_so_and_no_nan_reaches_anybody(self, X, said):
+        with pytest.warns(DegenerateDataWarning, match=said) as given:
             fitted = FalseZeros(random_state=0).fit(X)
+        assert len(given) == 1
+        assert fitted.n_hidden_ == 0
         for answer in (fitted.suspicion(X), fitted.predict_proba(X), fitted.reconstruct(X)):
             assert np.isfinite(answer).all()
 

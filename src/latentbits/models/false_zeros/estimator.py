@@ -16,6 +16,7 @@ from latentbits.errors import DataError, DegenerateDataWarning, warn_user
 from latentbits.fitting.gains import HiddenCells
 from latentbits.models.aspect import Noise
 from latentbits.models.cell_model import CellModel
+from latentbits.models.degenerate import degeneracy
 from latentbits.models.false_zeros.cross_fitting import HeldOut, Part, fit_all
 from latentbits.models.false_zeros.explanation import explain_cell
 from latentbits.models.false_zeros.held_out_scores import HeldOutScores, score
@@ -182,11 +183,12 @@ class FalseZeros(CellModel):
         """The number of folds; None where hidden cells could tell nothing."""
         if self.n_folds is None:
             return None
-        one_value = data.n_ones in (0, data.n_observed)
-        if min(data.shape) < 2 or one_value or data.n_observed < 10 * self.n_folds:
+        if degeneracy(data, None):  # which has been said
+            return None
+        if data.n_observed < 2 * self.n_folds:
             warn_user(
-                "there are too few cells to hide some and predict them, so all members have equal weights and nothing "
-                "is known about how good the answer is; give more data",
+                f"there are too few cells to hide some in {self.n_folds} parts and predict them, so all members have "
+                "equal weights and nothing is known about how good the answer is; give more data, or fewer folds",
                 DegenerateDataWarning,
             )
             return None
