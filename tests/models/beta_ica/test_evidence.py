@@ -1,6 +1,8 @@
 """The evidence by thermodynamic integration against enumeration, and the bound beside it."""
 
 import pickle
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -96,6 +98,25 @@ class TestMethods:
         assert copy == found == -12.5
         assert (copy.error, copy.up, copy.down, copy.batch_error) == (0.25, -12.4, -12.6, 0.2)
         assert repr(copy) == "-12.5 +- 0.25"
+
+    def test_a_bar_when_asked_for(self, capsys):
+        model = BetaICA(2, **GIBBS).fit(TOY)
+        model.log_evidence(TOY, n_sweeps=30)
+        assert capsys.readouterr().err == ""
+        model.set_params(verbose=1).log_evidence(TOY, n_sweeps=30)
+        assert "Integrating" in (shown := capsys.readouterr().err)
+        assert "100/100" in shown
+
+    @pytest.mark.parametrize("n_jobs", [1, 2])
+    def test_control_c_ends_all_runs(self, n_jobs):
+        model = BetaICA(2, **GIBBS, n_jobs=n_jobs).fit(TOY)
+        before = set(threading.enumerate())
+        timer = threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            model.log_evidence(TOY, n_sweeps=20_000)  # a minute, if it isn't ended
+        timer.join()
+        assert set(threading.enumerate()) <= before
 
     def test_one_sentence_for_each_mistake(self):
         gibbs, vb = BetaICA(2, **GIBBS).fit(TOY), BetaICA(2, n_init=1, random_state=0).fit(TOY)

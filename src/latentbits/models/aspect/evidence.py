@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latentbits.fitting.progress import Progress
+from latentbits.fitting.restarts import stopped_together
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.gibbs import Chain
 from latentbits.models.aspect.variational import Prior
@@ -85,8 +87,10 @@ def integrate(
     n_sweeps: int,
     workers: Workers,
     fixed: np.ndarray | None = None,
+    *,
+    verbose: bool = False,
 ) -> Evidence:
-    """The log evidence of a table, from one run up and down the ladder for each seed.
+    """The log evidence of a table, from one run up and down the ladder for each seed; Ctrl-C ends all runs.
 
     Parameters
     ----------
@@ -100,18 +104,34 @@ def integrate(
     workers : Workers
     fixed : ndarray of shape (K, D), optional
         As in `Chain`.
+    verbose : bool
+        Whether to show a bar, a step for each temperature of each run.
     """
     if n_components == 1:  # there is one way to cause the cells, so nothing to integrate over
         exact = float(Chain(cells, 1, prior, np.random.default_rng(0), fixed).sweep(1)[0])
         return Evidence(exact, error=0.0, up=exact, down=exact, batch_error=0.0)
 
-    def one(seed: int) -> tuple[list[_Level], list[_Level]]:
-        chain = Chain(cells, n_components, prior, np.random.default_rng(seed), fixed)
-        up = [_visit(chain, tau, n_sweeps) for tau in LEVELS]
-        down = [_visit(chain, tau, n_sweeps) for tau in LEVELS[::-1]]
-        return up, down[::-1]
+    n_visits = 2 * len(LEVELS) * len(seeds)
+    with stopped_together() as stopped, Progress("Integrating", n_visits, show=verbose) as progress:
 
-    ways = np.array(workers.map(one, seeds))  # run, direction, level, (mean, variance, error)
+        def visit(chain: Chain, tau: float) -> _Level:
+            if stopped.is_set():
+                raise KeyboardInterrupt
+            level = _visit(chain, tau, n_sweeps)
+            progress.finished_one()
+            return level
+
+        def one(seed: int) -> tuple[list[_Level], list[_Level]]:
+            chain = Chain(cells, n_components, prior, np.random.default_rng(seed), fixed)
+            up = [visit(chain, tau) for tau in LEVELS]
+            down = [visit(chain, tau) for tau in LEVELS[::-1]]
+            return up, down[::-1]
+
+        try:
+            ways = np.array(workers.map(one, seeds))  # run, direction, level, (mean, variance, error)
+        except KeyboardInterrupt:
+            stopped.set()  # ends the runs on other threads at their next temperature
+            raise
     values = np.array([[_integral(way) for way in run] for run in ways])
     batch = float(np.sqrt((np.square(_widths() * ways[..., 2])).sum())) / values.size
     up, down = values.mean(axis=0)

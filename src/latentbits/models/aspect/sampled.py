@@ -182,7 +182,14 @@ class SampledModel(AspectModel):
         )
         with Workers(n_workers(self.n_jobs)) as workers:
             return integrate(
-                cells, len(self.components_), self._prior, seeds.tolist(), n_sweeps, workers, self._known_components()
+                cells,
+                len(self.components_),
+                self._prior,
+                seeds.tolist(),
+                n_sweeps,
+                workers,
+                self._known_components(),
+                verbose=bool(self.verbose),
             )
 
     def _known_components(self) -> np.ndarray:
