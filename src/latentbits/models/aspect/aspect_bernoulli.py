@@ -48,7 +48,8 @@ class AspectBernoulli(AspectModel):
         component only if it gains enough likelihood (`noise_trials_`): four fits. In small sparse tables (200 x 50,
         5 % ones) it usually misses white noise that differs by row and column, and keeps white in some clean ones
         whose components are faint (0.2 to 0.5): both gain the same. None looks for phantoms among the free
-        components, by `phantom_threshold`.
+        components, by `phantom_threshold`; it is the default because "auto" ranks false cells better but predicts
+        held-out cells no better on most tables, and takes four to five times as long.
     noise_rate : float or None, default=0.001
         A white component's probability of a 1 and a black one's of a 0, below 0.1. None learns it, up to 0.05.
     random_state : int, Generator, RandomState or None, default=None
