@@ -299,7 +299,7 @@ def _about(group: pd.DataFrame, name: str) -> str:
 def _best(group: pd.DataFrame, score: str, metric: str) -> Best:
     values = group[group["score"] == score].pivot_table(metric, "seed", ["k", "ridge"])
     k, ridge = values.mean().idxmax()
-    words = [f"K = {k}"] * (k > 0) + [f"ridge {ridge:g}"] * (ridge > 0)
+    words = [words for words, value in ((f"K = {k}", k), (f"ridge {ridge:g}", ridge)) if value > 0]
     return Best(f" ({', '.join(words)})" if words else "", values[k, ridge])
 
 
