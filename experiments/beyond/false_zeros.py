@@ -404,7 +404,7 @@ def _ranking(table: pd.DataFrame) -> Figure:
             ax.axvline(_best(group, OURS, metric).values.min(), color=BEST, lw=0.8, zorder=0)
             ax.set(xlabel=words, title=TABLES[name] if metric == "auc" else "")
         line[0].set_yticks(range(len(scores)), scores)
-        line[0].invert_yaxis()
+    panels[0, 0].invert_yaxis()  # of all panels, which share it
     return figure
 
 
@@ -420,10 +420,13 @@ def _reliability(ours: pd.DataFrame) -> Figure:
         for ax, curves in zip(panels, ([row["_hidden"]], pilots), strict=True):
             for number, curve in enumerate(curves):
                 label = TABLES[name] if number == 0 else None
-                ax.plot(curve["predicted"], curve["observed"], "o-", ms=3, lw=0.9, color=colour, label=label)
+                ax.plot(curve["predicted"], curve["observed"], lw=0.9, alpha=0.4, color=colour)
+                large = [i for i, count in enumerate(curve["count"]) if count >= LARGE_BIN]
+                points = ([curve[key][i] for i in large] for key in ("predicted", "observed"))
+                ax.plot(*points, "o", ms=3, color=colour, label=label)
     for ax, title in zip(panels, ("Hidden cells", f"Seen later, by pilots of {PILOT} sites"), strict=True):
         ax.plot([0, 1], [0, 1], color="black", lw=0.8, zorder=0)
-        ax.set(title=title, xlabel="probability")
+        ax.set(title=title, xlabel=f"probability (dots: {LARGE_BIN} cells or more)")
     panels[0].set_ylabel("share of ones")
     panels[0].legend()
     return figure
