@@ -44,7 +44,7 @@ CALIBRATION_NOTE = (
 
 
 def jobs(full: bool) -> list[dict[str, Any]]:
-    seeds = {COMMON: range(4 if full else 1), SPECIES: range(4 if full else 1), OCCUPANCY: range(1)}
+    seeds = {COMMON: range(4 if full else 1), SPECIES: range(2 if full else 1), OCCUPANCY: range(1)}
     return [
         {"sites": sites, "third": third, "model": model, "seed": seed}
         for sites in SITES

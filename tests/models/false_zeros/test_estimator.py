@@ -114,6 +114,17 @@ class TestRowNoise:
         allowing, without = (denoising_auc(self.WAS, X, m.suspicion(X)) for m in (fitted, plain))
         assert allowing > without + 0.02
 
+    def test_poor_rows_are_not_taken_for_rows_that_have_lost_ones(self):
+        """Wide surveys, in which sites differ in how rich they are: a blank component gains much there, too."""
+        rng = np.random.default_rng(0)
+        odds = (
+            rng.normal(-2, 1, 240)
+            + rng.normal(0, 1, (150, 1))
+            + rng.normal(0, 1, (150, 2)) @ rng.normal(0, 1, (2, 240))
+        )
+        X = (rng.random(odds.shape) < expit(odds)).astype(int)
+        assert FalseZeros(None, members=["linear_autoencoder"], random_state=0).fit(X).noise_model_ is None
+
     def test_clean_rows_have_none(self):
         assert FalseZeros(None, members=FEW, random_state=0).fit(CLEAN).noise_model_ is None
 

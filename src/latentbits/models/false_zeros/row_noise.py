@@ -28,8 +28,10 @@ _PHANTOMS: dict[Kind, str] = {"absence": "white", "presence": "black"}
 N_COMPONENTS, N_INIT = 4, 5
 """Few components: many can imitate a blank one, row by row."""
 
-FACTOR = 2.0
-"""How many times what `noise="auto"` needs a noise component must gain."""
+FACTOR, PER_CELL = 2.0, 0.01
+"""A noise component must gain so many times what `noise="auto"` needs, and so many nats per cell of a row. What a blank
+component gains in rows that are merely poor is up to 1.7 times that need at 60 columns, and 2.5 at 240: there it is
+0.005 per cell, where rows that have lost ones gain 0.011 to 0.026 (simulated surveys, corroded digits and numerals)."""
 
 MOST_LOST = 0.95
 
@@ -55,7 +57,8 @@ def find_row_noise(
         return fitted(noise), None
     trials = fitted("auto").noise_trials_
     gained, needed = (dict(zip(trials["model"], trials[name], strict=True)) for name in ("gain_per_row", "needed"))
-    found = [kind for kind in _PHANTOMS.values() if gained[kind] >= FACTOR * needed[kind]]
+    cells = PER_CELL * float(np.average(data.observed_per_row(), weights=row_weight))
+    found = [kind for kind in _PHANTOMS.values() if gained[kind] >= max(FACTOR * needed[kind], cells)]
     return fitted("both" if len(found) > 1 else found[0]) if found else None, trials
 
 

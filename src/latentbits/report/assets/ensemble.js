@@ -96,7 +96,9 @@ function reliabilityPlot({ predicted, observed, count: cells }) {
   predicted.forEach((p, n) => {
     const dot = svgElement("circle", { class: "best", cx: made.x(p), cy: made.y(observed[n]), r: 4 });
     dot.append(svgElement("title", {}, `predicted ${twoDigits(p)}, found ${twoDigits(observed[n])}, ${plural(cells[n], "cell")}`));
-    made.svg.append(dot, svgElement("text", { class: "quiet", x: made.x(p) + 6, y: made.y(observed[n]) + 13 }, count(cells[n])));
+    // At the right edge the number stands to the left of its dot, where there is room.
+    const beside = p > 0.85 ? { x: made.x(p) - 8, "text-anchor": "end" } : { x: made.x(p) + 6 };
+    made.svg.append(dot, svgElement("text", { class: "quiet", y: made.y(observed[n]) + 13, ...beside }, count(cells[n])));
   });
   return ["Hidden cells: predicted probability and share of ones (beside each dot the number of cells)", made.svg];
 }
