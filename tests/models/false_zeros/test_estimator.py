@@ -164,6 +164,13 @@ class TestProbabilities:
         assert (one[zero] < three[zero]).all()
         assert (three[zero] < present[zero]).all()
 
+    def test_missing_cells_were_not_looked_for_in_vain(self, model):
+        X = LOST.X.astype(float)
+        X[3, 5] = np.nan
+        m, present, later = (model.predict_proba(X, **given)[3, 5] for given in ({}, {"rate": 0.9}, {"rate": 0.9, "later_visits": 1}))
+        assert present > m
+        assert later == pytest.approx(m)
+
     def test_a_pilot_brings_them_to_the_right_size(self, model):
         """Rows are seen again without loss: P(seen later) of zeros is then the share of false ones among them."""
         pilot = np.full(LOST.X.shape, np.nan)

@@ -48,6 +48,23 @@ def test_cells_of_chosen_rows_have_the_visits_of_their_rows():
     np.testing.assert_array_equal(table[0], 0)  # nobody comes again
 
 
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.99])
+@pytest.mark.parametrize("n", [1, 4])
+def test_cells_that_nobody_looked_at_were_not_missed(rate, n):
+    """They are present with 1 - exp(-lam), and as many visits to come as X sums up see them with m itself."""
+    present = Scale(PRESENT, None, rate, column(n, n))
+    np.testing.assert_allclose(present.of_missing(M), 1 - (1 - M) ** (1 / (1 - (1 - rate) ** n)))
+    assert (present.of_missing(M) >= M).all()
+    later = Scale(SEEN_LATER, None, rate, column(n, n), column(n, n))
+    np.testing.assert_allclose(later.of_missing(M), M)
+    assert (later.of_missing(M) > later.of_zeros(M)).all()
+
+
+def test_a_pilot_takes_nothing_from_cells_that_nobody_looked_at():
+    np.testing.assert_allclose(Scale(SEEN_LATER, 0.3).of_missing(M), M)
+    np.testing.assert_allclose(Scale(SEEN_LATER, 2.0).of_missing(M), 1 - (1 - M) ** 2)
+
+
 @pytest.fixture
 def many():
     rng = np.random.default_rng(0)

@@ -294,7 +294,8 @@ class FalseZeros(CellModel):
         """Probabilities of all cells.
 
         Without `rate` and `revisits`: P(1 | the rest), of every cell. With one of them: P(present), or P(seen later),
-        of the cells that are 0 or missing; 1 for those that were seen.
+        of the cells that are 0 or missing; 1 for those that were seen. A zero was looked for in vain, a missing cell
+        wasn't: of two with the same P(1 | the rest) the missing one is likelier.
 
         Parameters
         ----------

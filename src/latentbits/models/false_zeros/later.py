@@ -63,17 +63,29 @@ class Scale:
 
     def of_zeros(self, m: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """The probability for zeros with these m; `rows` says which rows they are of."""
+        return self._of(m, rows, 1.0)
+
+    def of_missing(self, m: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """The same for cells that nobody has looked at: no visit was made to them in vain.
+
+        A pilot without numbers of visits tells nothing of them; m itself is the answer if its visits show as much as
+        those of the data, and they show more if the exponent is above 1.
+        """
+        return self._of(m, rows, 0.0)
+
+    def _of(self, m: np.ndarray, rows: np.ndarray | slice, in_vain: float) -> np.ndarray:
+        """`in_vain` is the share of the visits that saw nothing: all, or none where a cell is missing."""
         if self.exponent is not None:
-            return raised(m, self.exponent)
+            return raised(m, self.exponent if in_vain else max(1.0, self.exponent))
         if self.rate is None:
             return m
         assert self.n_visits is not None
         n = self.n_visits[rows].reshape(-1, *[1] * (m.ndim - 1))
         abundance = abundance_of(m, n, self.rate)
         if self.later_visits is None:
-            return present_if_never_seen(abundance, n, self.rate)
+            return present_if_never_seen(abundance, in_vain * n, self.rate)
         later = self.later_visits[rows].reshape(n.shape)
-        return seen_later_if_never_seen(abundance, n, later, self.rate)
+        return seen_later_if_never_seen(abundance, in_vain * n, later, self.rate)
 
 
 def raised(m: np.ndarray, exponent: float) -> np.ndarray:

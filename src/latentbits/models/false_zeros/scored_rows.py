@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from latentbits.data.binary_data import BinaryData, row_blocks
+from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
 from latentbits.data.places import Places
 from latentbits.errors import DataError
 from latentbits.models.false_zeros.later import Scale
@@ -74,8 +74,9 @@ class ScoredRows:
         for block in self.blocks():
             p[block.rows] = self.model._given_the_rest(block)
             if scale.is_of_presence:
-                seen = block.data.dense() == 1
-                p[block.rows] = np.where(seen, 1.0, scale.of_zeros(p[block.rows], block.rows))
+                cells, m = block.data.dense(), p[block.rows]
+                unseen = np.where(cells == MISSING, scale.of_missing(m, block.rows), scale.of_zeros(m, block.rows))
+                p[block.rows] = np.where(cells == 1, 1.0, unseen)
         return p
 
     def suspects(
