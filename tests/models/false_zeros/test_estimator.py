@@ -216,6 +216,14 @@ class TestSuspects:
         assert model.suspects(LOST.X, top=1, rate=0.4, later_visits=2).columns[3] == "P(seen later)"
         assert model.suspects(LOST.X, top=1, kind="presence").columns[3] == "P(0 | the rest)"
 
+    @pytest.mark.parametrize("given", [{"later_visits": 2}, {"rate": 0.5}, {"revisits": CLEAN}])
+    def test_what_a_visit_misses_is_not_asked_of_ones(self, model, given):
+        with pytest.raises(DataError, match=f"{next(iter(given))} is about zeros"):
+            model.suspects(LOST.X, kind="presence", **given)
+        if "later_visits" in given:
+            with pytest.raises(DataError, match="later_visits is about zeros"):
+                model.suspicion(LOST.X, kind="presence", **given)
+
     def test_probabilities_and_votes_are_those_of_the_cells(self, model):
         table = model.suspects(LOST.X, top=20, rate=0.3)
         at = table["row"].to_numpy(), table["column"].to_numpy()
@@ -299,6 +307,14 @@ class TestWhoStandsAside:
         weighted = FalseZeros(2, members=["probit_factors", "aspects_2"], random_state=0)
         with pytest.warns(UserWarning, match="no whole numbers"):
             weighted.fit(LOST.X, sample_weight=np.linspace(0.5, 1.5, 150))
+        assert list(weighted.members_) == ["aspects_2"]
+
+    def test_weights_of_many_rows_leave_out_what_draws_each_of_them(self, monkeypatch):
+        monkeypatch.setattr(members_module, "MOST_CELLS", 2 * LOST.X.size)
+        weighted = FalseZeros(None, members=["probit_factors", "aspects_2"], noise=None, random_state=0)
+        assert list(weighted.fit(LOST.X).members_) == ["probit_factors", "aspects_2"]
+        with pytest.warns(UserWarning, match="450 rows that the weights add up to"):
+            weighted.fit(LOST.X, sample_weight=np.full(150, 3))
         assert list(weighted.members_) == ["aspects_2"]
 
     @pytest.mark.parametrize("members", [[], ["lasso"], "ising"])

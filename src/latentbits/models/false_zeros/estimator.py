@@ -279,8 +279,9 @@ class FalseZeros(CellModel):
         ndarray of shape (n_rows, n_features)
             Scores from 0 to 1; 0 for cells of the other value, and for missing ones.
         """
+        _check_question(kind, later_visits=later_visits)
         rows = self._scored(X)
-        return rows.suspicion(_checked_kind(kind), self._visible(rows.data, later_visits, None))
+        return rows.suspicion(kind, self._visible(rows.data, later_visits, None))
 
     def predict_proba(
         self,
@@ -365,10 +366,11 @@ class FalseZeros(CellModel):
             ("P(1 | the rest)", "P(present)" or "P(seen later)"; for kind="presence" "P(0 | the rest)"), and what each
             member says: its probability of a 1. With marks also the column mark: "unsure", or empty.
         """
+        _check_question(kind, revisits=revisits, rate=rate, later_visits=later_visits)
         rows = self._scored(X, marks)
         scale = self._scale(rows, revisits, rate, later_visits, n_visits, for_ranking=True)
         visible = self._visible(rows.data, later_visits, scale.rate)
-        return rows.suspects(_checked_kind(kind), top=top, per_row=per_row, visible=visible, scale=scale)
+        return rows.suspects(kind, top=top, per_row=per_row, visible=visible, scale=scale)
 
     def explain(self, X: Any, row: int | str, column: int | str, *, top: int = 5) -> pd.DataFrame:
         """Why a cell has its score: the columns of its row, and the rows like it, that speak for a 1 or against it.
@@ -449,7 +451,10 @@ class FalseZeros(CellModel):
         return Scale(SEEN_LATER, None, rate, made, later)
 
 
-def _checked_kind(kind: Kind) -> Kind:
+def _check_question(kind: Kind, **about_zeros: Any) -> None:
+    """Refuse unknown kinds, and of ones what tells how much a visit misses."""
     if kind not in FALSE_VALUE:
         raise DataError(f'kind={kind!r} is unknown; use "absence" or "presence"')
-    return kind
+    useless = [name for name, value in about_zeros.items() if value is not None]
+    if kind == "presence" and useless:
+        raise DataError(f'{useless[0]} is about zeros and what a visit misses; leave it out with kind="presence"')

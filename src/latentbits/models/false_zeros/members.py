@@ -119,4 +119,6 @@ def stand_aside(member: Member, data: BinaryData, row_weight: np.ndarray) -> str
         return f"{member.name} would take too long for {size}"
     if member.whole_weights and np.any(row_weight != np.round(row_weight)):
         return f"{member.name} draws samples for whole rows, and some row weights are no whole numbers"
+    if member.whole_weights and member.too_large(int(row_weight.sum()), n_columns):
+        return f"{member.name} draws samples for each of the {row_weight.sum():,.0f} rows that the weights add up to"
     return ""
