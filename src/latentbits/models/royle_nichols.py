@@ -25,6 +25,8 @@ __all__ = [
     "CEILING",
     "abundance_of",
     "history_log_likelihood",
+    "met_by_any",
+    "missed_by_all",
     "present_if_never_seen",
     "seen_later",
     "seen_later_if_never_seen",

@@ -167,7 +167,8 @@ class TestProbabilities:
     def test_missing_cells_were_not_looked_for_in_vain(self, model):
         X = LOST.X.astype(float)
         X[3, 5] = np.nan
-        m, present, later = (model.predict_proba(X, **given)[3, 5] for given in ({}, {"rate": 0.9}, {"rate": 0.9, "later_visits": 1}))
+        asked = {}, {"rate": 0.9}, {"rate": 0.9, "later_visits": 1}
+        m, present, later = (model.predict_proba(X, **given)[3, 5] for given in asked)
         assert present > m
         assert later == pytest.approx(m)
 
@@ -215,6 +216,16 @@ class TestSuspects:
         assert model.suspects(LOST.X, top=1, rate=0.4).columns[3] == "P(present)"
         assert model.suspects(LOST.X, top=1, rate=0.4, later_visits=2).columns[3] == "P(seen later)"
         assert model.suspects(LOST.X, top=1, kind="presence").columns[3] == "P(0 | the rest)"
+
+    @pytest.mark.parametrize("later", [{}, {"later_visits": 2}])
+    def test_zeros_of_many_visits_come_later_as_their_probabilities_do(self, model, later):
+        visits = np.where(np.arange(150) < 75, 1, 10)
+        table = model.suspects(LOST.X, top=None, rate=0.5, n_visits=visits, **later)
+        assert (table["row"][:50] < 75).all()
+        assert (np.diff(table.iloc[:, 3]) <= 1e-9).mean() > 0.9
+        same = model.suspects(LOST.X, top=None, rate=0.5, n_visits=3, **later)
+        plain = model.suspects(LOST.X, top=None, rate=0.5, **later)
+        pd.testing.assert_frame_equal(same[["row", "column"]], plain[["row", "column"]])
 
     @pytest.mark.parametrize("given", [{"later_visits": 2}, {"rate": 0.5}, {"revisits": CLEAN}])
     def test_what_a_visit_misses_is_not_asked_of_ones(self, model, given):

@@ -34,6 +34,7 @@ from latentbits.models.false_zeros.members import Member, chosen_members, stand_
 from latentbits.models.false_zeros.row_noise import Kind, allow_for, find_row_noise, lost_share
 from latentbits.models.false_zeros.scored_rows import FALSE_VALUE, Block, ScoredRows
 from latentbits.models.false_zeros.stacking import Line, Stack, cross_fitted, equal_stack, fit_line, fit_stack, log_odds
+from latentbits.models.royle_nichols import met_by_any, missed_by_all
 from latentbits.numerics import RandomSource, as_generator, check_number
 
 __all__ = ["FalseZeros"]
@@ -355,7 +356,8 @@ class FalseZeros(CellModel):
         later_visits : float or array-like of shape (n_rows,), optional
             As in `predict_proba`; it counts for the order too.
         n_visits : float or array-like of shape (n_rows,), default=1
-            As in `predict_proba`.
+            As in `predict_proba`; with `rate` or `later_visits` it counts for the order too: zeros of rows with more
+            visits are less suspected.
         marks : path, dict or list of dict, optional
             Cells that somebody has looked up, as in `apply_marks`: confirmed and rejected ones are left out.
 
@@ -369,7 +371,7 @@ class FalseZeros(CellModel):
         _check_question(kind, revisits=revisits, rate=rate, later_visits=later_visits)
         rows = self._scored(X, marks)
         scale = self._scale(rows, revisits, rate, later_visits, n_visits, for_ranking=True)
-        visible = self._visible(rows.data, later_visits, scale.rate)
+        visible = self._visible(rows.data, later_visits, scale.rate, n_visits)
         return rows.suspects(kind, top=top, per_row=per_row, visible=visible, scale=scale)
 
     def explain(self, X: Any, row: int | str, column: int | str, *, top: int = 5) -> pd.DataFrame:
@@ -397,13 +399,22 @@ class FalseZeros(CellModel):
         check_number("top", top, least=1, integer=True)
         return explain_cell(self, rows, row, column, top)
 
-    def _visible(self, data: BinaryData, later_visits: ArrayLike | None, rate: float | None) -> np.ndarray | None:
-        """How much more the visits to come show of each row than one visit would, as exponents of 1 - score."""
-        if later_visits is None:
+    def _visible(
+        self, data: BinaryData, later_visits: ArrayLike | None, rate: float | None, n_visits: ArrayLike = 1
+    ) -> np.ndarray | None:
+        """How much more there is to be seen in each row than by one visit after one visit, as exponents of 1 - score.
+
+        With n visits made, m to come and q = 1 - rate it is q^(n-1) (1 - q^m) / (1 - q^n), from the exponents of the
+        Royle-Nichols model; without visits to come, (1 - q^m) / (1 - q) is left out.
+        """
+        if later_visits is None and rate is None:
             return None
-        visits = visits_of_rows(later_visits, data.shape[0], "later_visits", 0)
         rate = ASSUMED_RATE if rate is None else rate
-        return -np.expm1(visits * np.log1p(-rate)) / rate
+        made = visits_of_rows(n_visits, data.shape[0], "n_visits", 1)
+        left = missed_by_all(made - 1, rate) * rate / met_by_any(made, rate)
+        if later_visits is None:
+            return left
+        return left * met_by_any(visits_of_rows(later_visits, data.shape[0], "later_visits", 0), rate) / rate
 
     def _scale(
         self,
