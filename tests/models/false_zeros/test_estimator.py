@@ -46,6 +46,16 @@ class TestWeights:
         assert table["count"].sum() == LOST.X.size
         assert (table["observed"] * table["count"]).sum() == pytest.approx(LOST.X.sum())
 
+    def test_rows_of_weight_0_tell_nothing_about_quality(self):
+        of_no_use = np.random.default_rng(0).integers(2, size=LOST.X.shape)
+        table, weight = np.vstack([of_no_use, LOST.X]), np.repeat([0, 1], 150)
+        few = FalseZeros(2, members=["linear_autoencoder"], noise=None, random_state=0)
+        few.fit(LOST.X)
+        expected = few.auc_, few.gains_, few.n_hidden_, few.held_out_
+        few.fit(table, sample_weight=weight)
+        assert (few.auc_, few.gains_, few.n_hidden_) == expected[:3]
+        pd.testing.assert_frame_equal(few.held_out_, expected[3])
+
     def test_without_folds_the_weights_are_equal_and_nothing_is_said_about_quality(self):
         equal = FalseZeros(None, members=FEW, random_state=0).fit(LOST.X)
         np.testing.assert_array_equal(equal.weights_, 0.25)

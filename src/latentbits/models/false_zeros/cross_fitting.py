@@ -14,7 +14,7 @@ from latentbits.fitting.jobs import run_all
 from latentbits.models.false_zeros.members import Member
 from latentbits.models.registry import model_class
 
-__all__ = ["BASELINES", "HeldOut", "Part", "fit_all"]
+__all__ = ["BASELINES", "HeldOut", "Part", "counting_rows", "fit_all"]
 
 MOST_HIDDEN = 2_000_000
 """Cells that weights are learned from, at most; of larger tables these are the cells of random rows."""
@@ -81,12 +81,20 @@ def fit_all(
 
 
 def _fewer_rows(part: Part, rng: np.random.Generator) -> tuple[BinaryData, np.ndarray]:
-    n_rows, n_columns = part.data.shape
+    """The rows that count, or some of them if they are many."""
+    data, row_weight = counting_rows(part.data, part.row_weight)
+    n_rows, n_columns = data.shape
     enough = max(2, MOST_HIDDEN // n_columns)
     if n_rows <= enough:
-        return part.data, part.row_weight
+        return data, row_weight
     rows = np.sort(rng.choice(n_rows, enough, replace=False))
-    return part.data.rows(rows), part.row_weight[rows]
+    return data.rows(rows), row_weight[rows]
+
+
+def counting_rows(data: BinaryData, row_weight: np.ndarray) -> tuple[BinaryData, np.ndarray]:
+    """Without rows of weight 0: their cells are learned from nowhere, and tell nothing about how good an answer is."""
+    rows = np.flatnonzero(row_weight > 0)
+    return (data, row_weight) if len(rows) == len(row_weight) else (data.rows(rows), row_weight[rows])
 
 
 def _fit(member: Member, seed: int, data: BinaryData, row_weight: np.ndarray) -> Any:

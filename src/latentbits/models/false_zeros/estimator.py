@@ -17,7 +17,7 @@ from latentbits.fitting.gains import HiddenCells
 from latentbits.models.aspect import Noise
 from latentbits.models.cell_model import CellModel
 from latentbits.models.degenerate import degeneracy
-from latentbits.models.false_zeros.cross_fitting import HeldOut, Part, fit_all
+from latentbits.models.false_zeros.cross_fitting import HeldOut, Part, counting_rows, fit_all
 from latentbits.models.false_zeros.explanation import explain_cell
 from latentbits.models.false_zeros.held_out_scores import HeldOutScores, score
 from latentbits.models.false_zeros.later import (
@@ -151,7 +151,7 @@ class FalseZeros(CellModel):
         members = self._willing(data, row_weight)
         noise_seed = int(rng.integers(2**31))
         part = Part(data, row_weight, self.n_jobs, bool(self.verbose))
-        fitted, held_out = fit_all(members, part, self._folds_for(data), rng)
+        fitted, held_out = fit_all(members, part, self._folds_for(counting_rows(data, row_weight)[0]), rng)
         self.members_ = {member.name: model for member, model in zip(members, fitted, strict=True)}
         self._adopt_stack(equal_stack(len(members)))
         self._lines = {kind: Line(0.0, 1.0) for kind in FALSE_VALUE}
