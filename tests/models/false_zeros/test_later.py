@@ -104,6 +104,12 @@ class TestRevisits:
         again = pd.DataFrame([[1, 1], [0, 0]], index=["c", "a"], columns=["x", "y"])
         np.testing.assert_array_equal(placed_revisits(again, self.DATA).dense(), [[0, 0], [-1, -1], [1, 1]])
 
+    def test_a_shuffled_frame_is_not_taken_for_rows_in_order(self):
+        data, again = BinaryData.of(np.eye(3)), pd.DataFrame(np.eye(3), columns=["a", "b", "c"])
+        assert placed_revisits(again, data).shape == data.shape
+        with pytest.raises(DataError, match="sort revisits by its index"):
+            placed_revisits(again.iloc[[2, 0, 1]], data)
+
     def test_a_table_of_all_rows_stands_beside_them(self):
         again = np.array([[np.nan, np.nan], [1, 0], [0, 1]])
         np.testing.assert_array_equal(placed_revisits(again, self.DATA).dense(), [[-1, -1], [1, 0], [0, 1]])

@@ -114,6 +114,11 @@ def placed_revisits(revisits: Any, data: BinaryData) -> BinaryData:
         raise DataError(f"revisits has {seen.shape[1]} columns, the data have {data.shape[1]}; give the same columns")
     if seen.column_names is not None and data.column_names is not None and seen.column_names != data.column_names:
         raise DataError("revisits has other column names than the data; give the same columns in the same order")
+    if data.row_names is None and seen.row_names is not None and _are_shuffled_positions(seen.row_names):
+        raise DataError(
+            "the index of revisits numbers its rows in another order, and the data have no names of rows to place them "
+            "by; sort revisits by its index"
+        )
     if seen.shape[0] == data.shape[0] and (
         None in (seen.row_names, data.row_names) or seen.row_names == data.row_names
     ):
@@ -131,6 +136,12 @@ def placed_revisits(revisits: Any, data: BinaryData) -> BinaryData:
     cells = np.full(data.shape, MISSING, np.int8)
     cells[[place[name] for name in seen.row_names]] = seen.dense()
     return BinaryData(cells, row_names=data.row_names, column_names=data.column_names)
+
+
+def _are_shuffled_positions(names: list[str]) -> bool:
+    """Whether names are the numbers from 0 on of a frame's own index, out of order."""
+    positions = [str(i) for i in range(len(names))]
+    return names != positions and sorted(names) == sorted(positions)
 
 
 def fit_exponent(m: np.ndarray, seen: np.ndarray) -> float:
