@@ -10,7 +10,7 @@ from latentbits.data.advice import BadColumn, Surroundings, options_for_numbers
 from latentbits.data.bad_cells import BadCells, refusal
 from latentbits.data.columns import ColumnChoice, positions
 from latentbits.data.messages import Origin, quoted
-from latentbits.data.roles import Content, Roles, is_identifier
+from latentbits.data.roles import Content, Roles, is_identifier, is_visit
 from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ class Observations:
         if self._bad:
             value, codes = self.where[-1], list(self.codes.values())
             counts = {value: self._n_filled}, {value: codes.count(0)}
-            around = Surroundings(self.names, 1, *counts, 0 in codes, 1 in codes, MISSING_BYTE in codes)
+            # There are zeros in any case: pairs that don't occur. So 1 is a presence, not the lowest of a scale.
+            around = Surroundings(self.names, 1, *counts, True, 1 in codes, MISSING_BYTE in codes)
             raise refusal(self._bad, around, self.tokens, self.origin)
 
 
@@ -231,6 +232,12 @@ def refuse_long_format(
     if is_identifier(names[keys[1]]) and not is_identifier(names[keys[0]]):
         keys.reverse()
     long = [names[j] for j in keys + values]
+    if values and is_visit(names[values[0]]):
+        raise origin.error(
+            f"this looks like repeat visits, a row for each observation; use latentbits repeat-visits --long "
+            f"{shlex.join(long[:2])} --visits {shlex.quote(long[2])} (read_histories in Python), or long={long[:2]!r} "
+            f"(--long {shlex.join(long[:2])}) for what was ever seen"
+        )
     options = options_for_numbers(bad[values[0]].words) if values and values[0] in bad else {}
     python = " and ".join(f"{name}={value!r}" for name, value in {"long": long, **options}.items())
     meaning = "".join(f" --{name} {value}" for name, value in options.items())

@@ -30,8 +30,9 @@ from latentbits.data.columns import ColumnChoice
 from latentbits.data.messages import Origin, option, quoted
 from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens, has_decimal_comma
 
-__all__ = ["Content", "Roles", "examine", "find_roles", "is_identifier", "is_measure"]
+__all__ = ["Content", "Roles", "examine", "find_roles", "is_identifier", "is_measure", "is_visit"]
 
+_VISITS = frozenset(["visit", "day", "date", "week", "survey", "occasion", "replicate", "round"])
 _THINGS = frozenset(
     ("case", "code", "id", "index", "key", "label", "name", "nr", "plot", "quadrat", "row", "sample", "site", "station")
 )
@@ -74,6 +75,27 @@ def is_identifier(name: str) -> bool:
     if not parts or parts == ["unnamed", "0"]:  # as pandas calls a column without name
         return bool(parts)
     return parts[-1] in _ENDINGS or (parts[-1] in _NUMBERS and parts[-2] in _THINGS)
+
+
+def is_visit(name: str) -> bool:
+    """Check whether a column is named like a visit: a day, a survey, an occasion.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column, in any case.
+
+    Returns
+    -------
+    bool
+        True if one of the usual words is in it.
+
+    Examples
+    --------
+    >>> [is_visit(name) for name in ("day", "Visit_nr", "surveyDate", "count", "Daystar")]
+    [True, True, True, False, False]
+    """
+    return not _VISITS.isdisjoint(_words_of(name))
 
 
 def is_measure(name: str) -> bool:

@@ -195,6 +195,12 @@ class TestProbabilities:
         by_visits = model.predict_proba(LOST.X, revisits=pilot, later_visits=1)
         assert ((by_visits > 0) & (by_visits <= 1)).all()
 
+    def test_a_pilot_of_few_rows_is_warned_of(self, model):
+        pilot = np.full(LOST.X.shape, np.nan)
+        pilot[:3] = CLEAN[:3]
+        with pytest.warns(UserWarning, match="the pilot has 3 rows with .* later sightings, which says little"):
+            model.predict_proba(LOST.X, revisits=pilot)
+
     @pytest.mark.parametrize(
         ("given", "message"),
         [

@@ -91,7 +91,7 @@ class TestVisits:
         np.testing.assert_array_equal(visits_of_rows(2, 3, "n_visits", 1), [[2], [2], [2]])
         np.testing.assert_array_equal(visits_of_rows([1, 2, 3], 3, "n_visits", 1), [[1], [2], [3]])
 
-    @pytest.mark.parametrize("visits", [[1, 2], [[1, 2, 3]], -1, [1, np.nan, 2], np.inf])
+    @pytest.mark.parametrize("visits", [[1, 2], [[1, 2, 3]], -1, [1, np.nan, 2], np.inf, "two", ["a", "b", "c"]])
     def test_others_are_refused(self, visits):
         with pytest.raises(DataError, match="later_visits"):
             visits_of_rows(visits, 3, "later_visits", 0)
@@ -110,6 +110,10 @@ class TestRevisits:
         with pytest.raises(DataError, match="sort revisits by its index"):
             placed_revisits(again.iloc[[2, 0, 1]], data)
 
+    def test_columns_are_placed_by_name(self):
+        again = pd.DataFrame([[1, 0]], index=["b"], columns=["y", "x"])
+        np.testing.assert_array_equal(placed_revisits(again, self.DATA).dense(), [[-1, -1], [0, 1], [-1, -1]])
+
     def test_a_table_of_all_rows_stands_beside_them(self):
         again = np.array([[np.nan, np.nan], [1, 0], [0, 1]])
         np.testing.assert_array_equal(placed_revisits(again, self.DATA).dense(), [[-1, -1], [1, 0], [0, 1]])
@@ -121,7 +125,7 @@ class TestRevisits:
             (np.zeros((2, 2)), "NaN where nobody went again"),
             (pd.DataFrame(np.zeros((1, 2)), index=["z"], columns=["x", "y"]), '"z" is no row'),
             (pd.DataFrame(np.zeros((2, 2)), index=["a", "a"], columns=["x", "y"]), "repeat"),
-            (pd.DataFrame(np.zeros((1, 2)), index=["a"], columns=["y", "x"]), "other column names"),
+            (pd.DataFrame(np.zeros((1, 2)), index=["a"], columns=["y", "z"]), '"x" is in one of them only'),
         ],
     )
     def test_what_does_not_fit_is_refused(self, again, message):

@@ -36,8 +36,12 @@ from latentbits.models.false_zeros.scored_rows import FALSE_VALUE, Block, Scored
 from latentbits.models.false_zeros.stacking import Line, Stack, cross_fitted, equal_stack, fit_line, fit_stack, log_odds
 from latentbits.models.royle_nichols import met_by_any, missed_by_all
 from latentbits.numerics import RandomSource, as_generator, check_number
+from latentbits.wording import counted
 
 __all__ = ["FalseZeros"]
+
+FEW_REVISITED = 10
+"""Rows of a pilot below which the scale of the probability is mostly chance."""
 
 
 class FalseZeros(CellModel):
@@ -94,7 +98,8 @@ class FalseZeros(CellModel):
         ROC curve; the last line is the ensemble. None without hidden cells.
     held_out_ : DataFrame or None
         Reliability of the ensemble on hidden cells: for each bin of predicted probabilities the mean prediction, the
-        share of ones and the number of cells. None without hidden cells.
+        share of ones and the number of cells. None without hidden cells. Of tables above two million cells the fits
+        behind it are to some of the rows, so that the ensemble itself is better, and its probabilities too cautious.
     gains_ : dict or None
         What the ensemble's predictions of hidden cells gain over frequencies of "columns", and of "rows and columns";
         see `verdict`. None without hidden cells.
@@ -453,6 +458,11 @@ class FalseZeros(CellModel):
                 "give rate"
             )
         visited = np.flatnonzero(asked.any(axis=1))
+        if len(visited) < FEW_REVISITED:
+            warn_user(
+                f"the pilot has {counted(len(visited), 'row')} with {counted(int(seen.sum()), 'later sighting')}, "
+                "which says little about how much a visit sees; go to some thirty rows again"
+            )
         pilot = ScoredRows(self, rows.data.rows(visited))
         m = pilot.probabilities(Scale())[asked[visited]]
         if later is None:

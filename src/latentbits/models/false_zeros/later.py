@@ -95,7 +95,10 @@ def raised(m: np.ndarray, exponent: float) -> np.ndarray:
 
 def visits_of_rows(visits: ArrayLike, n_rows: int, name: str, least: float) -> np.ndarray:
     """Numbers of visits as a column: one number for all rows, or one for each."""
-    values = np.asarray(visits, dtype=float)
+    try:
+        values = np.asarray(visits, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must be numbers of visits, and some of it is no number; correct it") from None
     if values.ndim > 1 or (values.ndim == 1 and len(values) != n_rows):
         raise DataError(f"{name} has the shape {values.shape}; give one number, or one for each of {n_rows} rows")
     if not np.all(np.isfinite(values)) or np.any(values < least):
@@ -112,8 +115,7 @@ def placed_revisits(revisits: Any, data: BinaryData) -> BinaryData:
     seen = BinaryData.of(revisits)
     if seen.shape[1] != data.shape[1]:
         raise DataError(f"revisits has {seen.shape[1]} columns, the data have {data.shape[1]}; give the same columns")
-    if seen.column_names is not None and data.column_names is not None and seen.column_names != data.column_names:
-        raise DataError("revisits has other column names than the data; give the same columns in the same order")
+    seen = _with_columns_of(data, seen)
     if data.row_names is None and seen.row_names is not None and _are_shuffled_positions(seen.row_names):
         raise DataError(
             "the index of revisits numbers its rows in another order, and the data have no names of rows to place them "
@@ -136,6 +138,19 @@ def placed_revisits(revisits: Any, data: BinaryData) -> BinaryData:
     cells = np.full(data.shape, MISSING, np.int8)
     cells[[place[name] for name in seen.row_names]] = seen.dense()
     return BinaryData(cells, row_names=data.row_names, column_names=data.column_names)
+
+
+def _with_columns_of(data: BinaryData, seen: BinaryData) -> BinaryData:
+    """The pilot with its columns in the order of the data."""
+    if seen.column_names is None or data.column_names is None or seen.column_names == data.column_names:
+        return seen
+    other = sorted(set(seen.column_names) ^ set(data.column_names))
+    if other or len(set(data.column_names)) < len(data.column_names):
+        wrong = f'"{other[0]}" is in one of them only' if other else "names repeat"
+        raise DataError(f"revisits has other columns than the data: {wrong}; give the same columns")
+    order = [seen.column_names.index(name) for name in data.column_names]
+    cells = np.ascontiguousarray(seen.dense()[:, order])
+    return BinaryData(cells, row_names=seen.row_names, column_names=data.column_names)
 
 
 def _are_shuffled_positions(names: list[str]) -> bool:

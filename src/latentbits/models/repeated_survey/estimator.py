@@ -346,7 +346,10 @@ def _warn_at_the_edge(rate: Rate) -> None:
 
 def _checked_visits(later_visits: ArrayLike, shape: tuple[int, int]) -> Floats:
     """Later visits that broadcast to the cells: one number, one for each row, or one for each cell."""
-    n_later = np.asarray(later_visits, float)
+    try:
+        n_later = np.asarray(later_visits, float)
+    except (TypeError, ValueError):
+        raise DataError("later_visits must be numbers of visits, and some of it is no number; correct it") from None
     if n_later.ndim == 1:
         n_later = n_later[:, None]
     if n_later.ndim and n_later.shape not in (shape, (shape[0], 1)):
