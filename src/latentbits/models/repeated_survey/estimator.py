@@ -73,7 +73,9 @@ class RepeatedSurvey(BaseEstimator):
     What the data can say, and what they can't:
 
     - The probability of being *seen later* can be checked, by going there. It depends little on the bridge, as long as
-      the later visits are about as many as those made.
+      the later visits are about as many as those made. Where species differ in how easily they are seen, or come and go
+      between visits, more is seen than predicted: of Swiss birds that two visits had missed the third saw 3 to 4 %,
+      where 2 % were predicted. Read it as a lower bound; it ranks all the same.
     - The probability of being *present* can't be checked by any number of sightings. It is what would be seen after
       endless visits, and relies on the bridge: that species are missed because they are few, that visits are
       independent, and that nothing comes or goes between them. With another idea of why species are missed it is
