@@ -7,11 +7,12 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import Result
 
-from latentbits import load_model, read_table
+from latentbits import load_model, read_table, simulate
 
 from .conftest import invoke
 
@@ -66,9 +67,19 @@ def save_ratings() -> None:
     Path("ratings.json").write_text(json.dumps(saved))
 
 
+def save_visits() -> None:
+    """What a surveyor would have written down: site, day, species and count."""
+    cells = simulate.repeated_surveys(25, 8, 3, rate=0.5, random_state=0).histories
+    seen = np.argwhere(cells == 1)
+    lines = [f"site{i},{v + 1},,0" for i, v in np.ndindex(cells.shape[:2])]
+    lines += [f"site{i},{v + 1},species{j},{1 + (i + j) % 3}" for i, v, j in seen]
+    Path("visits.csv").write_text("\n".join(["site,day,species,count", *lines]) + "\n")
+
+
 def test_every_command_of_the_tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    save_visits()
     errors = ""
     for words, code in commands():
         if "ratings.json" in words and not Path("ratings.json").exists():
@@ -90,6 +101,7 @@ def assert_the_folder_is_as_described() -> None:
     assert set(pd.read_csv("site3.csv")["row"]) == {"site3"}
     assert pd.read_csv("next-visits.csv").groupby("row").size().max() == 2
     assert Path("list/report.html").stat().st_size > 1000
+    assert pd.read_csv("look-for.csv").groupby("row").size().max() == 3
     assert json.loads(Path("fitted.json").read_text()) == json.loads(Path("run/summary.json").read_text())
     assert len(json.loads(Path("suspects.json").read_text())) == 5
     assert len(load_model("types/model.npz").components_) in (1, 2, 4, 6)

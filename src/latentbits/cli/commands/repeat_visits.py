@@ -67,8 +67,8 @@ def repeat_visits(
     --visits that of the visit. A visit that saw nothing needs a line too, with an empty species or a value of 0.
 
     The table has for each species that was never seen at a site the number of visits made there, the probability that
-    it is present, and that the next visit sees it. The second can be checked by going there, and is rather too low where
-    species come and go between visits; the first relies on the idea that species are missed because they are few
+    it is present, and that the next visit sees it. The second can be checked by going there, and is rather too low
+    where species come and go between visits; the first relies on the idea that species are missed because they are few
     (help(latentbits.RepeatedSurvey) says more).
     """
     from latentbits.models.repeated_survey.estimator import RepeatedSurvey
