@@ -125,6 +125,12 @@ def test_votes_and_reasons_of_the_chosen_cell(open_page: Open, ensemble: Fitted,
         ]
         says = [float(value.replace("\u2212", "-")) for _, value in shown]
         np.testing.assert_allclose(says, part["says"].astype(float), rtol=0.05)
+    base = float(why.loc[why["what"] == "base", "says"].iloc[0])
+    assert f"how common it is alone says {'+' if base > 0 else chr(0x2212)}{abs(base):.2g}"[:-1] in view_text(page)
+
+
+def view_text(page: Any) -> str:
+    return " ".join(page.locator("#why").inner_text().split())
 
 
 def test_many_cells_are_explained_as_one_by_one(ensemble: Fitted, top: pd.DataFrame) -> None:

@@ -302,11 +302,11 @@ class TestSuspects:
 class TestExplain:
     def test_columns_add_up_to_the_log_odds_of_the_ising_model(self, model):
         row, column = 4, 7
-        table = model.explain(LOST.X, row, column, top=30)
-        ising = model.members_["ising"]
-        adds = table[table["what"] == "column"]["says"].sum()
-        p = ising.reconstruct(LOST.X[[row]])[0, column]
-        assert adds + ising.bias_[column] == pytest.approx(np.log(p / (1 - p)))
+        p = model.members_["ising"].reconstruct(LOST.X[[row]])[0, column]
+        for top in (3, 30):
+            table = model.explain(LOST.X, row, column, top=top)
+            assert (table["what"] == "column").sum() == min(top, 29)
+            assert table[table["what"] != "row"]["says"].sum() == pytest.approx(np.log(p / (1 - p)))
 
     def test_rows_that_are_alike_speak_by_what_was_seen_there(self, model):
         table = model.explain(LOST.X, 4, 7)

@@ -394,11 +394,11 @@ class FalseZeros(CellModel):
         Returns
         -------
         DataFrame
-            With the columns what ("column" or "row"), name, value (of the cell there: for a column the cell of this
-            row, for a row the cell of this column) and says: for a column what its cell adds to the log odds of a 1
-            (by the Ising model, or the linear autoencoder's change of the probability if it is the only one of the
-            two), for a row how alike it is (correlation of what sets the two apart from the average row), negative
-            where it has a 0.
+            With the columns what, name, value (for a column the cell of this row, for a row that of this column) and
+            says. "base" says where a prediction begins (how common the column is), "column" what the cell of that
+            column adds to it, "rest" what all other columns add: log odds of a 1 by the Ising model, or probabilities
+            by the linear autoencoder if it is the only one of the two. "row" is a row like this one, and says how alike
+            it is (correlation of what sets the two apart from the average row), negative where it has a 0.
         """
         rows = self._scored(X)
         check_number("top", top, least=1, integer=True)

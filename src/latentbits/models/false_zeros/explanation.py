@@ -69,16 +69,21 @@ def _likeness(
 
 
 def _of_columns(model: FalseZeros, cells: np.ndarray, j: int, places: Places, top: int) -> list[tuple[Any, ...]]:
-    """The cells of the row whose being 0 or 1 adds most, in either direction."""
+    """Where the prediction begins, the cells of the row that add most to it in either direction, and all others."""
     member = next((model.members_[name] for name in COUPLED if name in model.members_), None)
     if member is None:
         return []
     centred = np.where(cells == MISSING, 0.0, cells - member.means_)
     adds = member.couplings_[:, j] * centred
     adds[j] = 0.0
-    best = np.argsort(-np.abs(adds), kind="stable")[:top]
-    names = places.labels(best)
-    return [("column", name, _value(cells[k]), adds[k]) for name, k in zip(names, best, strict=True) if adds[k] != 0]
+    best = [k for k in np.argsort(-np.abs(adds), kind="stable")[:top] if adds[k] != 0]
+    names = places.labels(np.array(best, dtype=int))
+    base = member.bias_[j] if hasattr(member, "bias_") else member.means_[j]
+    return [
+        ("base", "how common the column is", None, base),
+        *(("column", name, _value(cells[k]), adds[k]) for name, k in zip(names, best, strict=True)),
+        ("rest", "all other columns", None, adds.sum() - adds[best].sum()),
+    ]
 
 
 def _of_rows(alike: np.ndarray, seen: np.ndarray, i: int, places: Places, top: int) -> list[tuple[Any, ...]]:

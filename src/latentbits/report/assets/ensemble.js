@@ -66,9 +66,17 @@ function showWhy(page) {
   view.replaceChildren(
     element("h3", {}, "Why ", ...place),
     element("p", { className: "hint" }, "What each member says: its probability of a 1 (grey: it has no weight)."), barList(votes),
-    ...speaking(chosen.why, "column", "Columns of this row that speak for a 1, or against it"),
+    ...speaking(chosen.why, "column", `Columns of this row that speak for a 1, or against it${begins(chosen.why)}`),
     ...speaking(chosen.why, "row", "Rows most like it that have a 1 there, or a 0"),
     ...(chosen.why ? [] : [element("p", { className: "hint" }, "This page explains the first suspects only; latentbits explain DIR FILE --cell does it.")]));
+}
+
+const signed = (says) => `${says > 0 ? "+" : "\u2212"}${Math.abs(says).toPrecision(2)}`;
+
+// Where the sum of the columns begins, and what those that aren't listed add to it.
+function begins(why) {
+  const [base, rest] = ["base", "rest"].map((kind) => (why ?? []).find(([what]) => what === kind));
+  return base ? `; how common it is alone says ${signed(base[3])}, all other columns ${signed(rest[3])}` : "";
 }
 
 function speaking(why, kind, title) {
@@ -76,7 +84,7 @@ function speaking(why, kind, title) {
   if (!lines.length) return [];
   const most = Math.max(...lines.map(([, , , says]) => Math.abs(says)));
   return [element("p", { className: "hint" }, title), barList(lines.map(([, name, value, says]) =>
-    [element("span", {}, `${value === null ? "?" : value} `, named(name)), Math.abs(says) / most, says > 0 ? "var(--strong)" : "var(--doubt)", `${says > 0 ? "+" : "\u2212"}${Math.abs(says).toPrecision(2)}`]))];
+    [element("span", {}, `${value === null ? "?" : value} `, named(name)), Math.abs(says) / most, says > 0 ? "var(--strong)" : "var(--doubt)", signed(says)]))];
 }
 
 // The fit's own list, as in its folder, with the marks, if any.
