@@ -380,3 +380,19 @@ def test_it_is_compared_with_others(run: Run, sites, monkeypatch):
     result = run("compare", sites, "--models", "independent,false-zeros", "--criterion", "cells", "--folds", 2)
     assert result.exit_code == 0, result.output
     assert "false-zeros" in result.stdout
+
+
+def test_a_probability_that_the_fit_was_asked_for_is_noted(run: Run, sites, tmp_path):
+    assert run("false-zeros", sites, *SMALL, "--rate", 0.4, "--out", tmp_path / "run").exit_code == 0
+    noted = "note: the fit's own list was asked for with --rate 0.4; give it here as well"
+    assert noted in run("suspects", tmp_path / "run", sites, "--top", 2).stderr
+    assert noted not in run("suspects", tmp_path / "run", sites, "--top", 2, "--rate", 0.4).stderr
+
+
+def test_a_report_from_python_takes_the_question(sites, tmp_path):
+    data = read_table(sites)
+    model = FalseZeros(2, members=MEMBERS, noise=None, random_state=0).fit(data)
+    model.report(data, tmp_path / "page.html", rate=0.4)
+    assert "P(present)" in (tmp_path / "page.html").read_text()
+    with pytest.raises(TypeError, match="colour"):
+        model.report(data, tmp_path / "page.html", colour="red")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
 
 __all__ = [
+    "note_question_of_fit",
     "open_model_and_rows",
     "read_afresh_option",
     "refuse_ratings_of_ensemble",
@@ -62,6 +63,15 @@ def _note_verdict_of_fit(run: RunFolder) -> None:
     verdict = run.fit_record.get("verdict")
     if verdict is not None and not verdict["predicts"]:
         click.echo(f"note: by the verdict on the fit: {verdict['sentences'][0]}", err=True)
+
+
+def note_question_of_fit(fitted: Path, asking: Values) -> None:
+    """Say that the fit's own list was asked for another probability, if nothing about it is asked for here."""
+    asked = RunFolder.open(fitted).question or {}
+    told = {key: asked[key] for key in ("rate", "revisits", "later_visits", "n_visits") if key in asked}
+    if told and all(asking[key] is None for key in told):
+        options = " ".join(f"{flag_of(key)} {value}" for key, value in told.items())
+        click.echo(f"note: the fit's own list was asked for with {options}; give it here as well", err=True)
 
 
 def _with_marks_of_fit(run: RunFolder, data: BinaryData) -> BinaryData:

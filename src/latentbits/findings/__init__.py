@@ -21,7 +21,7 @@ def gather(model: Any, data: Data, **fit_params: Any) -> Results:
     data : BinaryData or NumberTable
         Rows with the model's columns.
     **fit_params
-        What `fit` was given beside the data, such as `segments`.
+        What `fit` was given beside the data, such as `segments`; for `FalseZeros` what is asked of it, such as `rate`.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def gather(model: Any, data: Data, **fit_params: Any) -> Results:
         results = family.gather(model._solved(data))
         results.summary["data"]["fitted"] = results.solved.are_training_rows()
     elif isinstance(model, CellModel):
-        results = family.gather(model, data)
+        results = family.gather(model, data, **fit_params)
         results.summary["data"]["fitted"] = data.fingerprint() == model.data_fingerprint_
     else:
         results = family.gather(model, data, **fit_params)

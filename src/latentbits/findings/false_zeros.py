@@ -36,8 +36,8 @@ MEANINGS = {
 """What the probability of a suspect is, by the name of its column."""
 
 
-def gather(model: FalseZeros, data: BinaryData) -> Results:
-    """Everything that goes into the folder about an ensemble and rows."""
+def gather(model: FalseZeros, data: BinaryData, **question: Any) -> Results:
+    """Everything that goes into the folder about an ensemble and rows; `question` as of `ask`."""
     members = _members(model)
     summary = {**common_summary(model, data), "members": members.to_dict("records"), "hidden_cells": model.n_hidden_}
     if model.noise is not None:
@@ -48,7 +48,7 @@ def gather(model: FalseZeros, data: BinaryData) -> Results:
         tables["reliability"] = model.held_out_
         figures = {"reliability": partial(plots.plot_reliability, model), **figures}
     results = Results(model, data, tables, summary, figures, [], sure=list(_sure(model)))
-    ask(results)
+    ask(results, **question)
     return results
 
 

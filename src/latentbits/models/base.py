@@ -54,7 +54,8 @@ class Model(BaseEstimator, ABC):
         shape : (int, int), optional
             Rows and columns of the image that the attributes form, if they are pixels.
         **fit_params
-            What `fit` was given beside the data, such as `segments`.
+            What `fit` was given beside the data, such as `segments`; for `FalseZeros` what is asked of it, such as
+            `rate` or `revisits`.
         """
         from latentbits.report import report_on
 

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from latentbits.cli.model_and_rows import open_model_and_rows, read_afresh_option, refuse_ratings_of_ensemble
+from latentbits.cli.model_and_rows import (
+    note_question_of_fit,
+    open_model_and_rows,
+    read_afresh_option,
+    refuse_ratings_of_ensemble,
+)
 from latentbits.cli.options.asking import ASKING, kind_option, question_about, refuse_asking, with_visit_columns
 from latentbits.cli.options.click_helpers import Values, bundled, given, model_argument
 from latentbits.cli.options.output import table_options, terminal_options
@@ -66,6 +71,7 @@ def suspects(
     refuse_ratings_of_ensemble(model, fitted, ratings)
     note_unused_marks(ratings, marks)
     if hasattr(model, "members_"):
+        note_question_of_fit(fitted, asking)
         most = None if asking["per_row"] is not None and not given("top") else top
         table = model.suspects(data, top=most, marks=marks, **question_about(data, asking, kind=kind))
     else:
