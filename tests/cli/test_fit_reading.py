@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from latentbits import read_table
+from latentbits.cli.commands.repeat_visits import repeat_visits
 from latentbits.cli.commands.suspects import suspects
 from latentbits.cli.options.reading import READING
 from latentbits.data.numbers import read_numbers
@@ -180,6 +181,7 @@ def test_every_option_that_the_readers_advise_exists() -> None:
     offered = {f"--{name.replace('_', '-')}" for name in READING}
     assert offered <= {flag for option in suspects.params for flag in option.opts}
     offered |= {flag for option in suspects.params for flag in option.opts if flag == "--read-afresh"}
+    offered |= {flag for option in repeat_visits.params for flag in option.opts if flag == "--visits"}
     spelled = set(re.findall(r"--[a-z][a-z-]*", source))
     advised = {f"--{name.replace('_', '-')}" for name in re.findall(r"option\(['\"](\w+)['\"]", source)}
     assert spelled >= {"--no-header", "--array", "--exclude", "--threshold", "--true", "--long", "--metadata"}

@@ -318,7 +318,7 @@ class TestAnEnsemble:
         [
             (pattern(), None, "no cells were hidden and predicted; use n_folds (--folds), such as 5"),
             (pattern()[:1], 2, "there is one row only"),
-            ([[0, 1], [1, 0], [1, 1]], 2, "6 observed cells are too few to be hidden in 2 parts"),
+            ([[0, 1], [1, 0], [1, 1]], 4, "6 observed cells are too few to be hidden in 4 parts"),
         ],
     )
     @pytest.mark.filterwarnings("ignore")
