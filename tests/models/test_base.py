@@ -7,11 +7,11 @@ import pickle
 import pytest
 from sklearn.base import clone
 
-from latentbits import NMF, AspectBernoulli
+from latentbits import NMF, AspectBernoulli, LogisticPCA
 from latentbits.models.adapted.estimator import _Adapted
 from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.variational import VariationalEM, _BetaSources
-from latentbits.models.factor_model import FactorModel, RestartedFactorModel
+from latentbits.models.factor_model import ClimbingFactorModel, FactorModel, RestartedFactorModel
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,7 @@ from latentbits.models.factor_model import FactorModel, RestartedFactorModel
     [
         (FactorModel, AspectBernoulli),
         (RestartedFactorModel, AspectBernoulli),
+        (ClimbingFactorModel, LogisticPCA),
         (AspectModel, AspectBernoulli),
         (_Adapted, NMF),
         (_BetaSources, VariationalEM),

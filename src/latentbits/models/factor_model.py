@@ -21,7 +21,7 @@ from latentbits.models.base import BinaryModel, RestartedModel, check_row_weight
 from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource, Similarity, as_generator, check_number
 
-__all__ = ["FactorModel", "RestartedFactorModel"]
+__all__ = ["ClimbingFactorModel", "FactorModel", "RestartedFactorModel"]
 
 
 class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel):
@@ -264,17 +264,13 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
 
 
 class RestartedFactorModel(FactorModel, RestartedModel):
-    """A `FactorModel` that is learned step by step from several random starts."""
+    """A `FactorModel` that is made by several runs, each from a random start: climbs, or chains of samples."""
 
     n_components: int
 
     @abstractmethod
-    def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> Learner[Any]:
-        """The learner that the restarts run."""
-
     def _runner_maker(self, data: BinaryData, row_weight: np.ndarray) -> Callable[[Workers], Runner[Any]]:
-        """How one run is made; unless overridden, the learner climbs."""
-        return climbing(lambda workers: self._learner(data, row_weight, workers))
+        """How one run is made."""
 
     @abstractmethod
     def _keep(self, state: Any, row_weight: np.ndarray) -> Any:
@@ -336,3 +332,14 @@ class RestartedFactorModel(FactorModel, RestartedModel):
             The weights of the training rows.
         """
         return self.fit(X, sample_weight=sample_weight).weights_
+
+
+class ClimbingFactorModel(RestartedFactorModel):
+    """A `RestartedFactorModel` that is learned step by step: its runs are climbs of a learner."""
+
+    @abstractmethod
+    def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> Learner[Any]:
+        """The learner that the restarts run."""
+
+    def _runner_maker(self, data: BinaryData, row_weight: np.ndarray) -> Callable[[Workers], Runner[Any]]:
+        return climbing(lambda workers: self._learner(data, row_weight, workers))

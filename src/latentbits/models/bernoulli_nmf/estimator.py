@@ -18,14 +18,14 @@ from latentbits.models.bernoulli_nmf.bernoulli_nmf import (
     rates,
     solve_rows,
 )
-from latentbits.models.factor_model import RestartedFactorModel
+from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource
 
 __all__ = ["BernoulliNMF"]
 
 
-class BernoulliNMF(RestartedFactorModel):
+class BernoulliNMF(ClimbingFactorModel):
     """Bernoulli NMF: nonnegative causes add up, and the sum saturates to the probability of a 1.
 
     ``P = tanh(u/2)`` with ``u = weights_ @ components_``, both nonnegative: a component can only raise the probability

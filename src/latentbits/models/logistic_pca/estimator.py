@@ -11,7 +11,7 @@ from scipy.special import expit, log_expit
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers
-from latentbits.models.factor_model import RestartedFactorModel
+from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.logistic_pca.logistic_pca import (
     PenalisedLikelihood,
     PrincipalForm,
@@ -25,7 +25,7 @@ from latentbits.numerics import RandomSource
 __all__ = ["LogisticPCA"]
 
 
-class LogisticPCA(RestartedFactorModel):
+class LogisticPCA(ClimbingFactorModel):
     """Logistic PCA: the log odds of the cells are a table of rank K plus a bias for each column.
 
     ``logit P = weights_ @ components_ + bias_``. The counterpart of PCA for 0-1 data: components add and cancel on the

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers, n_workers
-from latentbits.models.factor_model import RestartedFactorModel
+from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.mixture.bernoulli_mixture import MixtureEM, State, joint_log_likelihood, responsibilities
 from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource, as_generator, check_number
@@ -20,7 +20,7 @@ from latentbits.numerics import RandomSource, as_generator, check_number
 __all__ = ["BernoulliMixture"]
 
 
-class BernoulliMixture(RestartedFactorModel):
+class BernoulliMixture(ClimbingFactorModel):
     """Mixture of Bernoulli products: every *row* has one cause (latent class analysis of yes-no items).
 
     The clustering counterpart of `AspectBernoulli`, in which every *cell* has a cause of its own. Fitted by accelerated

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers
-from latentbits.models.factor_model import RestartedFactorModel
+from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.plsa.plsa import PoissonEM, State, chance_of_one, log_chances, solve_rows
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource
@@ -27,7 +27,7 @@ class _Kept(NamedTuple):
     average: np.ndarray
 
 
-class PLSA(RestartedFactorModel):
+class PLSA(ClimbingFactorModel):
     """Probabilistic latent semantic analysis: the aspect model of the ones, in which zeros are not explained.
 
     Each of the L ones of a row is drawn on a column with probabilities ``weights_ @ components_``. The probability of

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.chains import Length, quantile_interval
-from latentbits.fitting.climb import Learner
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers
 from latentbits.models.cells import safe_log
@@ -171,9 +170,6 @@ class ProbitFactors(RestartedFactorModel):
         super()._check_parameters()
         if not isinstance(self.row_effects, bool | np.bool_):
             raise DataError(f"row_effects={self.row_effects!r} must be True or False")
-
-    def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> Learner[Any]:
-        raise NotImplementedError("chains are sampled, no learner climbs")
 
     def _runner_maker(self, data: BinaryData, row_weight: np.ndarray) -> Callable[[Workers], Runner[Any]]:
         length = Length(self.n_burn, self.n_samples, self.thin)
