@@ -318,6 +318,7 @@ class TestAnEnsemble:
         [
             (pattern(), None, "no cells were hidden and predicted; use n_folds (--folds), such as 5"),
             (pattern()[:1], 2, "there is one row only"),
+            (np.repeat(pattern()[:1], 12, axis=0), 2, "all rows are alike"),
             ([[0, 1], [1, 0], [1, 1]], 4, "6 observed cells are too few to be hidden in 4 parts"),
         ],
     )

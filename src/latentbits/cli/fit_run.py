@@ -67,9 +67,16 @@ def with_marks(data: BinaryData, marks: Marks | None) -> BinaryData:
 
 
 def fit_and_gather(
-    name: str, parameters: Values, data: Data, watch: Stopwatch, *, progress: bool, **fit_params: Any
+    name: str,
+    parameters: Values,
+    data: Data,
+    watch: Stopwatch,
+    *,
+    progress: bool,
+    question: Values | None = None,
+    **fit_params: Any,
 ) -> Results:
-    """Fit the model of that name and ask it everything; `fit_params` are further arguments of the model's `fit`."""
+    """Fit the model of that name and ask it everything, or a question that it takes; `fit_params` are for its `fit`."""
     from latentbits.findings import gather
     from latentbits.models.registry import model_class
 
@@ -82,7 +89,7 @@ def fit_and_gather(
     if has_progress:
         estimator.set_params(verbose=0)  # a colleague who opens the model file didn't ask for progress
     with watch.timed("answers"):
-        return gather(estimator, data, **fit_params)
+        return gather(estimator, data, **fit_params, **(question or {}))
 
 
 def add_verdict(

@@ -44,7 +44,7 @@ def gather(model: Any, data: Data, **fit_params: Any) -> Results:
     else:
         results = family.gather(model, data, **fit_params)
         results.summary["data"]["fitted"] = True
-    results.fit_params = fit_params
+    results.fit_params = {} if isinstance(model, CellModel) else fit_params  # there they are a question, not data
     results.answer = results.answer or results.lines[:2]
     return results
 

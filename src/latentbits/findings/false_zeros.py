@@ -97,7 +97,7 @@ def _members(model: FalseZeros) -> pd.DataFrame:
 def _first(summary: dict[str, Any]) -> str:
     asked, data = summary["suspects"], summary["data"]
     what = "zeros" if asked["kind"] == "absence" else "ones"
-    return f"{data[what]:,} {what} of {size(data)} ranked by an ensemble; {asked['listed']:,} of them are listed."
+    return f"{data[what]:,} {what} of {size(data)} ranked by an ensemble."
 
 
 def _sure(model: FalseZeros) -> Iterator[str]:

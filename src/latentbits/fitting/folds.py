@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.model_selection import KFold
 
@@ -75,6 +77,14 @@ class Folds:
         self.cells(0)
         assert self._cell_fold is not None
         return self._cell_fold[observed_cells(self.data)]
+
+    def together(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Predictions of hidden cells, an array a fold, as one array: a number for each observed cell, row by row."""
+        fold = self.of_observed()
+        joined = np.empty(len(fold), dtype=np.float32)
+        for number, part in enumerate(parts):
+            joined[fold == number] = part
+        return joined
 
 
 def observed_cells(data: Data) -> np.ndarray:

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.fitting.folds import SURE
 
-__all__ = ["ENOUGH", "Gain", "HiddenCells", "gain_over", "mean_of_odds"]
+__all__ = ["ENOUGH", "Gain", "HiddenCells", "gain_over", "log_odds", "mean_of_odds"]
 
 ENOUGH = 2.0
 """How many standard errors are called a finding."""
@@ -78,16 +78,20 @@ class HiddenCells(NamedTuple):
         return cls(row, column, fold.astype(np.int64), cells[row, column])
 
 
+def log_odds(probabilities: np.ndarray) -> np.ndarray:
+    """Log odds, with probabilities kept 0.001 away from 0 and 1 so that no single prediction overrules all others."""
+    return logit(np.clip(probabilities.astype(np.float64), SURE, 1 - SURE))
+
+
 def mean_of_odds(predictions: Iterable[np.ndarray]) -> np.ndarray:
     """One prediction of several: the probabilities that have the mean of their log odds."""
-    odds = [logit(_clipped(p)) for p in predictions]
-    return expit(np.mean(odds, axis=0))
+    return expit(np.mean([log_odds(p) for p in predictions], axis=0))
 
 
 def gain_over(cells: HiddenCells, model: np.ndarray, baseline: np.ndarray) -> Gain:
     """Compare two predictions of hidden cells: probabilities of a 1, each by a fit that didn't see the cell."""
-    base = logit(_clipped(baseline))
-    difference = logit(_clipped(model)) - base
+    base = log_odds(baseline)
+    difference = log_odds(model) - base
     z = _z(cells.x, _added(cells, difference, expit(base)), expit(base))
     # Not of what is added within a column: with trust 1 it has to be the model's own probabilities.
     trust = _trust(cells.x, base, difference)
@@ -96,10 +100,6 @@ def gain_over(cells: HiddenCells, model: np.ndarray, baseline: np.ndarray) -> Ga
     gain, gain_se = _mean_and_error(cells.row, _log_likelihood(cells.x, trusted) - reference)
     own, own_se = _mean_and_error(cells.row, _log_likelihood(cells.x, base + difference) - reference)
     return Gain(z, gain, gain_se, own, own_se, trust, float(roc_auc_score(cells.x, trusted)))
-
-
-def _clipped(p: np.ndarray) -> np.ndarray:
-    return np.clip(p.astype(np.float64), SURE, 1 - SURE)
 
 
 def _log_likelihood(x: np.ndarray, odds: np.ndarray) -> np.ndarray:

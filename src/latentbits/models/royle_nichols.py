@@ -1,4 +1,4 @@
-"""The Royle-Nichols model of repeat visits, as functions of arrays.
+"""The Royle-Nichols model of repeat visits, as functions of arrays; and numbers of visits, validated.
 
 A species has K individuals at a site, K ~ Poisson(lam), and a visit sees each of them with probability r, independently
 (Royle and Nichols, Ecology 84, 777-790, 2003). With q = 1 - r a visit misses all of them with probability q^K, so
@@ -21,6 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, xlog1py
 
+from latentbits.errors import DataError
+from latentbits.wording import counted
+
 __all__ = [
     "CEILING",
     "abundance_of",
@@ -30,6 +33,7 @@ __all__ = [
     "present_if_never_seen",
     "seen_later",
     "seen_later_if_never_seen",
+    "visits_of_rows",
 ]
 
 CEILING = 1 - 1e-6
@@ -38,6 +42,43 @@ CEILING = 1 - 1e-6
 _BLOCK_TERMS = 1 << 18
 
 Floats = NDArray[np.float64]
+
+
+def visits_of_rows(
+    visits: ArrayLike, n_rows: int, name: str, *, least: float = 0, n_columns: int | None = None
+) -> Floats:
+    """Numbers of visits that a user gave, validated: as a column, or as a table where each cell has its own.
+
+    Parameters
+    ----------
+    visits : array-like
+        One number for all rows, one for each, or (if `n_columns` is given) one for each cell.
+    n_rows : int
+        How many rows there are.
+    name : str
+        What errors call them.
+    least : float, default=0
+        The lowest number that is allowed.
+    n_columns : int, optional
+        How many columns there are, where cells may have numbers of their own.
+
+    Returns
+    -------
+    float array of shape (n_rows, 1) or (n_rows, n_columns)
+        The numbers.
+    """
+    try:
+        values = np.asarray(visits, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must be numbers of visits, and some of it is no number; correct it") from None
+    if values.shape not in [(), (n_rows,), (n_rows, 1), (n_rows, n_columns)]:
+        raise DataError(
+            f"{name} has the shape {values.shape}; give a number, or one for each of {counted(n_rows, 'row')}"
+        )
+    if not np.isfinite(values).all() or (values < least).any():
+        raise DataError(f"{name} must be finite numbers of visits of at least {least:g}; correct the others")
+    result: Floats = np.full((n_rows, 1), values) if values.ndim == 0 else values.reshape(n_rows, -1)
+    return result
 
 
 def missed_by_all(n_visits: ArrayLike, rate: ArrayLike) -> Floats:

@@ -203,9 +203,8 @@ def select_order(
 
 
 def _held_out(folds: Folds, numbers: list[int], done: dict[tuple[str, int, int], trials.Outcome]) -> HeldOutCells:
-    fold = folds.of_observed()
-    outcomes = {k: [done["cells", k, number] for number in range(folds.n)] for k in numbers}
-    return HeldOutCells(folds, {k: trials.all_predicted(outcomes[k], fold) for k in numbers})
+    predicted = {k: [done["cells", k, number].predicted for number in range(folds.n)] for k in numbers}
+    return HeldOutCells(folds, {k: folds.together(parts) for k, parts in predicted.items()})
 
 
 def held_out_jobs(

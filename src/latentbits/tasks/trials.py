@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from latentbits.wording import counted
 __all__ = [
     "CellScore",
     "Outcome",
-    "all_predicted",
     "data_for",
     "fit_all",
     "fit_without_cells",
@@ -45,12 +44,12 @@ def data_for(estimator: Any, X: Any, n_components: int | None = None) -> Data:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one fit; `scores` by the name of the criterion, `predicted` the probabilities of hidden cells."""
+    """Result of one fit; `scores` by the name of the criterion, `predicted` probabilities of hidden cells, if kept."""
 
     model: Any
     seconds: float
     scores: dict[str, float]
-    predicted: np.ndarray | None = None
+    predicted: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))
 
 
 def fit_all(estimator: Any, data: Data) -> Outcome:
@@ -75,16 +74,10 @@ def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray, *, k
     # Reconstructed from `seen`: the row's weights must not be estimated from the hidden cells.
     probabilities = model.reconstruct(seen)
     score = CellScore.of(data, hidden, probabilities)
-    predicted = probabilities[hidden & observed_cells(data)].astype(np.float32) if keep else None
-    return Outcome(_summary_of(model), seconds, {"cells": score.log_likelihood, "auc": score.auc}, predicted)
-
-
-def all_predicted(outcomes: Sequence[Outcome], fold: np.ndarray) -> np.ndarray:
-    """The predictions of all folds as one array, a number for each observed cell; `fold` says which hid it."""
-    together = np.empty(len(fold), dtype=np.float32)
-    for number, outcome in enumerate(outcomes):
-        together[fold == number] = outcome.predicted
-    return together
+    outcome = Outcome(_summary_of(model), seconds, {"cells": score.log_likelihood, "auc": score.auc})
+    if not keep:
+        return outcome
+    return replace(outcome, predicted=probabilities[hidden & observed_cells(data)].astype(np.float32))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from latentbits.fitting.folds import Folds
 from latentbits.fitting.gains import ENOUGH, Gain, HiddenCells, gain_over, mean_of_odds
 from latentbits.fitting.jobs import run_all
 from latentbits.models.cell_model import CellModel
+from latentbits.models.degenerate import degeneracy
 from latentbits.models.false_zeros.estimator import FalseZeros
 from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
 from latentbits.numerics import RandomSource, as_generator, check_number
@@ -207,10 +208,9 @@ def _predict(
     outcomes = run_all(list(jobs.values()), title="Verdict", n_jobs=n_jobs, verbose=bool(verbose))
     done = dict(zip(jobs, outcomes, strict=True))
     trials.sum_up_convergence([outcome.model for outcome in outcomes])
-    fold = folds.of_observed()
     return {
         name: mean_of_odds(
-            trials.all_predicted([done[name, start, number] for number in range(folds.n)], fold)
+            folds.together([done[name, start, number].predicted for number in range(folds.n)])
             for start in range(len(starts))
         )
         for name, starts in makers.items()
@@ -255,7 +255,8 @@ def _of_ensemble(model: FalseZeros, data: BinaryData) -> Verdict:
     if model.n_folds is None:
         return _undecided("no cells were hidden and predicted; use n_folds (--folds), such as 5", 0, model)
     if model.gains_ is None:
-        return _undecided(_why_never(data) or _too_few(data, model.n_folds), model.n_folds, model)
+        reason = _why_never(data) or degeneracy(data, None) or _too_few(data, model.n_folds)
+        return _undecided(reason, model.n_folds, model)
     assert model.auc_ is not None
     gains = {name: Gain(**gain) for name, gain in model.gains_.items()}
     cells = "" if model.n_hidden_ == data.n_observed else f"{model.n_hidden_:,} of "

@@ -7,11 +7,11 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from latentbits import BinaryData, DataError, DegenerateDataWarning, FalseZeros, simulate
+from latentbits.fitting.gains import log_odds
 from latentbits.metrics import denoising_auc
 from latentbits.models.false_zeros import members as members_module
 from latentbits.models.false_zeros.members import MEMBERS
 from latentbits.models.false_zeros.scored_rows import ScoredRows
-from latentbits.models.false_zeros.stacking import log_odds
 
 FEW = ["aspects_4", "aspects_2", "ising", "linear_autoencoder"]
 CLEAN = simulate.aspect_bernoulli(150, 30, 3, concentration=0.3, sharpness=0.2, random_state=0).X

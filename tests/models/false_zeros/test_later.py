@@ -13,8 +13,8 @@ from latentbits.models.false_zeros.later import (
     fit_rate,
     placed_revisits,
     raised,
-    visits_of_rows,
 )
+from latentbits.models.royle_nichols import visits_of_rows
 
 M = np.array([[0.1, 0.4], [0.7, 0.9]])
 
@@ -88,13 +88,13 @@ def test_the_rate_of_a_pilot_comes_back(many, rate):
 
 class TestVisits:
     def test_one_number_or_one_for_each_row(self):
-        np.testing.assert_array_equal(visits_of_rows(2, 3, "n_visits", 1), [[2], [2], [2]])
-        np.testing.assert_array_equal(visits_of_rows([1, 2, 3], 3, "n_visits", 1), [[1], [2], [3]])
+        np.testing.assert_array_equal(visits_of_rows(2, 3, "n_visits", least=1), [[2], [2], [2]])
+        np.testing.assert_array_equal(visits_of_rows([1, 2, 3], 3, "n_visits", least=1), [[1], [2], [3]])
 
     @pytest.mark.parametrize("visits", [[1, 2], [[1, 2, 3]], -1, [1, np.nan, 2], np.inf, "two", ["a", "b", "c"]])
     def test_others_are_refused(self, visits):
         with pytest.raises(DataError, match="later_visits"):
-            visits_of_rows(visits, 3, "later_visits", 0)
+            visits_of_rows(visits, 3, "later_visits")
 
 
 class TestRevisits:

@@ -328,7 +328,7 @@ def test_questions_that_are_refused(model):
         model.predict_proba(later_visits=[1, 2, 3])
     for bad in (-1, np.nan, np.inf):
         with pytest.raises(
-            DataError, match=r"^later_visits must be finite and not negative; give 1 for the next visit$"
+            DataError, match=r"^later_visits must be finite numbers of visits of at least 0; correct the others$"
         ):
             model.predict_proba(later_visits=bad)
     with pytest.raises(DataError, match=r"^top=0 must be a whole number of at least 1, or None$"):

@@ -87,6 +87,8 @@ def false_zeros(
     explain DIR FILE --cell ROW COLUMN" says why. For components that explain cells, and to denoise, use
     "latentbits fit".
     """
+    from latentbits.findings.false_zeros import N_SUSPECTS
+
     if out is not None:
         RunFolder(out).check(force=force)
     check_file(file)
@@ -98,8 +100,8 @@ def false_zeros(
         with watch.timed("read"):
             data = read_for_fit(file, with_visit_columns(reading, asking), marks)
             question = question_about(data, asking, kind=kind)
-        results = fit_and_gather(_MODEL, parameters, data, watch, progress=progress)
-        _ask(results, typed(asking), question, limit)
+        question |= {"typed": typed(asking), "top": None if limit is None else max(limit, N_SUSPECTS)}
+        results = fit_and_gather(_MODEL, parameters, data, watch, progress=progress, question=question)
         said = [line for line in results.lines if line not in results.evidence]
         add_verdict(results, None, watch, n_jobs=parameters.get("n_jobs"), progress=progress)
         tell_origin(results, file, reading, marks)
@@ -111,15 +113,6 @@ def false_zeros(
         terminal.print(line)
     for line in [] if out is None else where_lines(results, out):
         terminal.print(line)
-
-
-def _ask(results: Results, as_typed: Values, question: Values, limit: int | None) -> None:
-    """Ask what the user has asked, unless that is what is asked anyway: on a large table it takes time."""
-    from latentbits.findings.false_zeros import N_SUSPECTS, ask
-
-    top = None if limit is None else max(limit, N_SUSPECTS)
-    if question != {"kind": "absence"} or top != N_SUSPECTS:
-        ask(results, as_typed, **question, top=top)
 
 
 def _lines(results: Results, said: list[str], suspects: Any) -> list[str]:

@@ -74,8 +74,7 @@ def fit_all(
     hidden = [partial(_predict_hidden, one, data, row_weight, folds, f) for one in predictors for f in range(n_folds)]
     jobs: list[Callable[[], Any]] = [*hidden, *on_all]
     done = run_all(jobs, title="Members", n_jobs=part.n_jobs, verbose=part.verbose)
-    fold = folds.of_observed()
-    predicted = [_together(done[n_folds * i : n_folds * (i + 1)], fold) for i in range(len(predictors))]
+    predicted = [folds.together(done[n_folds * i : n_folds * (i + 1)]) for i in range(len(predictors))]
     by_baselines = dict(zip(BASELINES, predicted[len(members) :], strict=True))
     return done[len(hidden) :], HeldOut(data, row_weight, folds, predicted[: len(members)], by_baselines)
 
@@ -120,10 +119,3 @@ def _predict_hidden(
     """The probabilities of the cells of one fold, row by row, by a fit to the others."""
     hidden = folds.cells(fold)
     return predict(data.hide(hidden), row_weight)[hidden & observed_cells(data)].astype(np.float32)
-
-
-def _together(parts: Sequence[np.ndarray], fold: np.ndarray) -> np.ndarray:
-    together = np.empty(len(fold), dtype=np.float32)
-    for number, part in enumerate(parts):
-        together[fold == number] = part
-    return together

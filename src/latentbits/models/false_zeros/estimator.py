@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
-from latentbits.fitting.gains import HiddenCells
+from latentbits.fitting.gains import HiddenCells, log_odds
 from latentbits.models.aspect import Noise
 from latentbits.models.cell_model import CellModel
 from latentbits.models.degenerate import degeneracy
@@ -21,20 +21,19 @@ from latentbits.models.false_zeros.cross_fitting import HeldOut, Part, counting_
 from latentbits.models.false_zeros.explanation import explain_cell
 from latentbits.models.false_zeros.held_out_scores import HeldOutScores, score
 from latentbits.models.false_zeros.later import (
-    ASSUMED_RATE,
     PRESENT,
     SEEN_LATER,
     Scale,
     fit_exponent,
     fit_rate,
+    left_to_see,
     placed_revisits,
-    visits_of_rows,
 )
 from latentbits.models.false_zeros.members import Member, chosen_members, stand_aside, too_many_cells
 from latentbits.models.false_zeros.row_noise import Kind, allow_for, find_row_noise, lost_share
 from latentbits.models.false_zeros.scored_rows import FALSE_VALUE, Block, ScoredRows
-from latentbits.models.false_zeros.stacking import Line, Stack, cross_fitted, equal_stack, fit_line, fit_stack, log_odds
-from latentbits.models.royle_nichols import met_by_any, missed_by_all
+from latentbits.models.false_zeros.stacking import Line, Stack, cross_fitted, equal_stack, fit_line, fit_stack
+from latentbits.models.royle_nichols import visits_of_rows
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import counted
 
@@ -255,11 +254,8 @@ class FalseZeros(CellModel):
         cells = block.data.dense()
         odds = block.odds.copy()
         for kind, value in FALSE_VALUE.items():
-            odds[cells == value] = self._line(kind)(block.odds[cells == value])
+            odds[cells == value] = self._lines[kind](block.odds[cells == value])
         return expit(odds)
-
-    def _line(self, kind: Kind) -> Line:
-        return self._lines[kind]
 
     def _scored(self, X: Any, marks: Any = None) -> ScoredRows:
         check_is_fitted(self)
@@ -287,7 +283,7 @@ class FalseZeros(CellModel):
         """
         _check_question(kind, later_visits=later_visits)
         rows = self._scored(X)
-        return rows.suspicion(kind, self._visible(rows.data, later_visits, None))
+        return rows.suspicion(kind, left_to_see(rows.data.shape[0], later_visits, None))
 
     def predict_proba(
         self,
@@ -376,7 +372,7 @@ class FalseZeros(CellModel):
         _check_question(kind, revisits=revisits, rate=rate, later_visits=later_visits)
         rows = self._scored(X, marks)
         scale = self._scale(rows, revisits, rate, later_visits, n_visits, for_ranking=True)
-        visible = self._visible(rows.data, later_visits, scale.rate, n_visits)
+        visible = left_to_see(rows.data.shape[0], later_visits, scale.rate, n_visits)
         return rows.suspects(kind, top=top, per_row=per_row, visible=visible, scale=scale)
 
     def explain(self, X: Any, row: int | str, column: int | str, *, top: int = 5) -> pd.DataFrame:
@@ -404,23 +400,6 @@ class FalseZeros(CellModel):
         check_number("top", top, least=1, integer=True)
         return explain_cell(self, rows, row, column, top)
 
-    def _visible(
-        self, data: BinaryData, later_visits: ArrayLike | None, rate: float | None, n_visits: ArrayLike = 1
-    ) -> np.ndarray | None:
-        """How much more there is to be seen in each row than by one visit after one visit, as exponents of 1 - score.
-
-        With n visits made, m to come and q = 1 - rate it is q^(n-1) (1 - q^m) / (1 - q^n), from the exponents of the
-        Royle-Nichols model; without visits to come, (1 - q^m) / (1 - q) is left out.
-        """
-        if later_visits is None and rate is None:
-            return None
-        rate = ASSUMED_RATE if rate is None else rate
-        made = visits_of_rows(n_visits, data.shape[0], "n_visits", 1)
-        left = missed_by_all(made - 1, rate) * rate / met_by_any(made, rate)
-        if later_visits is None:
-            return left
-        return left * met_by_any(visits_of_rows(later_visits, data.shape[0], "later_visits", 0), rate) / rate
-
     def _scale(
         self,
         rows: ScoredRows,
@@ -433,8 +412,8 @@ class FalseZeros(CellModel):
     ) -> Scale:
         """What the probability is of; with `for_ranking` visits to come may be given without a rate."""
         n_rows = rows.data.shape[0]
-        made = visits_of_rows(n_visits, n_rows, "n_visits", 1)
-        later = None if later_visits is None else visits_of_rows(later_visits, n_rows, "later_visits", 0)
+        made = visits_of_rows(n_visits, n_rows, "n_visits", least=1)
+        later = None if later_visits is None else visits_of_rows(later_visits, n_rows, "later_visits")
         if rate is not None:
             if revisits is not None:
                 raise DataError("rate and revisits both fix the scale of the probability; give one of them")

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from latentbits.fitting.gains import HiddenCells, gain_over
+from latentbits.fitting.gains import HiddenCells, gain_over, log_odds
 from latentbits.metrics import calibration_table
 from latentbits.models.false_zeros.cross_fitting import HeldOut
-from latentbits.models.false_zeros.stacking import log_odds
 
 __all__ = ["HeldOutScores", "score"]
 

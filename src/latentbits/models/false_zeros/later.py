@@ -16,9 +16,16 @@ from scipy.optimize import minimize_scalar
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError
-from latentbits.models.royle_nichols import abundance_of, present_if_never_seen, seen_later_if_never_seen
+from latentbits.models.royle_nichols import (
+    abundance_of,
+    met_by_any,
+    missed_by_all,
+    present_if_never_seen,
+    seen_later_if_never_seen,
+    visits_of_rows,
+)
 
-__all__ = ["GIVEN_THE_REST", "Scale", "fit_exponent", "fit_rate", "placed_revisits", "visits_of_rows"]
+__all__ = ["GIVEN_THE_REST", "Scale", "fit_exponent", "fit_rate", "left_to_see", "placed_revisits"]
 
 GIVEN_THE_REST = "P(1 | the rest)"
 PRESENT = "P(present)"
@@ -27,7 +34,6 @@ SEEN_LATER = "P(seen later)"
 ASSUMED_RATE = 0.5
 """For ranking alone, where visits to come are known and no rate is: rows with more of them show more."""
 
-LEAST_FALSE = 1
 EXPONENTS = np.log([1e-3, 1e2])
 RATES = (0.01, 0.99)
 
@@ -93,17 +99,22 @@ def raised(m: np.ndarray, exponent: float) -> np.ndarray:
     return -np.expm1(exponent * np.log1p(-np.minimum(m, 1 - 1e-9)))
 
 
-def visits_of_rows(visits: ArrayLike, n_rows: int, name: str, least: float) -> np.ndarray:
-    """Numbers of visits as a column: one number for all rows, or one for each."""
-    try:
-        values = np.asarray(visits, dtype=float)
-    except (TypeError, ValueError):
-        raise DataError(f"{name} must be numbers of visits, and some of it is no number; correct it") from None
-    if values.ndim > 1 or (values.ndim == 1 and len(values) != n_rows):
-        raise DataError(f"{name} has the shape {values.shape}; give one number, or one for each of {n_rows} rows")
-    if not np.all(np.isfinite(values)) or np.any(values < least):
-        raise DataError(f"{name} must be numbers of visits of at least {least:g}; correct the others")
-    return np.broadcast_to(values.reshape(-1, 1), (n_rows, 1)) if values.ndim else np.full((n_rows, 1), float(values))
+def left_to_see(
+    n_rows: int, later_visits: ArrayLike | None, rate: float | None, n_visits: ArrayLike = 1
+) -> np.ndarray | None:
+    """How much more there is to be seen in each row than by one visit after one visit, as exponents of 1 - score.
+
+    With n visits made, m to come and q = 1 - rate it is q^(n-1) (1 - q^m) / (1 - q^n), from the exponents of the
+    Royle-Nichols model; without visits to come, (1 - q^m) / (1 - q) is left out. None where nothing is known of visits.
+    """
+    if later_visits is None and rate is None:
+        return None
+    rate = ASSUMED_RATE if rate is None else rate
+    made = visits_of_rows(n_visits, n_rows, "n_visits", least=1)
+    left = missed_by_all(made - 1, rate) * rate / met_by_any(made, rate)
+    if later_visits is None:
+        return left
+    return left * met_by_any(visits_of_rows(later_visits, n_rows, "later_visits"), rate) / rate
 
 
 def placed_revisits(revisits: Any, data: BinaryData) -> BinaryData:

@@ -87,7 +87,7 @@ class ScoredRows:
             if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value < 0):
                 raise DataError(f"{name}={value!r} must be a whole number of cells, or None for all")
         found = self._most_suspected(kind, top, per_row, visible)
-        m = expit(self.model._line(kind)(found.odds))
+        m = expit(self.model._lines[kind](found.odds))
         p = scale.of_zeros(m, found.rows) if kind == "absence" else 1 - m
         rows = Places(self.data.row_names, self.data.shape[0], "row")
         columns = Places(self.model._column_names(), self.data.shape[1], "column")

@@ -15,11 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import expit
 
-from latentbits.fitting.folds import SURE
-
-__all__ = ["Line", "Stack", "cross_fitted", "equal_stack", "fit_line", "fit_stack", "log_odds"]
+__all__ = ["Line", "Stack", "cross_fitted", "equal_stack", "fit_line", "fit_stack"]
 
 STRENGTH = 100.0
 """Of the pull towards equal weights: as much as some hundreds of cells know."""
@@ -49,11 +47,6 @@ class Line(NamedTuple):
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         return self.intercept + self.slope * x
-
-
-def log_odds(probabilities: np.ndarray) -> np.ndarray:
-    """Log odds, with probabilities kept 0.001 away from 0 and 1 so that no member can overrule all others."""
-    return logit(np.clip(probabilities.astype(np.float64), SURE, 1 - SURE))
 
 
 def equal_stack(n_members: int) -> Stack:

@@ -23,9 +23,9 @@ from latentbits.models.royle_nichols import (
     present_if_never_seen,
     seen_later,
     seen_later_if_never_seen,
+    visits_of_rows,
 )
 from latentbits.numerics import RandomSource
-from latentbits.wording import counted
 
 __all__ = ["RepeatedSurvey", "Survey"]
 
@@ -220,7 +220,8 @@ class RepeatedSurvey(BaseEstimator):
         survey = self._asked_about(histories)
         lam = survey.abundance(self.rates_)
         if later_visits is not None:
-            n_later = _checked_visits(later_visits, survey.n_visits.shape)
+            n_rows, n_columns = survey.n_visits.shape
+            n_later = visits_of_rows(later_visits, n_rows, "later_visits", n_columns=n_columns)
             return seen_later(lam, survey.n_seen, survey.n_visits, n_later, self.rates_)
         return np.where(survey.n_seen > 0, 1.0, present_if_never_seen(lam, survey.n_visits, self.rates_))
 
@@ -344,24 +345,6 @@ def _warn_at_the_edge(rate: Rate) -> None:
             f"the rate is at its limit {BOUNDS[0]}: the histories don't bound how many species are there unseen, or "
             "the estimator follows them too closely; read the probability of being seen later, not that of presence"
         )
-
-
-def _checked_visits(later_visits: ArrayLike, shape: tuple[int, int]) -> Floats:
-    """Later visits that broadcast to the cells: one number, one for each row, or one for each cell."""
-    try:
-        n_later = np.asarray(later_visits, float)
-    except (TypeError, ValueError):
-        raise DataError("later_visits must be numbers of visits, and some of it is no number; correct it") from None
-    if n_later.ndim == 1:
-        n_later = n_later[:, None]
-    if n_later.ndim and n_later.shape not in (shape, (shape[0], 1)):
-        raise DataError(
-            f"later_visits has the shape {np.shape(later_visits)}; give a number, or one for each of "
-            f"{counted(shape[0], 'row')}"
-        )
-    if not np.isfinite(n_later).all() or (n_later < 0).any():
-        raise DataError("later_visits must be finite and not negative; give 1 for the next visit")
-    return n_later
 
 
 def _rank_within(groups: NDArray[np.intp]) -> NDArray[np.intp]:
