@@ -14,6 +14,10 @@ SHORTEST = 1e-6  # a Newton step that must be halved below this is given up
 ROUNDING = 1e-12  # a step may lower the objective by this much, relatively, which is rounding
 FACTORS = 512  # factors up to 2 multiplied before their logarithm is taken: far from overflow, and one log for many
 
+# Where an array that is written lies just beside one that is read, compiled loops take another path, which sums in
+# another order. So work arrays are kept this many numbers apart from all others: else the last bit depends on the heap.
+APART = 64
+
 # Reassociation lets the compiler vectorise sums. NaN and infinity keep their meaning (neither nnan nor ninf is set).
 _LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
 
@@ -137,7 +141,9 @@ def logistic_rows(cells, V, b, ridge, tol, max_iter, U, gap):
     n = cells.shape[0]
     K, D = V.shape
     u, trial, g, d = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
-    theta, residual, curvature, scaled = np.empty(D), np.empty(D), np.empty(D), np.empty(D)
+    work = np.empty((4, D + 2 * APART))
+    theta, residual = work[0, APART : APART + D], work[1, APART : APART + D]
+    curvature, scaled = work[2, APART : APART + D], work[3, APART : APART + D]
     B = np.empty((K, K))
     for i in range(n):
         u[:] = 0.0  # any start will do: with a ridge the objective is strictly concave
