@@ -205,6 +205,19 @@ class TestRows:
             assert np.isfinite(W).all()
             np.testing.assert_array_equal(W[2], 0)
 
+    def test_the_last_bit_does_not_depend_on_where_arrays_lie(self):
+        rng = np.random.default_rng(0)
+        cells, V, b = rng.integers(0, 2, (60, 12)).astype(np.int8), rng.normal(size=(2, 12)), rng.normal(size=12)
+        found, heap = set(), []
+        for _ in range(3000):
+            heap.append(np.empty(int(rng.integers(1, 40))))  # arrays that come and go move all others
+            if len(heap) > 50:
+                heap.pop(int(rng.integers(50)))
+            U, gap = np.empty((60, 2)), np.empty(60)
+            logistic_rows(cells, V.copy(), b.copy(), 0.3, 1e-16, 100, U, gap)
+            found.add(U.tobytes())
+        assert len(found) == 1
+
     def test_transform_of_pieces_is_the_same_to_the_last_bit(self, tight):
         np.testing.assert_array_equal(tight.transform(X), tight.weights_)
         pieces = [tight.transform(X[rows]) for rows in (slice(0, 1), slice(1, 37), slice(37, None))]
