@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
+from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.restarts import Schedule, best_of, climbing
 from latentbits.fitting.workers import n_workers
 from latentbits.kernels.lag_pass import lag_pass
@@ -363,7 +364,7 @@ class _State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Mixture:
+class _Mixture(ArrayLearner[_State]):
     """EM for lambda and T: the hidden cause of a step is its lag. Pairs that never occur have T = 0 and are left out.
 
     pair : (S, max_lag) which pair (id before, id now) step s makes at each lag; P for one that is ruled out

@@ -120,7 +120,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_constructor_wants_one_form() -> None:
-    with pytest.raises(DataError, match=r"either cells or sparse; use BinaryData\.of"):
+    with pytest.raises(DataError, match=r"either cells, sparse or packed; use BinaryData\.of"):
         BinaryData(None)
 
 

@@ -5,12 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latentbits.fitting.climb import ArrayLearner
+
 
 class Point(NamedTuple):
     x: np.ndarray
 
 
-class Slope:
+class Slope(ArrayLearner):
     """A linear map towards 0, slow along one direction; the objective is minus the squared distance."""
 
     rates = np.array([0.99, 0.9, 0.5])

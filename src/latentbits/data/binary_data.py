@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from latentbits.data.codes import MISSING, row_blocks, with_index_types
 from latentbits.data.encoding import check_threshold, encode
 from latentbits.data.names import choose_names
+from latentbits.data.packed import PackedCells, pack
 from latentbits.data.placed_marks import PlacedMarks
 from latentbits.errors import DataError
 
@@ -29,18 +30,21 @@ __all__ = ["MISSING", "BinaryData", "row_blocks"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinaryData:
-    """An N x D table of 0, 1 and missing cells, dense or sparse, with its names.
+    """An N x D table of 0, 1 and missing cells, dense, sparse or packed into bits, with its names.
 
     Make one with `BinaryData.of`, which checks the values; the constructor trusts its arguments.
 
     Attributes
     ----------
     cells : int8 array, C-contiguous, or None
-        The values 0, 1 and `MISSING`; None when the data are sparse.
+        The values 0, 1 and `MISSING`; None when the data are sparse or packed.
     sparse : scipy.sparse.csr_array or None
         Stored values (int8) are 1 or `MISSING`, absent cells are 0. Indices are sorted int32 without
         duplicates, indptr is int64; select rows with `rows`, as SciPy's slicing wants equal types.
-        None when the data are dense.
+        None when the data are dense or packed.
+    packed : PackedCells or None
+        The cells as bits, an eighth of the memory: the form of large tables, which are read block by block. None when
+        the data are dense or sparse.
     row_names : list of str or None
         One name for each row.
     column_names : list of str or None
@@ -76,6 +80,7 @@ value >= 1 present
 
     cells: np.ndarray | None
     sparse: sp.csr_array | None = None
+    packed: PackedCells | None = field(default=None, kw_only=True)
     row_names: list[str] | None = None
     column_names: list[str] | None = None
     row_label: str | None = None
@@ -85,8 +90,8 @@ value >= 1 present
     marks: PlacedMarks | None = None
 
     def __post_init__(self) -> None:
-        if (self.cells is None) == (self.sparse is None):
-            raise DataError("BinaryData takes either cells or sparse; use BinaryData.of(X) to make one from X")
+        if sum(form is not None for form in (self.cells, self.sparse, self.packed)) != 1:
+            raise DataError("BinaryData takes either cells, sparse or packed; use BinaryData.of(X) to make one from X")
 
     @classmethod
     def of(
@@ -140,13 +145,15 @@ value >= 1 present
 
     def __repr__(self) -> str:
         n_rows, n_columns = self.shape
-        form = "sparse, " if self.is_sparse else ""
+        form = "sparse, " if self.is_sparse else "packed, " if self.packed is not None else ""
         return f"BinaryData({form}{n_rows} rows x {n_columns} columns, {self.n_ones} ones, {self.n_missing} missing)"
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        n_rows, n_columns = self.sparse.shape if self.sparse is not None else self.dense().shape
+        form = self.cells if self.cells is not None else self.sparse if self.sparse is not None else self.packed
+        assert form is not None
+        n_rows, n_columns = form.shape
         return int(n_rows), int(n_columns)
 
     @property
@@ -254,14 +261,13 @@ value >= 1 present
             return counts.astype(np.float64)  # without any cell NumPy counts in integers
         total = np.zeros(n_columns)
         for rows in row_blocks(n_rows, n_columns):
-            total += weight[rows] @ (self.dense()[rows] == code)
+            total += weight[rows] @ (self.block(rows) == code)
         return total
 
     def _blocks(self) -> Iterator[np.ndarray]:
-        """Consecutive row blocks of dense data."""
-        cells = self.dense()
+        """Consecutive row blocks, dense."""
         for rows in row_blocks(*self.shape):
-            yield cells[rows]
+            yield self.block(rows)
 
     def dense(self) -> np.ndarray:
         """Return the cells as a dense array.
@@ -269,12 +275,57 @@ value >= 1 present
         Returns
         -------
         int8 array of shape (N, D)
-            `cells` itself; made anew on each call if the data are sparse.
+            `cells` itself; made anew on each call if the data are sparse or packed.
         """
-        if self.sparse is not None:
-            return self.sparse.toarray()
-        assert self.cells is not None
-        return self.cells
+        return self.block(slice(0, self.shape[0]))
+
+    def block(self, rows: slice) -> np.ndarray:
+        """Return consecutive rows as a dense array.
+
+        Parameters
+        ----------
+        rows : slice
+            From the first row to behind the last one.
+
+        Returns
+        -------
+        int8 array of shape (n, D)
+            A view of `cells`; made anew on each call if the data are sparse or packed.
+
+        Examples
+        --------
+        >>> BinaryData.of([[0, 1], [1, 1], [0, 0]]).block(slice(1, 3))
+        array([[1, 1],
+               [0, 0]], dtype=int8)
+        """
+        if self.cells is not None:
+            return self.cells[rows]
+        if self.packed is not None:
+            return self.packed.rows(rows).unpacked()
+        csr = self.sparse
+        assert csr is not None
+        first, last = csr.indptr[rows.start], csr.indptr[rows.stop]
+        cells = np.zeros((rows.stop - rows.start, self.shape[1]), np.int8)
+        place = np.repeat(np.arange(len(cells)), np.diff(csr.indptr[rows.start : rows.stop + 1]))
+        cells[place, csr.indices[first:last]] = csr.data[first:last]
+        return cells
+
+    def to_packed(self) -> BinaryData:
+        """Pack the cells into bits.
+
+        Returns
+        -------
+        BinaryData
+            The same data with `packed` in place of the other form.
+
+        Examples
+        --------
+        >>> BinaryData.of([[0, 1], [1, None]]).to_packed()
+        BinaryData(packed, 2 rows x 2 columns, 2 ones, 1 missing)
+        """
+        if self.packed is not None:
+            return self
+        return replace(self, cells=None, sparse=None, packed=pack(self._blocks(), *self.shape))
 
     def rows(self, index: slice | Sequence[int] | np.ndarray) -> BinaryData:
         """Select rows.
@@ -305,6 +356,8 @@ value >= 1 present
             parts = (self.sparse.data, self.sparse.indices, self.sparse.indptr)
             uniform = sp.csr_array(parts, shape=self.shape)  # SciPy can't slice unequal index types
             return replace(self, sparse=with_index_types(uniform[chosen]), **beside)
+        if self.packed is not None:
+            return replace(self, packed=self.packed.rows(chosen), **beside)
         return replace(self, cells=np.ascontiguousarray(self.dense()[chosen]), **beside)
 
     def hide(self, cells: np.ndarray) -> BinaryData:
@@ -334,7 +387,7 @@ value >= 1 present
         if cells.shape != self.shape:
             raise DataError(f"the cells to hide have the shape {cells.shape}, the data {self.shape}; give one of each")
         if self.sparse is None:
-            return replace(self, cells=np.where(cells, np.int8(MISSING), self.dense()))
+            return replace(self, cells=np.where(cells, np.int8(MISSING), self.dense()), packed=None)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.sparse.indptr))
         stored, hidden = (rows, self.sparse.indices), np.nonzero(cells)
         kept = ~cells[stored]

@@ -2,25 +2,34 @@
 
 One run of it from a start to convergence is called a *climb* throughout the library: its objective never falls.
 
-A learner is two pure functions over a named state. A step's objective belongs to the state that went *in*,
-because that is what a pass over the data evaluates.
+A learner is a few functions over a named state. A step's objective belongs to the state that went *in*, because that
+is what a pass over the data evaluates.
 """
 
 from __future__ import annotations
 
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.monitor import Monitor, Position
 
-__all__ = ["Climbed", "Learner", "climb"]
+__all__ = ["ArrayLearner", "Climbed", "Learner", "RowsLost", "climb", "parabola", "squared_moves"]
 
-State = TypeVar("State", bound=tuple[np.ndarray, ...])
+State = TypeVar("State", bound=tuple[Any, ...])
+
+KEPT_EVERY = 5
+"""Rounds from a position that is kept in memory to the next, where rows may be lost."""
+
+
+class RowsLost(Exception):
+    """A machine that held rows is gone, and with it what the state knew of them; others hold these rows now."""
 
 
 class Learner(Protocol[State]):
-    """The interface of what `climb` can fit."""
+    """The interface of what `climb` can fit. `ArrayLearner` has all but the first two and the domain."""
 
     def initialise(self, rng: np.random.Generator) -> State:
         """A random start."""
@@ -28,11 +37,51 @@ class Learner(Protocol[State]):
     def step(self, state: State) -> tuple[State, float]:
         """The updated state, and the objective of the state given."""
 
+    def squared_moves(self, points: Sequence[State]) -> tuple[float, float]:
+        """The squared lengths of r = b - a and v = c - 2 b + a for three successive states."""
+
+    def extrapolate(self, points: Sequence[State], length: float) -> State:
+        """The feasible state nearest to a + 2 s r + s^2 v, the parabola through three states at the length s."""
+
+    @property
+    def may_lose_rows(self) -> bool:
+        """Whether a step may end with `RowsLost`."""
+
+    def stored(self, state: State) -> State:
+        """The state as NumPy arrays of this process."""
+
+    def restored(self, state: State) -> State:
+        """The state that `stored` gave these arrays for."""
+
+
+class ArrayLearner(ABC, Generic[State]):
+    """Base class of learners whose states are NumPy arrays."""
+
+    may_lose_rows = False
+
+    @abstractmethod
     def project(self, state: State) -> State:
         """The nearest feasible state, for one that an extrapolation has moved outside of the domain."""
 
+    @abstractmethod
     def scales(self) -> tuple[np.ndarray | float, ...]:
         """For each array of the state, the weights of its squares in the length of a step."""
+
+    def squared_moves(self, points: Sequence[State]) -> tuple[float, float]:
+        """As `Learner` says."""
+        return squared_moves(points, self.scales())
+
+    def extrapolate(self, points: Sequence[State], length: float) -> State:
+        """As `Learner` says."""
+        return self.project(type(points[0])(*(parabola(arrays, length) for arrays in zip(*points, strict=True))))
+
+    def stored(self, state: State) -> State:
+        """As `Learner` says."""
+        return state
+
+    def restored(self, state: State) -> State:
+        """As `Learner` says."""
+        return state
 
 
 class Climbed(NamedTuple, Generic[State]):
@@ -49,44 +98,129 @@ def climb(learner: Learner[State], state: State, monitor: Monitor, *, accelerate
     extrapolated through them. That point counts only if its objective is no lower than the one before it, so the
     recorded objective never falls; otherwise the climb goes on from the second plain step, and the next
     extrapolations are shorter.
+
+    A round is a function of the state and of the longest step allowed, so a climb can go on from where a round ended as
+    if nothing had happened: from the monitor's checkpoint, and after a loss of rows from the last position kept.
     """
-    # `best` is the last state whose objective is known, which is one step behind `state`: it is what is returned.
-    best = Climbed(state, -np.inf)
-    longest = np.inf
+    keeper = _Keeper(learner, monitor)
+    finished = keeper.begin(state)
+    if finished is not None:
+        return finished
+    best: Climbed[State] | None = None
     while not monitor.finished:
-        points = [state]
-        for _ in range(2 if accelerate else 1):
-            new, objective = learner.step(points[-1])
-            monitor.record(objective)
-            best = Climbed(points[-1], objective)
-            points.append(new)
-        state = points[-1]
-        if accelerate:
-            length = min(_step_length(points, learner.scales()), longest)
-            trial = learner.project(_extrapolate(points, length))
-            after, objective = learner.step(trial)
-            accepted = objective >= best.objective
-            if accepted:
-                best, state = Climbed(trial, objective), after
-            longest = 4 * longest if accepted else max(1.0, length / 4)
-            monitor.record(best.objective)  # a rejected trial is recorded too: it has cost a pass
-        monitor.check()
-    if best.objective == -np.inf:  # stopped before the first pass
-        best = Climbed(state, learner.step(state)[1])
+        try:
+            best = keeper.go_on(accelerate)
+        except RowsLost:
+            best = None
+            keeper.go_back()
+    if best is None:  # stopped before the first pass
+        state = keeper.state
+        best = Climbed(learner.stored(state), learner.step(state)[1])
         monitor.record(best.objective)
+    keeper.end(best)
     return best
 
 
-def _step_length(points: list[State], scales: tuple[np.ndarray | float, ...]) -> float:
-    """SQUAREM's steplength |r| / |v| of three successive states, at least 1 (which is the third of them)."""
+class _Keeper(Generic[State]):
+    """Where a climb is, and positions from which it can go on: in memory if rows may be lost, in files if asked for."""
+
+    def __init__(self, learner: Learner[State], monitor: Monitor) -> None:
+        self.learner, self.monitor = learner, monitor
+        self.longest = np.inf
+        self._rounds = 0
+        self._kept: Position | None = None
+
+    def begin(self, state: State) -> Climbed[State] | None:
+        """Start there, or where the checkpoint is; the result if that is the end."""
+        self.state = state
+        saved = None if self.monitor.checkpoint is None else self.monitor.checkpoint.load()
+        if saved is not None:
+            saved = saved._replace(state=type(state)(*saved.state))
+            self.monitor.rewind(saved)
+            if saved.objective is not None:
+                return Climbed(saved.state, saved.objective)
+            self._go_to(saved)
+        if self.learner.may_lose_rows:
+            self._kept = saved or self._position()
+        return None
+
+    def go_on(self, accelerate: bool) -> Climbed[State]:
+        """A round; the last state whose objective is known."""
+        best, self.state, self.longest = _round(self.learner, self.state, self.longest, self.monitor, accelerate)
+        self.monitor.check()
+        self._rounds += 1
+        if self.monitor.finished:  # inside of what is tried again, as rows may be lost on their way
+            return Climbed(self.learner.stored(best.state), best.objective)
+        checkpoint = self.monitor.checkpoint
+        if self.learner.may_lose_rows and self._rounds % KEPT_EVERY == 0:
+            self._kept = self._position()
+        if checkpoint is not None and checkpoint.is_due():
+            checkpoint.save(self._position())
+        return best
+
+    def go_back(self) -> None:
+        """To the last position kept, the rows placed anew."""
+        assert self._kept is not None
+        self.monitor.rewind(self._kept)
+        while True:
+            try:
+                self._go_to(self._kept)
+                return
+            except RowsLost:
+                continue
+
+    def end(self, best: Climbed[State]) -> None:
+        """Leave the result in the checkpoint; after an interruption the position, to go on from."""
+        if self.monitor.checkpoint is not None:
+            over = self.monitor.converged or self.monitor.n_iter >= self.monitor.max_iter
+            result = Position(best.state, self.longest, *self.monitor.record_of(), objective=best.objective)
+            self.monitor.checkpoint.save(result if over else self._position())
+
+    def _position(self) -> Position:
+        return Position(self.learner.stored(self.state), self.longest, *self.monitor.record_of())
+
+    def _go_to(self, position: Position) -> None:
+        self.state, self.longest = self.learner.restored(position.state), position.longest
+
+
+def _round(
+    learner: Learner[State], state: State, longest: float, monitor: Monitor, accelerate: bool
+) -> tuple[Climbed[State], State, float]:
+    """One or three passes: the last state whose objective is known, the state one step ahead, the longest step."""
+    points = [state]
+    for _ in range(2 if accelerate else 1):
+        new, objective = learner.step(points[-1])
+        monitor.record(objective)
+        best = Climbed(points[-1], objective)
+        points.append(new)
+    state = points[-1]
+    if accelerate:
+        length = min(_step_length(*learner.squared_moves(points)), longest)
+        trial = learner.extrapolate(points, length)
+        after, objective = learner.step(trial)
+        accepted = objective >= best.objective
+        if accepted:
+            best, state = Climbed(trial, objective), after
+        longest = 4 * longest if accepted else max(1.0, length / 4)
+        monitor.record(best.objective)  # a rejected trial is recorded too: it has cost a pass
+    return best, state, longest
+
+
+def _step_length(r: float, v: float) -> float:
+    """SQUAREM's steplength |r| / |v| from their squares, at least 1 (which is the third of the points)."""
+    return max(1.0, float(np.sqrt(r / v))) if v > 0 else 1.0
+
+
+def squared_moves(points: Sequence[tuple[Any, ...]], scales: tuple[np.ndarray | float, ...]) -> tuple[float, float]:
+    """|r|^2 and |v|^2 of three successive states, r = b - a and v = c - 2 b + a."""
     length = curvature = 0.0
     for a, b, c, scale in zip(*points, scales, strict=True):
         length += float(np.sum(scale * (b - a) ** 2))
         curvature += float(np.sum(scale * (c - 2 * b + a) ** 2))
-    return max(1.0, float(np.sqrt(length / curvature))) if curvature > 0 else 1.0
+    return length, curvature
 
 
-def _extrapolate(points: list[State], length: float) -> State:
-    """The state a + 2 s r + s^2 v on the parabola through a, b, c, where r = b - a and v = c - 2 b + a."""
-    moved = (a + 2 * length * (b - a) + length**2 * (c - 2 * b + a) for a, b, c in zip(*points, strict=True))
-    return type(points[0])(*moved)
+def parabola(points: Sequence[np.ndarray], length: float) -> np.ndarray:
+    """a + 2 s r + s^2 v of three arrays at the length s."""
+    a, b, c = points
+    return a + 2 * length * (b - a) + length**2 * (c - 2 * b + a)

@@ -4,8 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Monitor"]
+__all__ = ["Checkpoint", "Monitor", "Position"]
+
+
+class Position(NamedTuple):
+    """The end of a round: all that a climb needs to go on, or its result if the `objective` is there."""
+
+    state: Any
+    longest: float
+    history: list[float]
+    last_checked: float
+    converged: bool
+    objective: float | None = None
+
+
+class Checkpoint(Protocol):
+    """Where the positions of a run are kept."""
+
+    def load(self) -> Position | None:
+        """The last one saved, its state a list of arrays."""
+
+    def is_due(self) -> bool:
+        """Whether enough time has passed to save another one."""
+
+    def save(self, position: Position) -> None:
+        """Replace the last one."""
 
 
 @dataclass
@@ -24,6 +49,8 @@ class Monitor:
         Called with the number of passes and the objective after every pass (progress).
     cancelled : callable, optional
         Called before every round of passes; True ends the climb with the state reached.
+    checkpoint : Checkpoint, optional
+        Where positions are kept, to go on from.
 
     Examples
     --------
@@ -40,6 +67,7 @@ class Monitor:
     n_cells: float = 1.0
     on_record: Callable[[int, float], None] | None = None
     cancelled: Callable[[], bool] | None = None
+    checkpoint: Checkpoint | None = None
     history: list[float] = field(default_factory=list)
     converged: bool = False
     _last_checked: float = -float("inf")
@@ -57,6 +85,15 @@ class Monitor:
         rise = (self.history[-1] - self._last_checked) / max(self.n_cells, 1.0)
         self.converged = rise < self.tol
         self._last_checked = self.history[-1]
+
+    def record_of(self) -> tuple[list[float], float, bool]:
+        """What a position keeps of the record so far."""
+        return list(self.history), self._last_checked, self.converged
+
+    def rewind(self, position: Position) -> None:
+        """Go back (or ahead) to the record of a position."""
+        self.history, self._last_checked = list(position.history), position.last_checked
+        self.converged = position.converged
 
     @property
     def n_iter(self) -> int:

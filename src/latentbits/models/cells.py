@@ -32,7 +32,7 @@ LogProbabilities = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 def indicator_blocks(data: BinaryData) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Row blocks with float indicators of the ones and of the zeros."""
     for rows in row_blocks(*data.shape):
-        block = data.rows(rows).dense()
+        block = data.block(rows)
         yield rows, (block == 1).astype(float), ((block != 1) & (block != MISSING)).astype(float)
 
 
@@ -105,7 +105,7 @@ def _parts(data: BinaryData) -> list[slice]:
 def _where(data: BinaryData, rows: slice, code: int) -> np.ndarray | sp.csr_array:
     """The float indicator of one value in these rows; of sparse data a sparse one."""
     if data.sparse is None:
-        return (data.dense()[rows] == code).astype(float)
+        return (data.block(rows) == code).astype(float)
     csr = data.sparse
     first, last = csr.indptr[rows.start], csr.indptr[rows.stop]
     parts = ((csr.data[first:last] == code).astype(float), csr.indices[first:last])

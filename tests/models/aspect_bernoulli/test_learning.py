@@ -40,12 +40,12 @@ class TestLearner:
 
     def test_projection_leads_back_and_leaves_what_is_allowed(self):
         learner = self.learner(np.ones(20))
-        outside = np.array([[1.4, -0.4, 0.0], [0.2, 0.3, 0.5]]), np.array([[-0.2, 0.4, 1.7]])
-        out = learner.project(State(*outside))
+        outside = State(np.tile([[1.4, -0.4, 0.0], [0.2, 0.3, 0.5]], (10, 1)), np.array([[-0.2, 0.4, 1.7]] * 3))
+        out = learner.extrapolate([outside] * 3, 1.0)
         np.testing.assert_allclose(out.W.sum(axis=1), 1)
         assert (out.W > 0).all()
         np.testing.assert_allclose(out.W[1], [0.2, 0.3, 0.5])
-        np.testing.assert_allclose(out.H, [[0, 0.4, 1]], atol=1e-9)
+        np.testing.assert_allclose(out.H, [[0, 0.4, 1]] * 3, atol=1e-9)
         assert ((out.H > 0) & (out.H < 1)).all()
 
 

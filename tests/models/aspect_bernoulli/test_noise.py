@@ -82,7 +82,7 @@ class TestLearner:
     def test_extrapolation_beyond_the_bounds_is_brought_back(self):
         one = learner(CLEAN, ("white", "black"), None)
         H = np.vstack([np.full((3, 40), 0.5), np.full(40, -0.2), np.full(40, 0.6)])
-        out = one.project(State(np.full((200, 5), 0.2), H))
+        out = one.extrapolate([State(np.full((200, 5), 0.2), H)] * 3, 1.0)
         np.testing.assert_allclose(out.H[:, 0], [0.5, 0.5, 0.5, LEAST, 1 - MOST])
 
     def test_content_starts_where_it_does_without_noise(self):

@@ -135,10 +135,10 @@ class TestClimb:
     def test_projection_leads_back_and_leaves_what_is_allowed(self, inference):
         learner = make_learner(inference, X[:2], np.ones(2), 3, Prior(0.5, 0.7, 0.9))
         state = random_state(learner, 0)
-        for before, after in zip(state, learner.project(state), strict=True):
+        for before, after in zip(state, learner.extrapolate([state] * 3, 1.0), strict=True):
             np.testing.assert_allclose(after, before)
         outside = type(state)(*(part - 3 for part in state))
-        inside = learner.project(outside)
+        inside = learner.extrapolate([outside] * 3, 1.0)
         assert (inside.alpha >= 0.5).all()
         assert (inside.beta >= 0.7).all()
         np.testing.assert_allclose(inside.W.sum(axis=1), 1)

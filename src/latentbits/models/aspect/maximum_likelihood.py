@@ -6,17 +6,19 @@ Our N x D data, weights W and components H are the paper's x_tn, s_kn and a_tk: 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.rows import Chunk, RowLearner, Rows, Sums, rows_of
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
-from latentbits.models.aspect.statistics import collect
+from latentbits.models.aspect.statistics import pass_arrays, pass_over
 from latentbits.models.starts import random_components
 
-__all__ = ["MaximumLikelihood", "State"]
+__all__ = ["MaximumLikelihood", "State", "em_weights", "equal_weights", "onto_simplex"]
 
 EDGE = 1e-10
 """H stays this far from 0 and 1: small enough for phantoms, and no cell gets probability 0."""
@@ -30,7 +32,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MaximumLikelihood:
+class MaximumLikelihood(RowLearner[State]):
     """EM for the likelihood of eq. 8: prod_ij (W H)_ij^x_ij (1 - (W H)_ij)^(1 - x_ij) over observed cells.
 
     `n_components` have content; those of `noise` follow them.
@@ -42,31 +44,60 @@ class MaximumLikelihood:
     workers: Workers
     noise: NoiseComponents = NO_NOISE
 
+    @cached_property
+    def rows(self) -> Rows:
+        """Where rows are worked on."""
+        return rows_of(self.data, self.row_weight, self._n_all, self.workers)
+
+    @property
+    def _n_all(self) -> int:
+        return self.n_components + len(self.noise)
+
     def initialise(self, rng: np.random.Generator) -> State:
         """Random components; equal weights for all rows, so equal rows stay equal and their order doesn't matter."""
         H = self.noise.after(random_components(self.data, self.row_weight, self.n_components, rng))
-        return State(np.full((self.data.shape[0], len(H)), 1 / len(H)), H)
+        W, _ = self.rows.update(equal_weights, len(H), ())
+        return State(W, H)
 
     def step(self, state: State) -> tuple[State, float]:
         """The E step is the pass (eq. 4), the M step a normalisation (eq. 5-6)."""
         W, H = state
-        M, N1, N0, row_log = collect(self.data, W, H, 1 - H, self.row_weight, self.workers)
-        observed = M.sum(axis=1, keepdims=True)
+        arrays = pass_arrays(self.data.shape, H, 1 - H)
+        W, (A1, A0, objective) = self.rows.update(em_weights, len(H), [W], *arrays)
+        N1, N0 = H * A1, (1 - H) * A0
         caused = N1 + N0
-        # A row without observed cells, or a component that causes nothing in a column, keeps its value: 0 / 0.
-        W = np.divide(M, observed, out=W.copy(), where=observed > 0)
+        # A component that causes nothing in a column keeps its value there: 0 / 0.
         H = np.divide(N1, caused, out=H.copy(), where=caused > 0)
         H = np.clip(H, EDGE, 1 - EDGE)
         self.noise.update(H, N1, N0)
-        return State(W, H), float(self.row_weight @ row_log)
+        return State(W, H), objective
 
-    def project(self, state: State) -> State:
-        """Weights back on the simplex, none of them 0 (where EM would leave them); H inside its bounds."""
-        W = np.maximum(state.W, EDGE)
+    def _project_rows(self) -> tuple[Any, ...]:
+        return onto_simplex, EDGE
+
+    def _project_rest(self, state: State) -> State:
+        """H inside its bounds."""
         H = np.clip(state.H, EDGE, 1 - EDGE)
         self.noise.project(H)
-        return State(W / W.sum(axis=1, keepdims=True), H)
+        return State(state.W, H)
 
-    def scales(self) -> tuple[np.ndarray | float, ...]:
-        """A row of weight 2 counts like two rows."""
-        return self.row_weight[:, None], 1.0
+
+def equal_weights(chunk: Chunk, W: np.ndarray) -> Sums:
+    """Where all rows start."""
+    W[:] = 1 / W.shape[1]
+    return ()
+
+
+def em_weights(chunk: Chunk, new: np.ndarray, W: np.ndarray, h1: np.ndarray, h0: np.ndarray) -> Sums:
+    """Weights by eq. 5; the sums A1 and A0 of the pass, and the log likelihood."""
+    M, row_log, A1, A0 = pass_over(chunk, W, h1, h0)
+    observed = M.sum(axis=1, keepdims=True)
+    new[:] = W  # a row without observed cells keeps its weights: 0 / 0
+    np.divide(M, observed, out=new, where=observed > 0)
+    return A1, A0, float(chunk.row_weight @ row_log)
+
+
+def onto_simplex(W: np.ndarray, least: float) -> None:
+    """Weights back on the simplex, in place, none of them 0 (where EM would leave them)."""
+    np.maximum(W, least, out=W)
+    W /= W.sum(axis=1, keepdims=True)

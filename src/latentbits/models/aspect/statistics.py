@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.rows import Chunk, ThreadRows, added, chunks_of
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.fold_in import fold_in
 from latentbits.models.solved_rows import Solution
 
-__all__ = ["Statistics", "collect", "solve_weights"]
+__all__ = ["Statistics", "collect", "pass_arrays", "pass_over", "solve_weights"]
 
-CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
 SMALL_WORK = 200_000  # cells x components up to which the pass runs in float64: speed doesn't matter there
-MAX_CHUNKS = 16  # each chunk has its own K x D sums
 
 GAP = 1e-12  # weights are solved for until at most this much log likelihood per cell can be gained
 MAX_STEPS = 100
@@ -62,24 +60,40 @@ def collect(
     the number of threads.
     """
     N, K = W.shape
-    D = H1.shape[1]
-    M = np.zeros((N, K))
-    row_log = np.zeros(N)
-    if precise is None:
-        precise = N * D * K <= SMALL_WORK
-    kind = np.float64 if precise else np.float32
-    w, h1, h0, weight = (kernel_array(a, kind) for a in (W, H1, H0, row_weight))
-
-    def one(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        A1, A0 = np.zeros((K, D)), np.zeros((K, D))
-        aspect_pass(*_row_arrays(data, rows), w[rows], h1, h0, weight[rows], M[rows], A1, A0, row_log[rows])
-        return A1, A0
-
-    A1, A0 = np.zeros((K, D)), np.zeros((K, D))
-    for part1, part0 in workers.map(one, _chunks(N, D, K)):
-        A1 += part1
-        A0 += part0
+    M, row_log = np.zeros((N, K)), np.zeros(N)
+    rows = ThreadRows(data, row_weight, chunks_of(*data.shape, K), workers)
+    A1, A0 = added(rows.parts(_add_pass, [M, row_log, W], pass_arrays(data.shape, H1, H0, precise)))
     return Statistics(M, H1 * A1, H0 * A0, row_log)  # H factors out of the sums over rows
+
+
+def pass_arrays(
+    shape: tuple[int, int], H1: np.ndarray, H0: np.ndarray, precise: bool | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """H1~ and H0~ in the precision of a pass over a table of this shape."""
+    if precise is None:
+        precise = shape[0] * H1.size <= SMALL_WORK
+    kind = np.float64 if precise else np.float32
+    return kernel_array(H1, kind), kernel_array(H0, kind)
+
+
+def pass_over(
+    chunk: Chunk, W: np.ndarray, h1: np.ndarray, h0: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The pass on a chunk, h1 and h0 by `pass_arrays`: M and row_log, and the sums A1, A0 (N1 = H1 * A1)."""
+    M, row_log = np.zeros(W.shape), np.zeros(len(W))
+    A1, A0 = _add_pass(chunk, M, row_log, W, h1, h0)
+    return M, row_log, A1, A0
+
+
+def _add_pass(
+    chunk: Chunk, M: np.ndarray, row_log: np.ndarray, W: np.ndarray, h1: np.ndarray, h0: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    A1, A0 = np.zeros(h1.shape), np.zeros(h1.shape)
+    w, weight = kernel_array(W, h1.dtype), kernel_array(chunk.row_weight, h1.dtype)
+    for at, rows in chunk.blocks():
+        cells = _row_arrays(chunk.data, rows)
+        aspect_pass(*cells, w[at], h1, h0, weight[at], M[at], A1, A0, row_log[at])
+    return A1, A0
 
 
 def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> Solution:
@@ -91,21 +105,16 @@ def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: 
     start = np.full(K, 1 / K)
 
     def one(rows: slice) -> None:
-        fold_in(*_row_arrays(data, rows), H1, H0, start, GAP, MAX_STEPS, W[rows], gap[rows])
+        for _, block in Chunk(data, rows, gap[rows]).blocks():
+            fold_in(*_row_arrays(data, block), H1, H0, start, GAP, MAX_STEPS, W[block], gap[block])
 
-    workers.map(one, _chunks(N, D, 10 * K * K))  # some ten Newton steps of K^2 operations per cell
+    workers.map(one, chunks_of(N, D, 10 * K * K))  # some ten Newton steps of K^2 operations per cell
     return Solution(W, gap)
-
-
-def _chunks(N: int, D: int, K: int) -> list[slice]:
-    n = int(np.clip(N * D * K // CHUNK_WORK, 1, min(MAX_CHUNKS, N)))
-    edges = [N * c // n for c in range(n + 1)]
-    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _row_arrays(data: BinaryData, rows: slice) -> tuple[Any, ...]:
     """The first arguments of a kernel: cells, indptr, indices, values, sparse, for these rows."""
     if data.sparse is None:
-        return data.dense()[rows], _NO_POINTERS, _NO_INDICES, _NO_VALUES, False
+        return data.block(rows), _NO_POINTERS, _NO_INDICES, _NO_VALUES, False
     csr = data.sparse
     return _NO_CELLS, csr.indptr[rows.start : rows.stop + 1], csr.indices, csr.data, True

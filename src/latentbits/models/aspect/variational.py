@@ -7,17 +7,20 @@ q(a) = Dirichlet(gamma) too. Both feed the family's pass with exponentiated expe
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.rows import Chunk, RowLearner, Rows, Sums, rows_of
 from latentbits.fitting.workers import Workers
+from latentbits.models.aspect.maximum_likelihood import em_weights, equal_weights, onto_simplex
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
-from latentbits.models.aspect.statistics import Statistics, collect
+from latentbits.models.aspect.statistics import collect, pass_arrays, pass_over
 from latentbits.models.solved_rows import Solution
 from latentbits.models.starts import random_components
 from latentbits.numerics import expected_log_beta, expected_log_dirichlet, kl_beta, kl_dirichlet
@@ -33,7 +36,6 @@ __all__ = [
 ]
 
 SMALL = 1e-10  # least weight after an extrapolation: from 0 it could never rise again
-ROWS = 1024  # rows whose special functions are computed at a time
 MAX_STEPS = 2000  # of fold-in, per row
 
 
@@ -69,6 +71,15 @@ class BayesState(NamedTuple):
 State = TypeVar("State", EMState, BayesState)
 
 
+class _Evaluated(NamedTuple):
+    """What a pass finds: what rows would become, the sums N1 and N0, and the bound of the state given."""
+
+    rows: Any
+    N1: np.ndarray
+    N0: np.ndarray
+    bound: float
+
+
 def pass_components(
     alpha: np.ndarray, beta: np.ndarray, noise: NoiseComponents = NO_NOISE
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -86,7 +97,7 @@ def _expected_logs(alpha: np.ndarray, beta: np.ndarray, noise: NoiseComponents) 
 
 
 @dataclass(frozen=True)
-class _BetaSources(ABC, Generic[State]):
+class _BetaSources(RowLearner[State]):
     """Base class of both learners: q(b), the inner loops, the common part of the bound.
 
     With `inner_iter` = 1 a step updates q(b) and the weights from the same responsibilities: one pass, and still
@@ -106,6 +117,11 @@ class _BetaSources(ABC, Generic[State]):
     inner_tol: float = 1e-3
     noise: NoiseComponents = NO_NOISE
 
+    @cached_property
+    def rows(self) -> Rows:
+        """Where rows are worked on."""
+        return rows_of(self.data, self.row_weight, self.n_all, self.workers)
+
     def step(self, state: State) -> tuple[State, float]:
         """One update of everything, and the bound of the state given."""
         first = None  # the bound of the state given: the first update evaluates it
@@ -118,37 +134,42 @@ class _BetaSources(ABC, Generic[State]):
     def updates(self, state: State) -> Iterator[tuple[State, float]]:
         """The updates that make up a step: each new state, with the bound of the one before it."""
         if self.inner_iter == 1:
-            statistics, bound = self._evaluate(state)
-            yield self._with_weights(self._with_sources(state, statistics), statistics), bound
+            found = self._evaluate(state)
+            yield self._with_weights(self._with_sources(state, found), found), found.bound
             return
         for update in (self._with_sources, self._with_weights):
             last = -np.inf
             for _ in range(self.inner_iter):
-                statistics, bound = self._evaluate(state)
-                state = update(state, statistics)
-                yield state, bound
-                if bound - last < self.inner_tol:
+                found = self._evaluate(state)
+                state = update(state, found)
+                yield state, found.bound
+                if found.bound - last < self.inner_tol:
                     break
-                last = bound
+                last = found.bound
 
     def bound(self, state: State) -> float:
         """The lower bound of the log evidence at one consistent set of posteriors."""
-        return self._evaluate(state)[1]
+        return self._evaluate(state).bound
 
-    def _evaluate(self, state: State) -> tuple[Statistics, float]:
-        W, row_cost = self._pass_weights(state)
+    def _evaluate(self, state: State) -> _Evaluated:
         log_b, log_not_b = _expected_logs(state.alpha, state.beta, self.noise)
-        statistics = collect(self.data, W, np.exp(log_b), np.exp(log_not_b), self.row_weight, self.workers)
+        H1, H0 = np.exp(log_b), np.exp(log_not_b)
+        arrays = pass_arrays(self.data.shape, H1, H0)
+        new, (A1, A0, bound) = self.rows.update(self._row_work, self.n_all, [state[0]], *arrays, *self._row_args)
         content = slice(self.n_components)
         expected = log_b[content], log_not_b[content]
         cost = kl_beta(state.alpha[content], state.beta[content], self.prior.alpha, self.prior.beta, expected).sum()
-        return statistics, float(self.row_weight @ (statistics.row_log - row_cost) - cost)
+        return _Evaluated(new, H1 * A1, H0 * A0, bound - float(cost))
 
-    def _with_sources(self, state: State, statistics: Statistics) -> State:
+    def _with_sources(self, state: State, found: _Evaluated) -> State:
         """Eq. 8 (10-11)."""
-        alpha, beta = self.prior.alpha + statistics.N1, self.prior.beta + statistics.N0
-        self.noise.update(alpha, statistics.N1, statistics.N0)
+        alpha, beta = self.prior.alpha + found.N1, self.prior.beta + found.N0
+        self.noise.update(alpha, found.N1, found.N0)
         return self._with_known(state._replace(alpha=alpha, beta=beta))
+
+    def _with_weights(self, state: State, found: _Evaluated) -> State:
+        """Eq. 12, and the variational M step of Appendix B.2."""
+        return type(state)(found.rows, *state[1:])
 
     def _start(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """alpha and beta as if each component had caused an equal share of every column's cells."""
@@ -163,7 +184,7 @@ class _BetaSources(ABC, Generic[State]):
         """Components with content and noise components."""
         return self.n_components + len(self.noise)
 
-    def _at_least_prior(self, state: State) -> State:
+    def _project_rest(self, state: State) -> State:
         """Posterior parameters are the prior's plus counts, which an extrapolation may have made negative."""
         alpha, beta = np.maximum(state.alpha, self.prior.alpha), np.maximum(state.beta, self.prior.beta)
         alpha[self.n_components :] = state.alpha[self.n_components :]
@@ -175,69 +196,73 @@ class _BetaSources(ABC, Generic[State]):
         state.beta[self.n_components :] = 1 - state.alpha[self.n_components :]
         return state
 
-    def scales(self) -> tuple[np.ndarray | float, ...]:
-        """A row of weight 2 counts like two rows."""
-        return self.row_weight[:, None], 1.0, 1.0
-
+    @property
     @abstractmethod
-    def _pass_weights(self, state: State) -> tuple[np.ndarray, np.ndarray | float]:
-        """W~, and what each row's weights cost."""
+    def _row_work(self) -> Callable[..., Sums]:
+        """The pass on a chunk of rows: what their array becomes, the sums A1 and A0, and their part of the bound."""
 
-    @abstractmethod
-    def _with_weights(self, state: State, statistics: Statistics) -> State:
-        """The state with its weights updated from the statistics."""
+    @property
+    def _row_args(self) -> tuple[Any, ...]:
+        """What it needs beside the components."""
+        return ()
 
 
 class VariationalEM(_BetaSources[EMState]):
     """Point weights: the bound of eq. 6."""
 
+    @property
+    def _row_work(self) -> Callable[..., Sums]:
+        return em_weights
+
     def initialise(self, rng: np.random.Generator) -> EMState:
         """Random sources; equal weights for all rows."""
-        W = np.full((self.data.shape[0], self.n_all), 1 / self.n_all)
+        W, _ = self.rows.update(equal_weights, self.n_all, ())
         return EMState(W, *self._start(rng))
 
-    def project(self, state: EMState) -> EMState:
-        """Back on the simplex and above the prior."""
-        W = np.maximum(state.W, SMALL)
-        return self._at_least_prior(state._replace(W=W / W.sum(axis=1, keepdims=True)))
-
-    def _pass_weights(self, state: EMState) -> tuple[np.ndarray, float]:
-        return state.W, 0.0
-
-    def _with_weights(self, state: EMState, statistics: Statistics) -> EMState:
-        """Eq. 12."""
-        observed = statistics.M.sum(axis=1, keepdims=True)
-        return state._replace(W=np.divide(statistics.M, observed, out=state.W.copy(), where=observed > 0))
+    def _project_rows(self) -> tuple[Any, ...]:
+        return onto_simplex, SMALL
 
 
 class VariationalBayes(_BetaSources[BayesState]):
     """Dirichlet weights: the evidence bound of Appendix B."""
 
+    @property
+    def _row_work(self) -> Callable[..., Sums]:
+        return bayes_weights
+
+    @property
+    def _row_args(self) -> tuple[Any, ...]:
+        return (self.prior.gamma,)
+
     def initialise(self, rng: np.random.Generator) -> BayesState:
         """Random sources; equal weights for all rows."""
-        gamma = self.prior.gamma + self.data.observed_per_row()[:, None] / self.n_all
-        return BayesState(np.repeat(gamma, self.n_all, axis=1), *self._start(rng))
+        gamma, _ = self.rows.update(equal_gamma, self.n_all, (), self.prior.gamma)
+        return BayesState(gamma, *self._start(rng))
 
-    def project(self, state: BayesState) -> BayesState:
-        """Above the prior."""
-        return self._at_least_prior(state._replace(gamma=np.maximum(state.gamma, self.prior.gamma)))
+    def _project_rows(self) -> tuple[Any, ...]:
+        return _at_least, self.prior.gamma
 
-    def _pass_weights(self, state: BayesState) -> tuple[np.ndarray, np.ndarray]:
-        """exp E[log a] and KL(q(a) || p(a)), on threads: the special functions cost half a pass."""
-        W, cost = np.empty_like(state.gamma), np.empty(len(state.gamma))
 
-        def one(rows: slice) -> None:
-            gamma = state.gamma[rows]
-            log_a = expected_log_dirichlet(gamma)
-            cost[rows] = kl_dirichlet(gamma, self.prior.gamma, log_a)
-            np.exp(log_a, out=W[rows])
+def equal_gamma(chunk: Chunk, gamma: np.ndarray, gamma0: float) -> Sums:
+    """The posterior of rows whose cells are shared equally."""
+    observed = chunk.data.observed_per_row()[chunk.rows]
+    gamma[:] = gamma0 + observed[:, None] / gamma.shape[1]
+    return ()
 
-        self.workers.map(one, (slice(i, i + ROWS) for i in range(0, len(W), ROWS)))
-        return W, cost
 
-    def _with_weights(self, state: BayesState, statistics: Statistics) -> BayesState:
-        """The variational M step of Appendix B.2."""
-        return state._replace(gamma=self.prior.gamma + statistics.M)
+def bayes_weights(
+    chunk: Chunk, new: np.ndarray, gamma: np.ndarray, h1: np.ndarray, h0: np.ndarray, gamma0: float
+) -> Sums:
+    """gamma by Appendix B.2; the sums A1 and A0 of the pass, and the rows' part of the bound."""
+    log_a = expected_log_dirichlet(gamma)
+    cost = kl_dirichlet(gamma, gamma0, log_a)
+    M, row_log, A1, A0 = pass_over(chunk, np.exp(log_a), h1, h0)
+    np.add(M, gamma0, out=new)
+    return A1, A0, float(chunk.row_weight @ (row_log - cost))
+
+
+def _at_least(array: np.ndarray, least: float) -> None:
+    np.maximum(array, least, out=array)
 
 
 def solve_gamma(

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData, row_blocks
+from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.tanh_rows import BACKGROUND, tanh_bound, tanh_rows
@@ -72,7 +73,7 @@ class Normalised(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MaximumLikelihood:
+class MaximumLikelihood(ArrayLearner[State]):
     """Maximisation of the bound in W, then in H."""
 
     data: BinaryData
@@ -98,7 +99,7 @@ class MaximumLikelihood:
         def one(blocks: list[slice]) -> tuple[float, np.ndarray]:
             log_likelihood, sums = 0.0, np.zeros((3, *H.shape))
             for rows in blocks:
-                cells, weight = self.data.rows(rows).dense(), self.row_weight[rows]
+                cells, weight = self.data.block(rows), self.row_weight[rows]
                 row_log, *bound = _bound(W[rows], H, cells)
                 log_likelihood += float(weight @ row_log)
                 new_W[rows] = np.clip(W[rows] * _factors(*(part @ H.T for part in bound)), LEAST, MOST)
@@ -148,7 +149,7 @@ def solve_rows(data: BinaryData, components: np.ndarray, average: np.ndarray, wo
     W, gap = np.empty((N, len(H))), np.empty(N)
 
     def one(rows: slice) -> None:
-        tanh_rows(data.rows(rows).dense(), H, start, MOST, GAP, MAX_STEPS, W[rows], gap[rows])
+        tanh_rows(data.block(rows), H, start, MOST, GAP, MAX_STEPS, W[rows], gap[rows])
 
     workers.map(one, list(row_blocks(N, D)))
     return Solution(W, gap)

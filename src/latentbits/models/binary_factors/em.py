@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors.model import (
     LARGEST_PRECISION,
@@ -46,7 +47,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MaximumLikelihood:
+class MaximumLikelihood(ArrayLearner[State]):
     """EM for sum_t log sum_y q(x_t|y) q(y) (eq. 2). X is centred and of unit variance."""
 
     X: np.ndarray

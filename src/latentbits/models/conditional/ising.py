@@ -67,7 +67,7 @@ class PseudoLikelihood:
         b, J = state.bias, symmetric(state)
         value, by_b, by_J = self._added_cells(b), self.share - expit(b), np.zeros_like(J)
         for rows in row_blocks(*self.data.shape):
-            cells, w = self.data.rows(rows).dense(), self.row_weight[rows, None]
+            cells, w = self.data.block(rows), self.row_weight[rows, None]
             z, seen = centred(cells, self.means), cells != MISSING
             eta = b + z @ J
             value += float(np.sum(w * log_expit(np.where(cells == 1, eta, -eta)), where=seen))

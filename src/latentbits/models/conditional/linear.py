@@ -35,7 +35,7 @@ def gram(data: BinaryData, row_weight: np.ndarray, means: np.ndarray) -> np.ndar
         return np.asarray((Y.T @ weighted).toarray() - cross - cross.T + total * np.outer(means, means))
     G = np.zeros((n_columns, n_columns))
     for rows in row_blocks(n_rows, n_columns):
-        Z = centred(data.rows(rows).dense(), means)
+        Z = centred(data.block(rows), means)
         G += Z.T @ (row_weight[rows, None] * Z)
     return G
 

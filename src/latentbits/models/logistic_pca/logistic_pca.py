@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import logit
 
 from latentbits.data.binary_data import BinaryData, row_blocks
+from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
@@ -63,7 +64,7 @@ class PrincipalForm(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PenalisedLikelihood:
+class PenalisedLikelihood(ArrayLearner[State]):
     """Alternating weighted least squares on the bound."""
 
     data: BinaryData
@@ -96,7 +97,7 @@ class PenalisedLikelihood:
             for rows in blocks:
                 theta = U[rows] @ V + b
                 row_log, slack, target = np.empty(len(theta)), np.empty_like(theta), np.empty_like(theta)
-                logistic_bound(theta, self.data.rows(rows).dense(), b, row_log, slack, target)
+                logistic_bound(theta, self.data.block(rows), b, row_log, slack, target)
                 log_likelihood += float(self.row_weight[rows] @ row_log)
                 u = new_U[rows] = _solve_u(slack, target, V, pairs, self.ridge)
                 with_one = np.column_stack([u, np.ones(len(u))])
@@ -172,7 +173,7 @@ def solve_rows(
     U, gap = np.empty((N, len(V))), np.empty(N)
 
     def one(rows: slice) -> None:
-        cells = data.rows(rows).dense()
+        cells = data.block(rows)
         logistic_rows(cells, V, b, ridge, GAP, MAX_STEPS, U[rows], gap[rows])
 
     workers.map(one, list(row_blocks(N, D)))

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.workers import Workers
 from latentbits.models.cells import column_products, row_products
 from latentbits.models.solved_rows import Solution
@@ -45,7 +46,7 @@ def responsibilities(data: BinaryData, pi: np.ndarray, H: np.ndarray, workers: W
 
 
 @dataclass(frozen=True)
-class MixtureEM:
+class MixtureEM(ArrayLearner[State]):
     """EM for sum_i log sum_k pi_k p(x_i | k) + eps sum_kj log[H_kj (1 - H_kj)], eps the `smoothing`."""
 
     data: BinaryData

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.fold_in import fold_in
 from latentbits.kernels.ones_pass import ones_pass
@@ -103,7 +104,7 @@ def _places(data: BinaryData, code: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class PoissonEM:
+class PoissonEM(ArrayLearner[State]):
     """EM for F (see above), rows weighted: q_ijk = W_ik H_kj / (WH)_ij is the share of component k in a one."""
 
     data: BinaryData

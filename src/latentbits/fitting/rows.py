@@ -1,0 +1,204 @@
+"""Where rows are worked on: chunks of a table with what a state knows of each row, on threads here or on a cluster.
+
+A learner that touches rows only through `Rows` doesn't know where they are. Work on a chunk is a function of a module,
+so that it can be sent to where the rows are; what it returns are sums, which are added in the order of the chunks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from itertools import pairwise
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.data.packed import new_array
+from latentbits.fitting.climb import parabola, squared_moves
+from latentbits.fitting.workers import Workers
+
+__all__ = ["Chunk", "RowLearner", "Rows", "Sums", "ThreadRows", "chunks_of", "rows_of"]
+
+State = TypeVar("State", bound=tuple[Any, ...])
+Sums = tuple[Any, ...]
+"""What chunks add up to: arrays and floats."""
+
+CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
+MAX_CHUNKS = 16  # each chunk has its own sums of K x D
+GROUP = 256  # rows that kernels add up before they add to a chunk's sums: a chunk may be cut between two groups
+BLOCK_CELLS = 1 << 22  # cells that are unpacked at a time
+
+
+class Chunk(NamedTuple):
+    """Consecutive rows of a table, and the weight of each."""
+
+    data: BinaryData
+    rows: slice
+    row_weight: np.ndarray
+
+    def __len__(self) -> int:
+        return self.rows.stop - self.rows.start
+
+    def blocks(self) -> Iterator[tuple[slice, slice]]:
+        """Rows that may be unpacked at a time: their place in the chunk, and in the table.
+
+        A kernel's sums are the same, to the last bit, for a chunk and for its blocks one after the other.
+        """
+        n, n_columns = len(self), self.data.shape[1]
+        step = max(GROUP, BLOCK_CELLS // n_columns // GROUP * GROUP) if self.data.packed is not None else n
+        for start in range(0, n, max(step, 1)):
+            stop = min(start + step, n)
+            yield slice(start, stop), slice(self.rows.start + start, self.rows.start + stop)
+
+
+class Rows(ABC):
+    """The rows of a table in chunks that depend on its shape alone.
+
+    What a state knows of rows is an array with a line for each row, or what stands for one: it is made by `update` or
+    `placed`, and only these methods look into it.
+    """
+
+    shape: tuple[int, int]
+    row_weight: np.ndarray
+    may_be_lost = False
+    """Whether any of these may end with `RowsLost`."""
+
+    @abstractmethod
+    def update(self, work: Callable[..., Sums], width: int, arrays: Sequence[Any], *shared: Any) -> tuple[Any, Sums]:
+        """work(chunk, new, *arrays of the chunk, *shared) fills `new` (rows x width): the new array, and all sums."""
+
+    @abstractmethod
+    def total(self, work: Callable[..., Sums], arrays: Sequence[Any], *shared: Any) -> Sums:
+        """The sums of work(chunk, *arrays of the chunk, *shared)."""
+
+    @abstractmethod
+    def whole(self, array: Any) -> np.ndarray:
+        """An array of rows as a NumPy array."""
+
+    @abstractmethod
+    def placed(self, array: np.ndarray) -> Any:
+        """A NumPy array as an array of rows, where these are."""
+
+
+class ThreadRows(Rows):
+    """Rows of this process: its arrays are NumPy's, and chunks are worked on by threads."""
+
+    def __init__(self, data: BinaryData, row_weight: np.ndarray, chunks: Sequence[slice], workers: Workers) -> None:
+        self.data, self.row_weight, self.shape = data, row_weight, data.shape
+        self._chunks, self._workers = chunks, workers
+
+    def update(self, work: Callable[..., Sums], width: int, arrays: Sequence[Any], *shared: Any) -> tuple[Any, Sums]:
+        new = new_array((self.shape[0], width))
+        return new, added(self.parts(work, [new, *arrays], shared))
+
+    def total(self, work: Callable[..., Sums], arrays: Sequence[Any], *shared: Any) -> Sums:
+        return added(self.parts(work, arrays, shared))
+
+    def parts(self, work: Callable[..., Sums], arrays: Sequence[np.ndarray], shared: Sequence[Any]) -> list[Sums]:
+        """The sums of each chunk."""
+
+        def one(rows: slice) -> Sums:
+            chunk = Chunk(self.data, rows, self.row_weight[rows])
+            return work(chunk, *(array[rows] for array in arrays), *shared)
+
+        return self._workers.map(one, self._chunks)
+
+    def whole(self, array: Any) -> np.ndarray:
+        return array
+
+    def placed(self, array: np.ndarray) -> Any:
+        return array
+
+
+def rows_of(data: Any, row_weight: np.ndarray, n_components: int, workers: Workers) -> Rows:
+    """The rows of a table: on threads, unless the data themselves are elsewhere and say how to be worked on.
+
+    Parameters
+    ----------
+    data : BinaryData, or data on a cluster
+    row_weight : ndarray of shape (N,)
+    n_components : int
+        What a cell costs, which decides about the number of chunks.
+    workers : Workers
+
+    Returns
+    -------
+    Rows
+    """
+    n_rows, n_columns = data.shape
+    chunks = chunks_of(n_rows, n_columns, n_components)
+    if isinstance(data, BinaryData):
+        return ThreadRows(data, row_weight, chunks, workers)
+    elsewhere: Rows = data.as_rows(row_weight, chunks)
+    return elsewhere
+
+
+def chunks_of(n_rows: int, n_columns: int, n_components: int) -> list[slice]:
+    """Consecutive rows that are worked on together: by the shape of the problem alone, so that sums are too."""
+    most = min(MAX_CHUNKS, n_rows)
+    n = int(np.clip(n_rows * n_columns * n_components // CHUNK_WORK, 1, most))
+    edges = [n_rows * c // n for c in range(n + 1)]
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def added(parts: Sequence[Sums]) -> Sums:
+    """The sums of all chunks, added in their order."""
+    return reduce(lambda total, part: tuple(a + b for a, b in zip(total, part, strict=True)), parts)
+
+
+class RowLearner(ABC, Generic[State]):
+    """Base class of learners whose state begins with an array of rows; its other arrays are small."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Rows:
+        """Where rows are worked on."""
+
+    @property
+    def may_lose_rows(self) -> bool:
+        """As `Learner` says."""
+        return self.rows.may_be_lost
+
+    @abstractmethod
+    def _project_rows(self) -> tuple[Any, ...]:
+        """A function of a module that brings an array of rows back into its domain, in place, and its arguments."""
+
+    @abstractmethod
+    def _project_rest(self, state: State) -> State:
+        """The state with its other arrays back in their domain."""
+
+    def squared_moves(self, points: Sequence[State]) -> tuple[float, float]:
+        """See `ArrayLearner`; a row of weight 2 counts like two rows."""
+        of_rows = self.rows.total(_squares, [point[0] for point in points])
+        rest = squared_moves([point[1:] for point in points], (1.0,) * (len(points[0]) - 1))
+        return of_rows[0] + rest[0], of_rows[1] + rest[1]
+
+    def extrapolate(self, points: Sequence[State], length: float) -> State:
+        """See `ArrayLearner`."""
+        firsts = [point[0] for point in points]
+        width = len(points[0][1])
+        moved, _ = self.rows.update(_extrapolated, width, firsts, length, *self._project_rows())
+        rest = (parabola(arrays, length) for arrays in zip(*(point[1:] for point in points), strict=True))
+        return self._project_rest(type(points[0])(moved, *rest))
+
+    def stored(self, state: State) -> State:
+        """The state as NumPy arrays of this process."""
+        return type(state)(self.rows.whole(state[0]), *state[1:])
+
+    def restored(self, state: State) -> State:
+        """The state of such arrays, rows where they are worked on."""
+        return type(state)(self.rows.placed(state[0]), *state[1:])
+
+
+def _squares(chunk: Chunk, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Sums:
+    return squared_moves([(a,), (b,), (c,)], (chunk.row_weight[:, None],))
+
+
+def _extrapolated(
+    chunk: Chunk, new: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray, length: float, project: Any, *args: Any
+) -> Sums:
+    new[:] = parabola([a, b, c], length)
+    project(new, *args)
+    return ()
