@@ -40,6 +40,9 @@ NAMED_TUPLES = {target.partition(":")[2]: target for spec in MODELS.values() for
 _PLAIN_KINDS = "biufU"
 """Kinds of NumPy dtypes that are stored as they are: bool, integers, floats, text."""
 
+_OF_ONE_MACHINE = ("checkpoint",)
+"""Parameters that name a place on the machine of the fit; in a file they are None."""
+
 _FITTED_NAME = re.compile(r"_[a-z][A-Za-z0-9_]*|[A-Za-z][A-Za-z0-9_]*_")
 _RANDOM_SOURCES = (np.random.Generator, np.random.RandomState)
 _DAMAGE = (
@@ -221,7 +224,7 @@ class _Packer:
         fitted = {key: value for key, value in vars(model).items() if key not in params}
         return {
             "model": model_name(model),
-            "params": {key: self.pack(value, key) for key, value in params.items()},
+            "params": {key: self.pack(None if key in _OF_ONE_MACHINE else value, key) for key, value in params.items()},
             "fitted": {_fitted_name(key, model, "model"): self.pack(value, key) for key, value in fitted.items()},
         }
 

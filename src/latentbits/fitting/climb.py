@@ -140,6 +140,7 @@ class _Keeper(Generic[State]):
             if saved.objective is not None:
                 return Climbed(saved.state, saved.objective)
             self._go_to(saved)
+        self._record = self.monitor.record_of()
         if self.learner.may_lose_rows:
             self._kept = saved or self._position()
         return None
@@ -148,6 +149,7 @@ class _Keeper(Generic[State]):
         """A round; the last state whose objective is known."""
         best, self.state, self.longest = _round(self.learner, self.state, self.longest, self.monitor, accelerate)
         self.monitor.check()
+        self._record = self.monitor.record_of()
         self._rounds += 1
         if self.monitor.finished:  # inside of what is tried again, as rows may be lost on their way
             return Climbed(self.learner.stored(best.state), best.objective)
@@ -162,6 +164,7 @@ class _Keeper(Generic[State]):
         """To the last position kept, the rows placed anew."""
         assert self._kept is not None
         self.monitor.rewind(self._kept)
+        self._record = self.monitor.record_of()
         while True:
             try:
                 self._go_to(self._kept)
@@ -173,11 +176,11 @@ class _Keeper(Generic[State]):
         """Leave the result in the checkpoint; after an interruption the position, to go on from."""
         if self.monitor.checkpoint is not None:
             over = self.monitor.converged or self.monitor.n_iter >= self.monitor.max_iter
-            result = Position(best.state, self.longest, *self.monitor.record_of(), objective=best.objective)
+            result = Position(best.state, self.longest, *self._record, objective=best.objective)
             self.monitor.checkpoint.save(result if over else self._position())
 
     def _position(self) -> Position:
-        return Position(self.learner.stored(self.state), self.longest, *self.monitor.record_of())
+        return Position(self.learner.stored(self.state), self.longest, *self._record)
 
     def _go_to(self, position: Position) -> None:
         self.state, self.longest = self.learner.restored(position.state), position.longest

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from latentbits.errors import warn_user
+from latentbits.fitting.checkpoints import ProblemCheckpoints
 from latentbits.fitting.climb import Climbed, Learner, climb
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.progress import Progress
@@ -70,6 +71,7 @@ class Schedule:
     n_cells: float
     verbose: bool = False
     if_interrupted: str = "this is the best of {} restarts so far"
+    checkpoints: ProblemCheckpoints | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,8 @@ def best_of(
     Ctrl-C ends the running restarts where they are; the best so far is returned with a warning.
     """
     seeds = [int(rng.integers(2**31)) for _ in range(schedule.n_init)]
+    if schedule.checkpoints is not None:
+        seeds = schedule.checkpoints.seeds(seeds)
     at_once = min(n_threads, schedule.n_init)
     cancel = _STOP.get() or threading.Event()
     title = "Fitting"
@@ -112,7 +116,10 @@ def best_of(
         def run(index: int) -> Restart[State] | None:
             if cancel.is_set() and index > 0:  # the first run is always made: there must be something to return
                 return None
-            restart = _one_run(runner, schedule, seeds[index], keep, cancel, _note(progress, index, schedule))
+            checkpoint = None if schedule.checkpoints is None else schedule.checkpoints.of_run(index)
+            note = _note(progress, index, schedule)
+            monitor = Monitor(schedule.tol, schedule.max_iter, schedule.n_cells, note, cancel.is_set, checkpoint)
+            restart = _one_run(runner, monitor, seeds[index], keep)
             progress.finished_one()
             return restart
 
@@ -151,14 +158,6 @@ def _note(progress: Progress, index: int, schedule: Schedule) -> Callable[[int, 
     return lambda n_passes, objective: progress.passed(index, n_passes, objective / max(schedule.n_cells, 1.0))
 
 
-def _one_run(
-    runner: Runner[State],
-    schedule: Schedule,
-    seed: int,
-    keep: Callable[[State], Any],
-    cancel: threading.Event,
-    on_record: Callable[[int, float], None],
-) -> Restart[State]:
-    monitor = Monitor(schedule.tol, schedule.max_iter, schedule.n_cells, on_record, cancel.is_set)
+def _one_run(runner: Runner[State], monitor: Monitor, seed: int, keep: Callable[[State], Any]) -> Restart[State]:
     state, objective = runner(np.random.default_rng(seed), monitor)
     return Restart(seed, objective, monitor.n_iter, monitor.converged, monitor.history, state, keep(state))

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.marks import Marks
 from latentbits.errors import DataError, DegenerateDataWarning
+from latentbits.fitting.checkpoints import ProblemCheckpoints
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of
 from latentbits.fitting.workers import n_workers
 from latentbits.models.degenerate import degeneracy
@@ -84,12 +85,14 @@ class RestartedModel(Model):
         n_cells: float,
         keep: Callable[[Any], Any] = lambda state: None,
         rng: np.random.Generator | None = None,
+        checkpoints: ProblemCheckpoints | None = None,
     ) -> tuple[Restart[Any], list[Restart[Any]]]:
         """All restarts on `n_jobs` threads; `tol` is per cell of `n_cells`. To be called from `fit`.
 
         Their seeds come from `random_state`, or from `rng`.
         """
-        schedule = Schedule(self.n_init, self.max_iter, self.tol, n_cells, bool(self.verbose), self._if_interrupted)
+        length = self.n_init, self.max_iter, self.tol, n_cells
+        schedule = Schedule(*length, bool(self.verbose), self._if_interrupted, checkpoints)
         rng = as_generator(self.random_state) if rng is None else rng
         return best_of(make_runner, schedule, rng, n_workers(self.n_jobs), keep)
 

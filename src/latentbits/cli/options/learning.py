@@ -55,6 +55,7 @@ _OWN_SETTINGS: dict[str, Values] = {
         f"[default: {FOLDS}; of false-zeros 5]",
     },
     "members": {"type": Words(), "metavar": "LIST"},
+    "checkpoint": {"type": click.Path(file_okay=False), "metavar": "DIR"},
     "jobs": {"type": int, "default": -1, "callback": not_zero, "show_default": True},
 }
 """Settings that the command line chooses by itself; the others follow from what the parameter may be."""
@@ -103,7 +104,7 @@ def _help(name: str, by_model: dict[str, Parameter]) -> str:
     for model, parameter in by_model.items():
         assert parameter.option is not None
         meanings.setdefault(parameter.option.help, []).append(model)
-    if name in (*_OWN_SETTINGS, *_DEFAULTS_OF_MODELS) and name != "members":
+    if name in (*_OWN_SETTINGS, *_DEFAULTS_OF_MODELS) and name not in ("members", "checkpoint"):
         (text,) = list(meanings)[:1]
         default = "  [default: the model's own]" if name in _DEFAULTS_OF_MODELS else ""
         return f"{text[0].upper()}{text[1:]}.{default}"

@@ -25,6 +25,10 @@ _SHARED = {
         ),
     ),
     "noise_rate": Parameter(Number(0, below=0.1, above=True, optional=True)),
+    "checkpoint": Parameter(
+        None,
+        Option("checkpoint", "a folder for positions of the starts: an interrupted fit, made again, goes on there"),
+    ),
 }
 _HERE = "latentbits.models.aspect"
 _STORED = (f"{_HERE}.base:Components",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -52,6 +53,11 @@ class AspectBernoulli(AspectModel):
         held-out cells no better on most tables, and takes four to five times as long.
     noise_rate : float or None, default=0.001
         A white component's probability of a 1 and a black one's of a 0, below 0.1. None learns it, up to 0.05.
+    checkpoint : str, Path or None, default=None
+        A folder to which the positions of the starts are written every minute. A fit that was interrupted or killed
+        goes on from there when it is made again with the same data and parameters, and its answer is the same as
+        without the interruption. Fits of other data or parameters may use the same folder; delete it when the model
+        has been saved.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the random starts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -124,6 +130,7 @@ class AspectBernoulli(AspectModel):
         phantom_threshold: float = 0.2,
         noise: Noise | None = None,
         noise_rate: float | None = 0.001,
+        checkpoint: str | Path | None = None,
         random_state: RandomSource = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -136,6 +143,7 @@ class AspectBernoulli(AspectModel):
         self.phantom_threshold = phantom_threshold
         self.noise = noise
         self.noise_rate = noise_rate
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

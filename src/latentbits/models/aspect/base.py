@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.checkpoints import ProblemCheckpoints
 from latentbits.fitting.climb import Learner
 from latentbits.fitting.restarts import Restart, Runner, climbing, stopped_together
 from latentbits.fitting.workers import Workers
@@ -29,6 +32,10 @@ __all__ = ["AspectModel", "Components"]
 
 NEGLIGIBLE = 0.001
 """A component of a smaller share of the data says nothing about how full content is."""
+
+
+_NOT_OF_THE_PROBLEM = ("n_jobs", "verbose", "checkpoint", "binarize", "phantom_threshold")
+"""Parameters on which no run depends beside its data."""
 
 
 class Components(NamedTuple):
@@ -59,6 +66,7 @@ class AspectModel(RestartedFactorModel):
     phantom_threshold: float
     noise: Noise | None
     noise_rate: float | None
+    checkpoint: str | Path | None
 
     # ---- what a subclass brings ----------------------------------------------------------------------------------
 
@@ -122,7 +130,18 @@ class AspectModel(RestartedFactorModel):
             n_cells=float(row_weight @ data.observed_per_row()),
             keep=partial(self._keep, row_weight=row_weight, noise=noise),
             rng=rng,
+            checkpoints=self._checkpoints(name, data, row_weight),
         )
+
+    def _checkpoints(self, name: str, data: BinaryData, row_weight: np.ndarray) -> ProblemCheckpoints | None:
+        """Where the runs of one of the nested models are kept, by all that their answers depend on."""
+        if self.checkpoint is None:
+            return None
+        parameters = {key: value for key, value in self.get_params().items() if key not in _NOT_OF_THE_PROBLEM}
+        if not isinstance(self.random_state, int | np.integer):
+            parameters["random_state"] = None  # the seeds that are kept count
+        weights = hashlib.sha256(np.ascontiguousarray(row_weight).tobytes()).hexdigest()
+        return ProblemCheckpoints(self.checkpoint, [type(self).__name__, name, parameters, data.fingerprint(), weights])
 
     def _runner_maker(
         self, data: BinaryData, row_weight: np.ndarray, noise: NoiseComponents = NO_NOISE

@@ -63,6 +63,8 @@ class SampledModel(AspectModel):
     ) -> Callable[[Workers], Runner[Any]]:
         if self.inference != "gibbs":
             return super()._runner_maker(data, row_weight, noise)
+        if self.checkpoint is not None:
+            raise DataError('chains keep no checkpoint; leave it out (--checkpoint), or fit with inference="vb"')
         if noise.kinds and noise.rate is None:
             raise DataError('sampling learns no noise_rate; give a number such as 0.001, or fit with inference="vb"')
         length = Length(self.n_burn, self.n_samples, self.thin)

@@ -1,0 +1,110 @@
+"""Positions of long fits in files, so that an interrupted fit goes on where it was, with the same answer.
+
+A folder holds a folder for each problem (data and parameters, by their fingerprint), which has the seeds of its runs
+and a file for each run. Every file is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from latentbits.errors import DataError
+from latentbits.files import atomic_file
+from latentbits.fitting.monitor import Position
+from latentbits.version import __version__
+
+__all__ = ["ProblemCheckpoints", "RunCheckpoint"]
+
+EVERY = 60.0
+"""Seconds from a position that is saved to the next."""
+
+_SEEDS = "seeds.json"
+_DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
+class ProblemCheckpoints:
+    """The runs of one problem.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where problems are kept; made if needed.
+    problem : list
+        All that the answer depends on, as JSON: parameters, and fingerprints of the data.
+    """
+
+    def __init__(self, folder: str | Path, problem: Sequence[Any]) -> None:
+        identity = json.dumps([__version__, *problem], sort_keys=True, default=str)
+        self.folder = Path(folder) / hashlib.sha256(identity.encode()).hexdigest()[:16]
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or error
+            raise DataError(f"checkpoint={str(folder)!r} can't be a folder ({reason}); name another one") from None
+
+    def seeds(self, drawn: list[int]) -> list[int]:
+        """The seeds of the runs: those of the fit that is gone on with, or else the ones drawn now."""
+        file = self.folder / _SEEDS
+        if not file.exists():
+            with atomic_file(file) as draft:
+                draft.write_text(json.dumps(drawn), encoding="utf-8")
+            return drawn
+        try:
+            known = json.loads(file.read_text(encoding="utf-8"))
+        except _DAMAGE:
+            raise _damaged(file) from None
+        if not isinstance(known, list) or len(known) != len(drawn):
+            raise _damaged(file)
+        return [int(seed) for seed in known]
+
+    def of_run(self, index: int) -> RunCheckpoint:
+        """The positions of one run."""
+        return RunCheckpoint(self.folder / f"run-{index}.npz")
+
+
+class RunCheckpoint:
+    """The last position of a run, in one file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._saved_at = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Whether enough time has passed since the last one."""
+        return time.monotonic() - self._saved_at >= EVERY
+
+    def save(self, position: Position) -> None:
+        """Replace the last position by this one."""
+        about = {**position._asdict(), "n_arrays": len(position.state)}
+        arrays = {f"state_{number}": array for number, array in enumerate(about.pop("state"))}
+        arrays["history"] = np.asarray(about.pop("history"))
+        # Infinity (the longest step, at first) isn't JSON, but Python writes and reads it.
+        arrays["about"] = np.frombuffer(json.dumps(about).encode("ascii"), np.uint8)
+        with atomic_file(self.file) as draft, draft.open("xb") as stream:
+            np.savez(stream, allow_pickle=False, **arrays)
+        self._saved_at = time.monotonic()
+
+    def load(self) -> Position | None:
+        """The last position, its state a list of arrays; None if there is none."""
+        if not self.file.exists():
+            return None
+        try:
+            with self.file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+                about = json.loads(stored["about"].tobytes())
+                state = [stored[f"state_{number}"] for number in range(about.pop("n_arrays"))]
+                return Position(state=state, history=stored["history"].tolist(), **about)
+        except (*_DAMAGE, TypeError):
+            raise _damaged(self.file) from None
+
+
+def _damaged(file: Path) -> DataError:
+    return DataError(f"the checkpoint {file} is damaged; delete the folder {file.parent.name}, and the fit begins anew")

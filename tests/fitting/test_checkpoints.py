@@ -1,0 +1,200 @@
+"""Fits that are interrupted and go on: the same answer, to the last bit, as without the interruption."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from latentbits import AspectBernoulli, BetaICA, DataError, load_model, save_model, simulate
+from latentbits.fitting import checkpoints
+from latentbits.fitting.checkpoints import RunCheckpoint
+from latentbits.fitting.climb import climb
+from latentbits.fitting.monitor import Monitor, Position
+from tests.fitting.toys import Point, Slope
+
+X = simulate.aspect_bernoulli(60, 25, 3, random_state=1).X
+HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+
+MODELS = {
+    "aspects": AspectBernoulli(3, n_init=2, tol=1e-9, random_state=4),
+    "noise": AspectBernoulli(2, n_init=2, noise="auto", random_state=4),
+    "vb": BetaICA(3, n_init=2, tol=1e-9, random_state=4),
+    "em": BetaICA(3, inference="em", n_init=2, random_state=4),
+}
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """A position is saved after every round."""
+    monkeypatch.setattr(checkpoints, "EVERY", 0.0)
+
+
+class Killed(Exception):
+    pass
+
+
+def kill_after(monkeypatch, n_saved):
+    """The process ends, for all the fit can tell, when so many positions have been saved."""
+    save, left = RunCheckpoint.save, [n_saved]
+
+    def until_then(self, position):
+        save(self, position)
+        left[0] -= 1
+        if left[0] <= 0:
+            raise Killed
+
+    monkeypatch.setattr(RunCheckpoint, "save", until_then)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("n_saved", [1, 7, 23])
+def test_a_killed_fit_goes_on_to_the_same_answer(name, n_saved, often, tmp_path):
+    whole = MODELS[name].fit(HOLES)
+    model = type(whole)(**{**whole.get_params(), "checkpoint": tmp_path})
+    with pytest.MonkeyPatch.context() as patch:
+        kill_after(patch, n_saved)
+        with pytest.raises(Killed):
+            model.fit(HOLES)
+    model.fit(HOLES)
+    np.testing.assert_array_equal(model.components_, whole.components_)
+    np.testing.assert_array_equal(model.weights_, whole.weights_)
+    for one, other in zip(model.restart_histories_, whole.restart_histories_, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_it_does_go_on_and_does_not_begin_anew(often, tmp_path, monkeypatch):
+    model = AspectBernoulli(3, n_init=1, tol=1e-9, random_state=4, checkpoint=tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        kill_after(patch, 5)
+        with pytest.raises(Killed):
+            model.fit(X)
+    (position,) = [RunCheckpoint(file).load() for file in tmp_path.glob("*/run-0.npz")]
+    assert len(position.history) == 15, "five rounds of three passes"
+    passes = []
+    monkeypatch.setattr(Monitor, "record", lambda self, value: passes.append(value) or self.history.append(value))
+    model.fit(X)
+    assert len(passes) == model.n_iter_ - 15
+
+
+def test_a_finished_fit_makes_no_pass_again(tmp_path, monkeypatch):
+    first = AspectBernoulli(3, n_init=2, checkpoint=tmp_path).fit(X)  # without a seed: that of the fit is kept
+    monkeypatch.setattr(Monitor, "record", lambda self, value: pytest.fail("a pass was made"))
+    again = AspectBernoulli(3, n_init=2, checkpoint=tmp_path).fit(X)
+    np.testing.assert_array_equal(first.components_, again.components_)
+    assert first.objective_ == again.objective_
+    assert first.converged_ == again.converged_
+
+
+@pytest.mark.parametrize("change", [{"n_components": 2}, {"tol": 1e-3}, {"noise": "white"}, {"random_state": 5}])
+def test_other_problems_keep_apart(change, tmp_path):
+    AspectBernoulli(3, n_init=1, random_state=4, checkpoint=tmp_path).fit(X)
+    parameters = {"n_components": 3, "n_init": 1, "random_state": 4, **change}
+    other = AspectBernoulli(**parameters, checkpoint=tmp_path).fit(X)
+    np.testing.assert_array_equal(other.components_, AspectBernoulli(**parameters).fit(X).components_)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_other_data_and_weights_keep_apart(tmp_path):
+    def model():
+        return AspectBernoulli(2, n_init=1, random_state=4, checkpoint=tmp_path)
+
+    model().fit(X)
+    model().fit(X[:50])
+    model().fit(X, sample_weight=np.arange(60) + 1.0)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_an_interrupted_climb_leaves_its_position_and_not_a_result(tmp_path):
+    checkpoint = RunCheckpoint(tmp_path / "run.npz")
+    stops = iter([False, False, True, True, True])
+    climb(
+        Slope(), Point(np.array([3.0, 4.0, 5.0])), Monitor(0, 60, cancelled=lambda: next(stops), checkpoint=checkpoint)
+    )
+    assert checkpoint.load().objective is None
+    assert len(checkpoint.load().history) == 3
+
+
+def test_a_position_comes_back_as_it_was(tmp_path):
+    checkpoint = RunCheckpoint(tmp_path / "run.npz")
+    assert checkpoint.load() is None
+    position = Position([np.eye(2), np.arange(3.0)], np.inf, [-2.0, -1.5], -1.5, False)
+    checkpoint.save(position)
+    back = checkpoint.load()
+    assert back._replace(state=None) == position._replace(state=None)
+    for one, other in zip(back.state, position.state, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_it_is_written_every_minute_only(tmp_path):
+    AspectBernoulli(3, n_init=1, random_state=4, checkpoint=tmp_path).fit(X)
+    (file,) = tmp_path.glob("*/run-0.npz")
+    assert RunCheckpoint(file).load().objective is not None, "at the end, and before it no minute had passed"
+
+
+@pytest.mark.parametrize("name", ["run-0.npz", "seeds.json"])
+def test_a_damaged_file_is_named(name, tmp_path):
+    model = AspectBernoulli(3, n_init=1, random_state=4, checkpoint=tmp_path).fit(X)
+    (file,) = tmp_path.glob(f"*/{name}")
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    with pytest.raises(DataError, match=rf"{name} is damaged; delete the folder \w+, and the fit begins anew"):
+        model.fit(X)
+
+
+def test_a_place_that_is_no_folder_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="can't be a folder"):
+        AspectBernoulli(2, checkpoint=tmp_path / "file").fit(X)
+
+
+def test_chains_have_none(tmp_path):
+    with pytest.raises(DataError, match="chains keep no checkpoint"):
+        BetaICA(2, inference="gibbs", checkpoint=tmp_path).fit(X)
+
+
+def test_a_model_file_names_no_place(tmp_path):
+    model = AspectBernoulli(2, n_init=1, checkpoint=tmp_path / "positions").fit(X)
+    save_model(model, tmp_path / "model.npz")
+    assert load_model(tmp_path / "model.npz").checkpoint is None
+
+
+KILLED = """
+import sys
+from latentbits import AspectBernoulli
+from latentbits.fitting import checkpoints
+from tests.fitting.test_checkpoints import LARGER
+checkpoints.EVERY = 0.0
+model = AspectBernoulli(4, n_init=1, tol=0, max_iter=600, random_state=0, checkpoint=sys.argv[1])
+print("begins", flush=True)
+model.fit(LARGER)
+"""
+LARGER = simulate.aspect_bernoulli(300, 40, 4, random_state=2).X
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_a_process_killed_at_any_moment_leaves_a_whole_position(tmp_path):
+    root = Path(__file__).parents[2]
+    for delay in (0.05, 0.2):
+        process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])},
+        )
+        with process:
+            assert process.stdout.readline() == b"begins\n"
+            while process.poll() is None and not list(tmp_path.glob("*/run-0.npz")):
+                time.sleep(0.01)
+            time.sleep(delay)
+            process.send_signal(signal.SIGKILL)
+    options = {"n_init": 1, "tol": 0, "max_iter": 600, "random_state": 0}
+    with pytest.warns(Warning, match="without converging"):
+        resumed = AspectBernoulli(4, checkpoint=tmp_path, **options).fit(LARGER)
+    with pytest.warns(Warning, match="without converging"):
+        whole = AspectBernoulli(4, **options).fit(LARGER)
+    np.testing.assert_array_equal(resumed.components_, whole.components_)
+    np.testing.assert_array_equal(resumed.weights_, whole.weights_)
