@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from latentbits.data.blocks import comes_in_blocks, read_blocks
 from latentbits.data.codes import MISSING, row_blocks, with_index_types
 from latentbits.data.encoding import check_threshold, encode
 from latentbits.data.names import choose_names
@@ -106,13 +107,14 @@ value >= 1 present
 
         Parameters
         ----------
-        X : BinaryData, array, list of lists, SciPy sparse, or a pandas, polars or Arrow frame
+        X : BinaryData, array, list of lists, SciPy sparse, a pandas, polars or Arrow frame, or blocks of rows
             Bool, integer, float or object values. NaN, None, pd.NA, nulls and masked entries are missing
             cells; in a sparse matrix only a stored NaN is missing, an absent entry is 0. A frame's column
             names are kept, and so is a pandas index other than the default one.
             `X` is never changed. A C-contiguous array of one-byte 0-1 values (bool, int8, uint8) is used
             without a copy, so changing it later changes the data; everything else is converted.
-            BinaryData come back as they are.
+            BinaryData come back as they are. Memory maps, arrays of zarr, h5py and Dask, and iterables of row blocks
+            (arrays, sparse matrices or frames with the same columns) are read block by block and packed into bits.
         binarize : float, optional
             Every value >= `binarize` counts as 1, every smaller one as 0. By default values are taken
             strictly: anything but 0, 1 and missing is an error.
@@ -136,6 +138,8 @@ value >= 1 present
         array([[ 0,  1],
                [ 1, -1]], dtype=int8)
         """
+        if comes_in_blocks(X):
+            X = read_blocks(X, cls.of, binarize)
         if not isinstance(X, BinaryData):
             return cls(*encode(X, binarize=binarize, row_names=row_names, column_names=column_names))
         check_threshold(binarize)
@@ -359,6 +363,16 @@ value >= 1 present
         if self.packed is not None:
             return replace(self, packed=self.packed.rows(chosen), **beside)
         return replace(self, cells=np.ascontiguousarray(self.dense()[chosen]), **beside)
+
+    def without_names(self) -> BinaryData:
+        """Leave out everything but the cells.
+
+        Returns
+        -------
+        BinaryData
+            The same cells, not copied.
+        """
+        return BinaryData(self.cells, self.sparse, packed=self.packed)
 
     def hide(self, cells: np.ndarray) -> BinaryData:
         """Make more cells missing.

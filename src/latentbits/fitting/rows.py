@@ -16,10 +16,10 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.packed import new_array
-from latentbits.fitting.climb import parabola, squared_moves
+from latentbits.fitting.climb import RowsLost, parabola, squared_moves
 from latentbits.fitting.workers import Workers
 
-__all__ = ["Chunk", "RowLearner", "Rows", "Sums", "ThreadRows", "chunks_of", "rows_of"]
+__all__ = ["Chunk", "RowLearner", "Rows", "Sums", "ThreadRows", "added", "chunks_of", "column_counts", "rows_of"]
 
 State = TypeVar("State", bound=tuple[Any, ...])
 Sums = tuple[Any, ...]
@@ -72,6 +72,14 @@ class Rows(ABC):
     @abstractmethod
     def total(self, work: Callable[..., Sums], arrays: Sequence[Any], *shared: Any) -> Sums:
         """The sums of work(chunk, *arrays of the chunk, *shared)."""
+
+    def found(self, work: Callable[..., Sums], width: int, arrays: Sequence[Any], *shared: Any) -> np.ndarray:
+        """What `update` makes of rows, here; work that depends on no state is simply done again if rows are lost."""
+        while True:
+            try:
+                return self.whole(self.update(work, width, arrays, *shared)[0])
+            except RowsLost:
+                continue
 
     @abstractmethod
     def whole(self, array: Any) -> np.ndarray:
@@ -141,6 +149,12 @@ def chunks_of(n_rows: int, n_columns: int, n_components: int) -> list[slice]:
     n = int(np.clip(n_rows * n_columns * n_components // CHUNK_WORK, 1, most))
     edges = [n_rows * c // n for c in range(n + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def column_counts(chunk: Chunk) -> Sums:
+    """The ones and the observed cells of each column, rows weighted: work for `total`."""
+    part = chunk.data.without_names().rows(chunk.rows)
+    return part.ones_per_column(chunk.row_weight), part.observed_per_column(chunk.row_weight)
 
 
 def added(parts: Sequence[Sums]) -> Sums:

@@ -21,6 +21,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.data.marks import Marks
 from latentbits.errors import DataError, DegenerateDataWarning
 from latentbits.fitting.checkpoints import ProblemCheckpoints
+from latentbits.fitting.cluster import ClusterData
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of
 from latentbits.fitting.workers import n_workers
 from latentbits.models.degenerate import degeneracy
@@ -86,15 +87,16 @@ class RestartedModel(Model):
         keep: Callable[[Any], Any] = lambda state: None,
         rng: np.random.Generator | None = None,
         checkpoints: ProblemCheckpoints | None = None,
+        n_threads: int | None = None,
     ) -> tuple[Restart[Any], list[Restart[Any]]]:
-        """All restarts on `n_jobs` threads; `tol` is per cell of `n_cells`. To be called from `fit`.
+        """All restarts on `n_jobs` threads (or so many); `tol` is per cell of `n_cells`. To be called from `fit`.
 
         Their seeds come from `random_state`, or from `rng`.
         """
         length = self.n_init, self.max_iter, self.tol, n_cells
         schedule = Schedule(*length, bool(self.verbose), self._if_interrupted, checkpoints)
         rng = as_generator(self.random_state) if rng is None else rng
-        return best_of(make_runner, schedule, rng, n_workers(self.n_jobs), keep)
+        return best_of(make_runner, schedule, rng, n_threads or n_workers(self.n_jobs), keep)
 
     def _adopt_run(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
         """Set what every fitted model tells about its restarts. To be called from `fit`."""
@@ -130,13 +132,13 @@ class BinaryModel(Model):
         tags.input_tags.sparse = True
         return tags
 
-    def _data(self, X: Any, *, reset: bool = False) -> BinaryData:
+    def _data(self, X: Any, *, reset: bool = False) -> Any:
         """X validated, its columns checked against those of the fit; with `reset` they become those of the fit."""
-        data = X if isinstance(X, BinaryData) else BinaryData.of(X, binarize=self.binarize)
+        data: Any = X if isinstance(X, BinaryData | ClusterData) else BinaryData.of(X, binarize=self.binarize)
         if reset:
             check_learnable(data, getattr(self, "n_components", None), stacklevel=4)
-        if isinstance(X, BinaryData):
-            self._check_columns(X, reset=reset)
+        if data is X or data.packed is not None:
+            self._check_columns(data, reset=reset)
         else:
             validate_data(self, X if hasattr(X, "shape") else data.dense(), reset=reset, skip_check_array=True)
         if reset:
@@ -151,7 +153,7 @@ class BinaryModel(Model):
         placed = Marks.of(marks).placed_in(data, self._column_names())
         return replace(data, marks=placed if data.marks is None else data.marks.updated(placed))
 
-    def _check_columns(self, data: BinaryData, *, reset: bool) -> None:
+    def _check_columns(self, data: BinaryData | ClusterData, *, reset: bool) -> None:
         names = None if data.column_names is None else np.array(data.column_names, dtype=object)
         if reset:
             self.n_features_in_ = data.shape[1]

@@ -179,7 +179,7 @@ def solve(model: FactorModel, data: BinaryData, solver: RowSolver) -> Solution:
     -------
     Solution
     """
-    if model._solves_in_closed_form or data.shape[0] <= FEW_ROWS:
+    if model._solves_in_closed_form or data.shape[0] <= FEW_ROWS or not isinstance(data, BinaryData):
         return _solve_anew(model, data, solver)
     key = data.fingerprint(), _fingerprint(solver)
     with _LOCK:

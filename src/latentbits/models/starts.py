@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 
 from latentbits.data.binary_data import BinaryData
 
-__all__ = ["random_components"]
+__all__ = ["random_components", "shifted_components"]
 
 
 def random_components(
@@ -18,7 +18,13 @@ def random_components(
     Starting near the columns' own shares of ones avoids poor optima of sparse data, in which components are far denser
     than the data. The shift is symmetric in zeros and ones.
     """
-    ones = data.ones_per_column(row_weight)
-    share = (ones + 0.5) / (data.observed_per_column(row_weight) + 1.0)  # smoothed: constant columns have finite odds
+    return shifted_components(data.ones_per_column(row_weight), data.observed_per_column(row_weight), n_components, rng)
+
+
+def shifted_components(
+    ones: np.ndarray, observed: np.ndarray, n_components: int, rng: np.random.Generator
+) -> np.ndarray:
+    """The same from the (weighted) counts of the columns' ones and observed cells."""
+    share = (ones + 0.5) / (observed + 1.0)  # smoothed: constant columns have finite odds
     # Shifts up to 2: with 1, fits ended lower on two data sets of three; with 3, no higher.
-    return expit(logit(share) + rng.uniform(-2.0, 2.0, size=(n_components, data.shape[1])))
+    return expit(logit(share) + rng.uniform(-2.0, 2.0, size=(n_components, len(ones))))

@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.checkpoints import ProblemCheckpoints
 from latentbits.fitting.climb import Learner
+from latentbits.fitting.cluster import ClusterData, active_client, is_dask_array
 from latentbits.fitting.restarts import Restart, Runner, climbing, stopped_together
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.aspect import Noise
 from latentbits.models.aspect.aspect_rows import AspectRows, Kind
 from latentbits.models.aspect.noise import NESTED, NO_NOISE, NoiseComponents, noise_trials
@@ -97,6 +98,36 @@ class AspectModel(RestartedFactorModel):
         """The ensemble that suspicion is averaged over: components, weights of the rows, 1 where content; restarts."""
         return rows.by_restarts()
 
+    # ---- data on a cluster ---------------------------------------------------------------------------------------
+
+    def _data(self, X: Any, *, reset: bool = False) -> Any:
+        """In a fit a Dask array stays where it is; to be asked about, rows come here."""
+        return super()._data(self._on_cluster(X) if reset else X, reset=reset)
+
+    def _on_cluster(self, X: Any) -> Any:
+        """A Dask array in the context of a client as data of its cluster; anything else as it is."""
+        client = active_client() if is_dask_array(X) else None
+        return X if client is None else ClusterData.of_array(X, client, binarize=self.binarize)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The weights of rows, the components fixed.
+
+        Each row is solved for on its own, so the answer doesn't depend on the other rows, and for the training rows it
+        is `weights_`.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame, BinaryData or blocks of rows
+            0-1 data with the columns of the fit. The rows of a Dask array are solved for where they are.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            The weights, as in `weights_`.
+        """
+        check_is_fitted(self)
+        return AspectRows(self, self._data(self._on_cluster(X))).weights.copy()
+
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     def _runs(self, data: BinaryData, row_weight: np.ndarray) -> tuple[Restart[Any], list[Restart[Any]]]:
@@ -131,6 +162,7 @@ class AspectModel(RestartedFactorModel):
             keep=partial(self._keep, row_weight=row_weight, noise=noise),
             rng=rng,
             checkpoints=self._checkpoints(name, data, row_weight),
+            n_threads=n_workers(self.n_jobs) if isinstance(data, BinaryData) else 1,
         )
 
     def _checkpoints(self, name: str, data: BinaryData, row_weight: np.ndarray) -> ProblemCheckpoints | None:

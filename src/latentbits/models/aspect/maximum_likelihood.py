@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.rows import Chunk, RowLearner, Rows, Sums, rows_of
+from latentbits.fitting.rows import Chunk, RowLearner, Rows, Sums, column_counts, rows_of
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import pass_arrays, pass_over
-from latentbits.models.starts import random_components
+from latentbits.models.starts import shifted_components
 
 __all__ = ["MaximumLikelihood", "State", "em_weights", "equal_weights", "onto_simplex"]
 
@@ -55,7 +55,8 @@ class MaximumLikelihood(RowLearner[State]):
 
     def initialise(self, rng: np.random.Generator) -> State:
         """Random components; equal weights for all rows, so equal rows stay equal and their order doesn't matter."""
-        H = self.noise.after(random_components(self.data, self.row_weight, self.n_components, rng))
+        ones, observed = self.rows.total(column_counts, ())
+        H = self.noise.after(shifted_components(ones, observed, self.n_components, rng))
         W, _ = self.rows.update(equal_weights, len(H), ())
         return State(W, H)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.rows import Chunk, ThreadRows, added, chunks_of
+from latentbits.fitting.rows import Chunk, Sums, ThreadRows, added, chunks_of, rows_of
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.aspect_pass import aspect_pass
@@ -98,18 +98,20 @@ def _add_pass(
 
 def solve_weights(data: BinaryData, H1: np.ndarray, H0: np.ndarray, *, workers: Workers) -> Solution:
     """Each row's maximum likelihood weights, the components fixed. Rows without observed cells get equal weights."""
-    N, D = data.shape
     K = len(H1)
-    W, gap = np.empty((N, K)), np.empty(N)
-    H1, H0 = kernel_array(H1), kernel_array(H0)
-    start = np.full(K, 1 / K)
+    rows = rows_of(data, np.ones(data.shape[0]), 10 * K * K, workers)  # some ten Newton steps of K^2 a cell
+    found = rows.found(_folded, K + 1, (), kernel_array(H1), kernel_array(H0))
+    return Solution(np.ascontiguousarray(found[:, :K]), found[:, K])
 
-    def one(rows: slice) -> None:
-        for _, block in Chunk(data, rows, gap[rows]).blocks():
-            fold_in(*_row_arrays(data, block), H1, H0, start, GAP, MAX_STEPS, W[block], gap[block])
 
-    workers.map(one, chunks_of(N, D, 10 * K * K))  # some ten Newton steps of K^2 operations per cell
-    return Solution(W, gap)
+def _folded(chunk: Chunk, new: np.ndarray, H1: np.ndarray, H0: np.ndarray) -> Sums:
+    """Weights, and in a last column what each row could still gain."""
+    K = len(H1)
+    W, gap = np.empty((len(new), K)), np.empty(len(new))
+    for at, rows in chunk.blocks():
+        fold_in(*_row_arrays(chunk.data, rows), H1, H0, np.full(K, 1 / K), GAP, MAX_STEPS, W[at], gap[at])
+    new[:, :K], new[:, K] = W, gap
+    return ()
 
 
 def _row_arrays(data: BinaryData, rows: slice) -> tuple[Any, ...]:

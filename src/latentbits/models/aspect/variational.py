@@ -16,13 +16,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.rows import Chunk, RowLearner, Rows, Sums, rows_of
+from latentbits.fitting.rows import Chunk, RowLearner, Rows, Sums, column_counts, rows_of
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.maximum_likelihood import em_weights, equal_weights, onto_simplex
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import collect, pass_arrays, pass_over
 from latentbits.models.solved_rows import Solution
-from latentbits.models.starts import random_components
+from latentbits.models.starts import shifted_components
 from latentbits.numerics import expected_log_beta, expected_log_dirichlet, kl_beta, kl_dirichlet
 
 __all__ = [
@@ -173,8 +173,9 @@ class _BetaSources(RowLearner[State]):
 
     def _start(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """alpha and beta as if each component had caused an equal share of every column's cells."""
-        H = random_components(self.data, self.row_weight, self.n_components, rng)
-        cells = self.data.observed_per_column(self.row_weight) / self.n_all
+        ones, observed = self.rows.total(column_counts, ())
+        H = shifted_components(ones, observed, self.n_components, rng)
+        cells = observed / self.n_all
         alpha, beta = self.prior.alpha + cells * H, self.prior.beta + cells * (1 - H)
         known = self.noise.after(H)[self.n_components :]
         return np.vstack([alpha, known]), np.vstack([beta, 1 - known])
@@ -292,5 +293,12 @@ def solve_mean_weights(
     data: BinaryData, H1: np.ndarray, H0: np.ndarray, gamma0: float, *, workers: Workers
 ) -> Solution:
     """Posterior mean weights of rows, the sources fixed; they stop by their movement, so there is no gap to tell."""
-    gamma = solve_gamma(data, H1, H0, gamma0, workers=workers)
+    rows = rows_of(data, np.ones(data.shape[0]), len(H1), workers)
+    gamma = rows.found(_solved_gamma, len(H1), (), H1, H0, gamma0)
     return Solution(gamma / gamma.sum(axis=1, keepdims=True))
+
+
+def _solved_gamma(chunk: Chunk, new: np.ndarray, H1: np.ndarray, H0: np.ndarray, gamma0: float) -> Sums:
+    part = chunk.data.without_names().rows(chunk.rows)
+    new[:] = solve_gamma(part, H1, H0, gamma0, workers=Workers())
+    return ()

@@ -1,0 +1,139 @@
+"""Tables that come in blocks of rows: larger than memory, on disk, or made on the way. They are packed into bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from latentbits.data.codes import with_index_types
+from latentbits.data.packed import PackedCells, new_array, pack
+from latentbits.errors import DataError
+
+if TYPE_CHECKING:
+    from latentbits.data.binary_data import BinaryData
+
+__all__ = ["comes_in_blocks", "encoded_block", "read_blocks", "stacked"]
+
+BLOCK_CELLS = 1 << 24
+"""Cells that are read at a time: 16 MB of bytes, 128 MB of floats."""
+
+Encode = Callable[..., "BinaryData"]
+
+
+def comes_in_blocks(X: Any) -> bool:
+    """Whether X is to be read block by block: a memory map, a chunked array, or row blocks one after the other."""
+    if isinstance(X, np.memmap):
+        return True
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and all(getattr(block, "ndim", 0) == 2 for block in X)
+    if isinstance(X, np.ndarray) or sp.issparse(X) or isinstance(X, str | bytes | dict):
+        return False
+    return _is_chunked(X) or (isinstance(X, Iterable) and not hasattr(X, "shape") and not hasattr(X, "columns"))
+
+
+def _is_chunked(X: Any) -> bool:
+    """Whether X is an array of zarr, h5py or Dask: rows can be asked for, and it says in which chunks it is kept."""
+    return hasattr(X, "chunks") and hasattr(X, "dtype") and len(getattr(X, "shape", ())) == 2
+
+
+def read_blocks(X: Any, encode: Encode, binarize: float | None) -> BinaryData:
+    """All blocks as one table: bits, or sparse if all of them are.
+
+    Parameters
+    ----------
+    X : memory map, chunked array or iterable of tables
+        See `comes_in_blocks`. Every block is read once.
+    encode : callable
+        `BinaryData.of`.
+    binarize : float or None
+        As in `BinaryData.of`.
+
+    Returns
+    -------
+    BinaryData
+        With the column names of the blocks.
+    """
+    if hasattr(X, "shape"):
+        if len(X.shape) != 2 or 0 in X.shape:
+            return encode(np.empty(X.shape), binarize=binarize)  # which refuses it in the usual words
+        blocks = (encoded_block(part, first, encode, binarize) for first, part in _sliced(X))
+        first = next(blocks)
+        if not first.is_sparse:
+            cells = (block.block(slice(0, block.shape[0])) for block in _with_first(first, blocks))
+            return _new_data(packed=pack(cells, *X.shape))
+        return stacked([first, *blocks])
+    return stacked(_one_by_one(X, encode, binarize))
+
+
+def _with_first(first: BinaryData, rest: Iterator[BinaryData]) -> Iterator[BinaryData]:
+    yield first
+    yield from rest
+
+
+def _sliced(X: Any) -> Iterator[tuple[int, Any]]:
+    """The rows of an array, as many at a time as memory allows, and the place of the first of them."""
+    step = max(1, BLOCK_CELLS // X.shape[1])
+    for first in range(0, X.shape[0], step):
+        part = X[first : first + step]
+        yield first, part.compute() if hasattr(part, "compute") else part
+
+
+def _one_by_one(X: Iterable[Any], encode: Encode, binarize: float | None) -> list[BinaryData]:
+    blocks: list[BinaryData] = []
+    first = 0
+    for part in X:
+        block = encoded_block(part, first, encode, binarize)
+        blocks.append(block if block.is_sparse else block.to_packed())
+        first += block.shape[0]
+        if block.shape[1] != blocks[0].shape[1] or block.column_names != blocks[0].column_names:
+            raise DataError(
+                f"block {len(blocks)} of rows has other columns than the first; give all blocks the same columns"
+            )
+    if not blocks:
+        raise DataError("there is no block of rows; give an iterable of tables, such as a list of arrays")
+    return blocks
+
+
+def encoded_block(part: Any, first: int, encode: Encode, binarize: float | None) -> BinaryData:
+    """A block as data; an error names the row of the whole table, of which the block's first is number `first`."""
+    try:
+        return encode(part, binarize=binarize)
+    except DataError:
+        names = [str(first + i + 1) for i in range(len(part) if not sp.issparse(part) else part.shape[0])]
+        return encode(part, binarize=binarize, row_names=names)
+
+
+def stacked(blocks: Sequence[BinaryData]) -> BinaryData:
+    """Blocks below one another, without row names: sparse if all are, otherwise bits."""
+    names = blocks[0].column_names
+    if len(blocks) == 1:
+        return _new_data(blocks[0].cells, blocks[0].sparse, packed=blocks[0].packed, column_names=names)
+    if all(block.sparse is not None for block in blocks):
+        # SciPy can't stack unequal index types, which `uniform` makes equal.
+        csr = sp.csr_array(sp.vstack([_uniform(block.sparse) for block in blocks]))
+        return _new_data(None, with_index_types(csr), column_names=names)
+    packed = [part for block in blocks if (part := block.to_packed().packed) is not None]
+    return _new_data(packed=_stacked_bits(packed), column_names=names)
+
+
+def _uniform(csr: Any) -> sp.csr_array:
+    return sp.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape)
+
+
+def _stacked_bits(parts: Sequence[PackedCells]) -> PackedCells:
+    shape = sum(len(part.ones) for part in parts), parts[0].ones.shape[1]
+    ones = np.concatenate([part.ones for part in parts], out=new_array(shape, np.uint8))
+    missing = None
+    if any(part.missing is not None for part in parts):
+        filled = [np.zeros_like(part.ones) if part.missing is None else part.missing for part in parts]
+        missing = np.concatenate(filled, out=new_array(shape, np.uint8))
+    return PackedCells(ones, missing, parts[0].n_columns)
+
+
+def _new_data(cells: Any = None, sparse: Any = None, **rest: Any) -> BinaryData:
+    from latentbits.data.binary_data import BinaryData  # which reads blocks by this module
+
+    return BinaryData(cells, sparse, **rest)
