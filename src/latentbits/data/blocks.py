@@ -78,6 +78,8 @@ def _sliced(X: Any) -> Iterator[tuple[int, Any]]:
     step = max(1, BLOCK_CELLS // X.shape[1])
     for first in range(0, X.shape[0], step):
         part = X[first : first + step]
+        if isinstance(part, np.memmap):
+            part = part.view(np.ndarray)
         yield first, part.compute() if hasattr(part, "compute") else part
 
 

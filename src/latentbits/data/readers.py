@@ -74,7 +74,8 @@ def read_table(
 
     The extension decides: .npy, .npz (dense or saved by `scipy.sparse.save_npz`), .mtx and .mtx.gz (Matrix
     Market), .parquet, .feather, .xlsx; everything else is read as delimited text, compressed by gzip, bzip2, xz or
-    zip, or not.
+    zip, or not. A folder of .parquet files is read as one table, in the order of their names. Large Parquet tables are
+    read in blocks of rows and kept as bits.
 
     In text, cells are matched without regard to case and surrounding blanks. 1, TRUE and yes (and any number
     equal to 1) are ones; 0, FALSE and no (and any number equal to 0) are zeros; empty cells, NA, NaN, ?, N/A,
@@ -90,7 +91,7 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        The file.
+        The file, or a folder of Parquet files.
     delimiter : str, optional
         One character. By default the one of comma, tab, semicolon and | that splits the first lines into the
         same number of fields, and into the most; blanks if there is none of them.
@@ -279,7 +280,8 @@ def _read(
     file = Path(path)
     kind = _kind(file)
     origin = Origin(file.name, "threshold={0:g} (--threshold {0:g})", "row" if kind in (*_TYPED, *_SHEETS) else "line")
-    check_is_file(file, origin)
+    if kind != "parquet" or not file.is_dir():
+        check_is_file(file, origin)
     if threshold is not None and not math.isfinite(threshold):
         raise origin.error(f"threshold={threshold} is not a finite number; use for example threshold=1")
     choice = ColumnChoice(row_labels, columns, exclude, metadata)
@@ -297,9 +299,13 @@ def _read(
         refuse_wide_options(vars(choice), way_out, origin)
     tokens = Tokens(vocabulary(missing, true, false, presence, origin), threshold, decimal)
     if kind in _TYPED:
+        from latentbits.data.large_parquet import LargeParquet, is_large
         from latentbits.data.typed_tables import TypedTable, read_frame
 
-        table = TypedTable(read_frame(file, kind, origin), choice, tokens, any(map(_is_given, words.values())), origin)
+        words_given = any(map(_is_given, words.values()))
+        if observed is None and kind == "parquet" and is_large(file):
+            return LargeParquet(file, choice, tokens, words_given, origin).read()
+        table = TypedTable(read_frame(file, kind, origin), choice, tokens, words_given, origin)
         if observed is None:
             return table.read()
         return observed.collect(*table.observations(observed.columns), observed.columns, tokens, origin)
@@ -344,7 +350,9 @@ def row_source(
 
 
 def _kind(file: Path) -> str:
-    """The extension, but for that of compression."""
+    """The extension, but for that of compression; a folder of Parquet files is one of them."""
+    if file.is_dir() and next(file.glob("*.parquet"), None) is not None:
+        return "parquet"
     return Path(file.name.lower().removesuffix(".gz")).suffix[1:]
 
 

@@ -36,7 +36,8 @@ def as_text(value: Any) -> str:
     """
     if isinstance(value, str):
         return value
-    if value is None or value != value or type(value).__name__ == "NAType":  # pandas' own, not imported here
+    # pandas' own first, which isn't imported here and can't be compared.
+    if value is None or type(value).__name__ == "NAType" or value != value:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,28 @@ from latentbits.data.roles import examine, find_roles, is_identifier, is_measure
 from latentbits.data.sheet import as_text
 from latentbits.data.words import Tokens
 
-__all__ = ["TypedTable", "read_frame"]
+__all__ = ["Layout", "TypedTable", "read_frame"]
+
+
+class Layout(NamedTuple):
+    """What the columns of a table are.
+
+    Attributes
+    ----------
+    contents : dict of int to Content
+        What the columns hold that may be no data.
+    roles : Roles
+        Label, metadata and notes.
+    rows : list of str or None
+        The names of the rows.
+    columns : list of int
+        The data.
+    """
+
+    contents: dict[int, Any]
+    roles: Any
+    rows: list[str] | None
+    columns: list[int]
 
 
 def read_frame(file: Path, kind: str, origin: Origin) -> pd.DataFrame:
@@ -103,6 +125,13 @@ class TypedTable:
         DataError
             With the row, the column and the value, and what to do about it.
         """
+        layout = self._layout()
+        cells = np.column_stack([self._codes(j) for j in layout.columns])
+        self._refuse(cells, layout, lambda i, j: as_text(self.columns[j].iloc[i]).strip())
+        return self._made(BinaryData(cells), layout)
+
+    def _layout(self) -> Layout:
+        """Which columns name the rows, are metadata, and are data."""
         strict = self.tokens.without_threshold()
         contents = {j: examine(self._texts(j), strict) for j in range(len(self.names)) if self._may_be_other(j)}
         roles = find_roles(self.names, contents, self.choice, self.origin)
@@ -111,8 +140,15 @@ class TypedTable:
         label = roles.label
         rows = None if label is None else checked_text(self._texts(label), self.origin, "row name")
         columns = self.choice.data(self.names, (label, *roles.metadata), self.origin)
-        cells = np.column_stack([self._codes(j) for j in columns])
-        bad = self._bad_cells(cells, columns)
+        return Layout(contents, roles, rows, columns)
+
+    def _refuse(self, cells: np.ndarray, layout: Layout, text_at: Callable[[int, int], str], first: int = 0) -> None:
+        """Refuse rows of codes, the first of them number `first`, among which a cell is neither 0, 1 nor missing."""
+        contents, roles, rows, columns = layout
+        bad = BadCells()
+        for k in np.flatnonzero((cells == BAD).any(axis=0)).tolist():
+            for i in np.flatnonzero(cells[:, k] == BAD).tolist():
+                bad.add_row(first + i + 1, [columns[k]], [text_at(i, columns[k])], cells[i, k].tobytes())
         refuse_long_format(self.names, contents, roles, bad, self.choice, self.origin)
         if bad:
             filled = {j: int((cells[:, k] != MISSING).sum()) for k, j in enumerate(columns) if j in bad}
@@ -120,15 +156,22 @@ class TypedTable:
             zero, one, missing = (bool((cells == code).any()) for code in (0, 1, MISSING))
             around = Surroundings(self.names, len(columns), filled, zeros, zero, one, missing, roles.numbered)
             raise refusal(bad, around, self.tokens, self.origin, rows)
+
+    def _made(self, data: BinaryData, layout: Layout) -> BinaryData:
+        """The data with names, metadata and notes."""
+        roles, columns = layout.roles, layout.columns
+        names = [self.names[j] for j in columns]
         if self.tokens.threshold is not None:
-            always = [self.names[j] for k, j in enumerate(columns) if not (cells[:, k] == 0).any()]
-            roles = roles.doubting([name for name in always if is_measure(name)])
+            is_full = data.ones_per_column() == data.observed_per_column()
+            roles = roles.doubting(
+                [name for name, full in zip(names, is_full, strict=True) if full and is_measure(name)]
+            )
         roles.warn(self.origin)
-        return BinaryData(
-            cells,
-            row_names=rows,
-            column_names=[self.names[j] for j in columns],
-            row_label=None if label is None else self.names[label] or None,
+        return replace(
+            data,
+            row_names=layout.rows,
+            column_names=names,
+            row_label=None if roles.label is None else self.names[roles.label] or None,
             metadata={self.names[j]: self._texts(j) for j in roles.metadata} or None,
             notes=roles.notes,
         )
@@ -167,11 +210,3 @@ class TypedTable:
             values = self.columns[j].to_numpy(dtype=np.float64, na_value=np.nan)
             return codes_of(values, self.tokens.threshold)
         return np.frombuffer(self.tokens.codes(self._texts(j)), np.int8)
-
-    def _bad_cells(self, cells: np.ndarray, columns: Sequence[int]) -> BadCells:
-        bad = BadCells()
-        for k in np.flatnonzero((cells == BAD).any(axis=0)).tolist():
-            texts = self._texts(columns[k])
-            for i in np.flatnonzero(cells[:, k] == BAD).tolist():
-                bad.add_row(i + 1, [columns[k]], [texts[i]], cells[i, k].tobytes())
-        return bad

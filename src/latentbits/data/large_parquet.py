@@ -1,0 +1,159 @@
+"""Large Parquet tables, one file or a folder of them: read in blocks of rows, and kept as bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.data.codes import BAD
+from latentbits.data.columns import ColumnChoice
+from latentbits.data.encoding import codes_of
+from latentbits.data.messages import Origin
+from latentbits.data.names import check_column_names
+from latentbits.data.packed import pack
+from latentbits.data.sheet import as_text
+from latentbits.data.typed_tables import Layout, TypedTable
+from latentbits.data.words import Tokens
+
+__all__ = ["LargeParquet", "is_large"]
+
+LARGE = 1 << 24
+"""Cells from which on a file is read in blocks: as a frame of floats it would take 128 MB."""
+
+BATCH_CELLS = 1 << 24
+"""Cells of a block."""
+
+
+def is_large(path: Path) -> bool:
+    """Whether to read a Parquet table in blocks: a large file, or any folder of files.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file or folder; it need not be valid, which the reader finds out.
+
+    Returns
+    -------
+    bool
+    """
+    if path.is_dir():
+        return True
+    try:
+        import pyarrow.parquet as pq
+
+        about = pq.read_metadata(path)
+    except (ImportError, OSError, ValueError):
+        return False
+    return bool(about.num_rows * about.num_columns > LARGE)
+
+
+class LargeParquet(TypedTable):
+    """A Parquet table of which only those columns are held at once that may be no data; see `TypedTable`."""
+
+    def __init__(self, path: Path, choice: ColumnChoice, tokens: Tokens, words_given: bool, origin: Origin) -> None:
+        self.choice, self.tokens, self.words_given, self.origin = choice, tokens, words_given, origin
+        self.has_index = False
+        self._files = self._opened(path)
+        first = self._files[0]
+        index = self._stored_index(first.schema_arrow)
+        self._stored_names = [name for name in first.schema_arrow.names if name != index]
+        self.names = check_column_names(self._stored_names, origin)
+        self._types = [first.schema_arrow.field(name).type for name in self._stored_names]
+        if index is not None and choice.row_labels is None:
+            self._take_index(index, first.schema_arrow)
+        self.n_rows = sum(file.metadata.num_rows for file in self._files)
+
+    def _take_index(self, index: str, schema: Any) -> None:
+        """Let the index that pandas has stored name the rows."""
+        self.has_index = True
+        self._stored_names.insert(0, index)
+        self._types.insert(0, schema.field(index).type)
+        self.names.insert(0, "" if index.startswith("__index_level_") else index)
+        self.choice = replace(self.choice, row_labels=0)
+
+    def _opened(self, path: Path) -> list[Any]:
+        try:
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise self.origin.error('reading Parquet needs pyarrow; pip install "latentbits[parquet]"') from None
+        paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        files = []
+        for part in paths:
+            try:
+                files.append(pq.ParquetFile(part))
+            except (OSError, ValueError) as error:
+                reason = " ".join(str(error).split())
+                raise self.origin.error(f"{part.name} can't be read as Parquet ({reason}); save it again") from None
+            if files[-1].schema_arrow.names != files[0].schema_arrow.names:
+                raise self.origin.error(
+                    f"{part.name} has other columns than {paths[0].name}; give all files of a folder the same columns"
+                )
+        return files
+
+    def _stored_index(self, schema: Any) -> str | None:
+        """The column in which pandas has stored the index, if it does more than count the rows."""
+        stored = [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
+        if len(stored) > 1:
+            raise self.origin.error("the table's index has several levels; use reset_index() before it is saved")
+        return stored[0] if stored else None
+
+    def read(self) -> BinaryData:
+        """Encode the data columns; see `TypedTable.read`.
+
+        Returns
+        -------
+        BinaryData
+            The data as bits, with their names.
+        """
+        layout = self._layout()
+        packed = pack(self._blocks(layout), self.n_rows, len(layout.columns))
+        return self._made(BinaryData(None, packed=packed), layout)
+
+    def _blocks(self, layout: Layout) -> Iterator[np.ndarray]:
+        """Codes of the data columns, block by block; the first bad block is refused."""
+        first = 0
+        for batch in self._batches([self._stored_names[j] for j in layout.columns]):
+            cells = np.empty((batch.num_rows, len(layout.columns)), np.int8)
+            for k, j in enumerate(layout.columns):
+                cells[:, k] = self._batch_codes(batch.column(k), j)
+            if first == 0 or cells.min() == BAD:
+                self._refuse(cells, layout, partial(_text_at, batch, layout.columns), first)
+            yield cells
+            first += batch.num_rows
+
+    def _batches(self, names: list[str]) -> Iterator[Any]:
+        size = max(1, BATCH_CELLS // max(1, len(names)))
+        for file in self._files:
+            for batch in file.iter_batches(batch_size=size, columns=names):
+                yield batch.select(names)
+
+    def _batch_codes(self, column: Any, j: int) -> np.ndarray:
+        import pyarrow as pa
+
+        if self._is_number(j) and not self.words_given:
+            plain = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+            return codes_of(plain.to_numpy(zero_copy_only=False), self.tokens.threshold)
+        return np.frombuffer(self.tokens.codes([as_text(value).strip() for value in column.to_pylist()]), np.int8)
+
+    def _texts(self, j: int) -> list[str]:
+        parts = [file.read(columns=[self._stored_names[j]]).column(0) for file in self._files]
+        values = pd.concat([part.to_pandas() for part in parts], ignore_index=True)
+        return [as_text(value).strip() for value in values.tolist()]
+
+    def _is_number(self, j: int) -> bool:
+        import pyarrow as pa
+
+        kind = self._types[j]
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def _text_at(batch: Any, columns: Sequence[int], i: int, j: int) -> str:
+    """The text of a cell of a block whose columns are these of the table."""
+    return as_text(batch.column(columns.index(j))[i].as_py()).strip()
