@@ -283,10 +283,11 @@ class Shard:
         """The array of that number."""
         return self.arrays[number]
 
-    def forget(self, numbers: Sequence[int]) -> None:
-        """Arrays that are no longer used."""
+    def forget(self, numbers: Sequence[int]) -> int:
+        """Drop arrays that are no longer used; the number of those left."""
         for number in numbers:
             self.arrays.pop(number, None)
+        return len(self.arrays)
 
 
 class ClusterRows(Rows):
