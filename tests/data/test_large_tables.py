@@ -185,3 +185,19 @@ def test_weights_of_many_rows_may_lie_in_a_file(small_blocks):
         model = whole.fit([TABLE[:400], TABLE[400:]])
     assert model.weights_.shape == (900, 3)
     assert model.n_features_in_ == 60
+
+
+def test_bits_are_stored_and_come_back(tmp_path):
+    from latentbits.data.stored import load_data, save_data
+
+    for cells in (CELLS, WHOLE):
+        data = BinaryData.of(cells, column_names=[f"c{j}" for j in range(21)]).to_packed()
+        save_data(data, tmp_path / "data.npz")
+        back, _ = load_data(tmp_path / "data.npz")
+        assert back.packed is not None
+        assert back.fingerprint() == data.fingerprint()
+    with np.load(tmp_path / "data.npz") as stored:
+        arrays = dict(stored)
+    np.savez(tmp_path / "data.npz", **{**arrays, "packed_columns": np.array(99)})
+    with pytest.raises(DataError, match=r"data\.npz is damaged \(its packed cells are no table\)"):
+        load_data(tmp_path / "data.npz")

@@ -38,6 +38,13 @@ __all__ = [
 ]
 
 
+MOST_CELLS, PART_CELLS = 20_000_000, 2_000_000
+"""Tables with more cells are asked about a part of their rows, of so many cells."""
+
+PATIENCE = 20
+"""Seconds to wait for the scheduler of a cluster."""
+
+
 class Stopwatch:
     """Seconds by what they were spent on."""
 
@@ -74,9 +81,13 @@ def fit_and_gather(
     *,
     progress: bool,
     question: Values | None = None,
+    cluster: str | None = None,
     **fit_params: Any,
 ) -> Results:
-    """Fit the model of that name and ask it everything, or a question that it takes; `fit_params` are for its `fit`."""
+    """Fit the model of that name and ask it everything, or a question that it takes; `fit_params` are for its `fit`.
+
+    With the address of a cluster the rows are worked on there; questions are answered here.
+    """
     from latentbits.findings import gather
     from latentbits.models.registry import model_class
 
@@ -84,12 +95,61 @@ def fit_and_gather(
     has_progress = hasattr(estimator, "verbose") and MODELS[name].data != "segments"
     if has_progress:
         estimator.set_params(verbose=int(progress))
-    with watch.timed("fit"):
-        estimator.fit(data.to_frame() if name in NUMBER_MODELS else data, **fit_params)
+    with watch.timed("fit"), _placed(data, cluster) as where:
+        estimator.fit(data.to_frame() if name in NUMBER_MODELS else where, **fit_params)
     if has_progress:
         estimator.set_params(verbose=0)  # a colleague who opens the model file didn't ask for progress
     with watch.timed("answers"):
+        if MODELS[name].on_cluster and data.shape[0] * data.shape[1] > MOST_CELLS:
+            return _gather_from_part(estimator, data)
         return gather(estimator, data, **fit_params, **(question or {}))
+
+
+def _gather_from_part(model: Any, data: Any) -> Results:
+    """Weights and suspects of all rows; answers that need all cells at once are of a random part of the rows."""
+    import numpy as np
+
+    from latentbits.findings import gather
+    from latentbits.findings.aspect import suspects_table
+    from latentbits.findings.factors import weights_table
+    from latentbits.models.aspect.aspect_rows import AspectRows
+
+    n_rows, n_columns = data.shape
+    n = max(1, PART_CELLS // n_columns)
+    part = data.rows(np.sort(np.random.default_rng(0).choice(n_rows, min(n, n_rows), replace=False)))
+    results = gather(model, part)
+    results.tables |= {
+        "weights": weights_table(model.weights_, data),
+        "suspects": suspects_table(AspectRows(model, data)),
+    }
+    results.summary["part"] = {"rows": part.shape[0], "of": n_rows}
+    results.lines.insert(
+        0,
+        f"The model was fitted to all {n_rows:,} rows, and weights.csv and suspects.csv are about all of them; what "
+        f"follows, and the other tables and plots, are about a random part of {part.shape[0]:,} rows.",
+    )
+    return results
+
+
+@contextmanager
+def _placed(data: Any, cluster: str | None) -> Iterator[Any]:
+    """The data, on a cluster if there is an address."""
+    if cluster is None:
+        yield data
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise DataError('--cluster needs Dask; pip install "latentbits[cluster]"') from None
+    from latentbits.fitting.cluster import ClusterData
+
+    try:
+        client = Client(cluster, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"--cluster {cluster}: no scheduler answers there ({reason}); check the address") from None
+    with client:
+        yield ClusterData.of_data(data, client)
 
 
 def add_verdict(

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.numbers import NumberTable
+from latentbits.data.packed import PackedCells
 from latentbits.data.placed_marks import PlacedMarks
 from latentbits.errors import DataError
 
@@ -58,6 +59,10 @@ def save_data(data: BinaryData | NumberTable, file: Path, **fit_params: Any) -> 
         parts = {"data": data.sparse.data, "indices": data.sparse.indices, "indptr": data.sparse.indptr}
         arrays |= {f"sparse_{name}": part for name, part in parts.items()}
         arrays["sparse_shape"] = np.array(data.shape)
+    elif data.packed is not None:
+        arrays |= {"packed_ones": data.packed.ones, "packed_columns": np.array(data.packed.n_columns)}
+        if data.packed.missing is not None:
+            arrays["packed_missing"] = data.packed.missing
     else:
         arrays["cells"] = data.dense()
     with file.open("wb") as target:
@@ -112,6 +117,8 @@ def _rebuild(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData
         if cells.ndim != 2 or not np.isin(cells, (0, 1, MISSING)).all():
             raise ValueError("its cells are not 0, 1 and missing")
         return BinaryData(np.ascontiguousarray(cells, dtype=np.int8), **names)
+    if "packed_ones" in arrays:
+        return BinaryData(None, packed=_rebuilt_bits(arrays), **names)
     values, indices, indptr = (arrays[f"sparse_{name}"] for name in ("data", "indices", "indptr"))
     parts = (values.astype(np.int8), indices.astype(np.int32), indptr.astype(np.int64))
     csr = sp.csr_array(parts, shape=tuple(int(side) for side in arrays["sparse_shape"]))
@@ -119,6 +126,15 @@ def _rebuild(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData
     if not csr.has_canonical_format or not np.isin(csr.data, (1, MISSING)).all():
         raise ValueError("its sparse cells don't fit together")
     return BinaryData(None, csr, **names)
+
+
+def _rebuilt_bits(arrays: dict[str, np.ndarray]) -> PackedCells:
+    ones, missing, n_columns = arrays["packed_ones"], arrays.get("packed_missing"), int(arrays["packed_columns"])
+    if ones.ndim != 2 or ones.dtype != np.uint8 or ones.shape[1] != -(-n_columns // 8) or 0 in ones.shape:
+        raise ValueError("its packed cells are no table")
+    if missing is not None and (missing.shape != ones.shape or missing.dtype != np.uint8 or (missing & ones).any()):
+        raise ValueError("its missing cells don't fit to the others")
+    return PackedCells(ones, missing, n_columns)
 
 
 def _beside_the_cells(data: BinaryData) -> dict[str, np.ndarray]:

@@ -36,7 +36,7 @@ from latentbits.wording import counted
 if TYPE_CHECKING:
     from latentbits.models.aspect.beta_ica import BetaICA
 
-__all__ = ["gather"]
+__all__ = ["gather", "suspects_table"]
 
 N_SUSPECTS = 1000
 N_LISTED = 5
@@ -54,7 +54,7 @@ def gather(solved: AspectRows) -> Results:
     shares = solved.weights.mean(axis=0)
     tables = {
         "components": components_table(model, data, kind=model.phantoms_, share=shares),
-        "weights": weights_table(solved),
+        "weights": weights_table(solved.weights, data),
         "denoised": data_table(denoised, data),
         "suspects": suspects,
         "restarts": model.restarts_,
@@ -86,17 +86,22 @@ def gather(solved: AspectRows) -> Results:
 
 def _suspects(solved: AspectRows) -> tuple[pd.DataFrame, dict[str, int]]:
     """The most suspected zeros, and ones if there is a phantom that makes them; and how many there are."""
-    kinds: list[Kind] = ["absence"]
-    if "black" in solved.model.phantoms_:
-        kinds.append("presence")
+    counts = {kind: int((solved.suspicion(kind=kind) >= SUSPECTED).sum()) for kind in _doubted(solved.model)}
+    return suspects_table(solved), {str(kind): count for kind, count in counts.items()}
+
+
+def suspects_table(solved: AspectRows) -> pd.DataFrame:
+    """The most suspected zeros, and ones if there is a phantom that makes them."""
     parts: list[pd.DataFrame] = []
-    counts: dict[str, int] = {}
-    for kind in kinds:
+    for kind in _doubted(solved.model):
         part = with_names(solved.suspects(kind=kind, top=N_SUSPECTS))
         part.insert(2, "kind", kind)
-        counts[kind] = int((solved.suspicion(kind=kind) >= SUSPECTED).sum())
         parts.append(part)
-    return pd.concat(parts, ignore_index=True), counts
+    return pd.concat(parts, ignore_index=True)
+
+
+def _doubted(model: AspectModel) -> list[Kind]:
+    return ["absence", "presence"] if "black" in model.phantoms_ else ["absence"]
 
 
 def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:

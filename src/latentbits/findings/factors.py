@@ -37,7 +37,7 @@ def gather(solved: SolvedRows) -> Results:
     model, data = solved.model, solved.data
     tables = {
         "components": components_table(model, data),
-        "weights": weights_table(solved),
+        "weights": weights_table(solved.weights, data),
         "reconstruction": data_table(solved.reconstruct(), data),
     }
     summary = common_summary(model, data, solved)
@@ -69,10 +69,10 @@ def components_table(model: FactorModel, data: BinaryData, **properties: Any) ->
     return table
 
 
-def weights_table(solved: SolvedRows) -> pd.DataFrame:
+def weights_table(weights: np.ndarray, data: BinaryData) -> pd.DataFrame:
     """The rows' weights with their labels, and what else is known of the rows behind them."""
-    names = [f"component_{k}" for k in range(solved.weights.shape[1])]
-    table = labelled(solved.weights, names, solved.data)
-    for name, values in (solved.data.metadata or {}).items():
+    names = [f"component_{k}" for k in range(weights.shape[1])]
+    table = labelled(weights, names, data)
+    for name, values in (data.metadata or {}).items():
         table[unused(name, table.columns.tolist())] = values
     return table

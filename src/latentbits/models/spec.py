@@ -76,6 +76,8 @@ class ModelSpec:
     has_weights : bool
         Of a model of tables, whether its rows have weights on components (`FactorModel`); otherwise it predicts each
         cell from the rest of its row (`CellModel`).
+    on_cluster : bool
+        Whether it can be fitted where the rows are on a Dask cluster.
     parameters : mapping of str to Parameter
         The constructor's parameters that are validated, and those of the command line.
     stored_types : tuple of str
@@ -89,6 +91,7 @@ class ModelSpec:
     data: Literal["table", "segments", "numbers"] = "table"
     findings: str = "factors"
     has_weights: bool = True
+    on_cluster: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     stored_types: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)

@@ -50,6 +50,11 @@ _INTERRUPTED = "interrupted:"
 @bundled("learning", LEARNING)
 @criterion_option(CHOOSING)
 @click.option("--segments", metavar="COLUMN", help="binary-ica: the column that says which segment a row belongs to.")
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="aspect-bernoulli, beta-ica: fit on the workers of the Dask scheduler at ADDRESS, such as tcp://host:8786.",
+)
 @marks_option("confirmed ones are 1 in the fit, rejected ones 0, and neither is a suspect")
 @click.option("--out", type=FILE_PATH, metavar="DIR", required=True, help="The folder to make.")
 @force_option(FOLDER_FORCE)
@@ -69,6 +74,7 @@ def fit(
     learning: Values,
     criterion: list[str] | None,
     segments: str | None,
+    cluster: str | None,
     marks: Marks | None,
     out: Path,
     force: bool,
@@ -85,7 +91,9 @@ def fit(
     DIR gets model.npz, the answers as tables (CSV), restarts.csv, summary.json, plots and report.html; of the aspect
     models (aspect-bernoulli, beta-ica) also denoised.csv and suspects.csv (the 1000 most suspected zeros, and ones if
     there is a black phantom); of false-zeros what "latentbits false-zeros" leaves there. A fit that is interrupted
-    leaves the best answer so far, and exit code 130.
+    leaves the best answer so far, and exit code 130; with --checkpoint the same command goes on where it was. Of a
+    table with more than 20 million cells weights.csv and suspects.csv are of all rows, and the rest of the answers of a
+    random part of them.
 
     The answer begins with a verdict: does the model predict hidden cells better than the frequencies of columns, and
     of rows and columns? If not, its suspects are no evidence of false zeros. For that, parts of the cells are hidden
@@ -101,6 +109,8 @@ def fit(
         raise click.UsageError(f"--segments is not an option of {model}; leave it out, or use --model binary-ica")
     if marks is not None and model in NUMBER_MODELS:
         raise click.UsageError(f"--marks is about 0-1 data, and {model} takes numbers; leave it out")
+    if cluster is not None:
+        _check_cluster(model, searching)
     check_file(file)
     folds = learning.pop("folds") if searching else None
     parameters = parameters_of({**learning, "components": numbers and numbers[0]}, model)
@@ -114,7 +124,7 @@ def fit(
             search = {"numbers": numbers, "criterion": criterion, "default": CHOOSING, "folds": folds or FOLDS}
             results, found = _select_and_gather(model, parameters, data, watch, progress=progress, **search)
         else:
-            results = fit_and_gather(model, parameters, data, watch, progress=progress, **fit_params)
+            results = fit_and_gather(model, parameters, data, watch, progress=progress, cluster=cluster, **fit_params)
         if verdict and model in TABLE_MODELS and not _is_interrupted(notes):
             add_verdict(results, found, watch, n_jobs=parameters.get("n_jobs"), progress=progress)
         tell_origin(results, file, reading, marks)
@@ -140,6 +150,15 @@ def _is_search(model: str, numbers: list[int] | None) -> bool:
         if given(option) and not searching and option not in own:
             raise click.UsageError(f"--{option} chooses among several --components; give a range such as 2:8")
     return searching
+
+
+def _check_cluster(model: str, searching: bool) -> None:
+    """Refuse a cluster where it would not be used."""
+    able = [name for name, spec in MODELS.items() if spec.on_cluster]
+    if model not in able:
+        raise click.UsageError(f"--cluster is not an option of {model}; leave it out, or use --model {able[0]}")
+    if searching:
+        raise click.UsageError("--cluster is for one number of --components; choose it on a sample of the rows first")
 
 
 def _read_for(

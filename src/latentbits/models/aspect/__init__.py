@@ -38,6 +38,7 @@ SPECS = (
         "aspect-bernoulli",
         f"{_HERE}.aspect_bernoulli:AspectBernoulli",
         findings="aspect",
+        on_cluster=True,
         parameters=_SHARED,
         stored_types=_STORED,
     ),
@@ -45,6 +46,7 @@ SPECS = (
         "beta-ica",
         f"{_HERE}.beta_ica:BetaICA",
         findings="aspect",
+        on_cluster=True,
         parameters={
             **_SHARED,
             "inference": Parameter(

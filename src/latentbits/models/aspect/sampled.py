@@ -63,6 +63,8 @@ class SampledModel(AspectModel):
     ) -> Callable[[Workers], Runner[Any]]:
         if self.inference != "gibbs":
             return super()._runner_maker(data, row_weight, noise)
+        if not isinstance(data, BinaryData):
+            raise DataError('chains are not sampled on a cluster; give a table of this process, or inference="vb"')
         if self.checkpoint is not None:
             raise DataError('chains keep no checkpoint; leave it out (--checkpoint), or fit with inference="vb"')
         if noise.kinds and noise.rate is None:
