@@ -184,10 +184,12 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
         width = -(-(last - first) // VECTOR) * VECTOR
         stride = width + VECTOR // 2
         h1, h0 = np.zeros((even, stride), kind), np.zeros((even, stride), kind)
-        h1[:K, : last - first] = H1[:, first:last]
-        h0[:K, : last - first] = H0[:, first:last]
+        for k in range(K):
+            for j in range(last - first):
+                h1[k, j], h0[k, j] = H1[k, first + j], H0[k, first + j]
         a1, a0 = np.zeros((K, stride), kind), np.zeros((K, stride), kind)
-        x, d = np.full((4, stride), -1, kind), np.empty((4, stride), kind)
+        x, d = np.empty((4, stride), kind), np.empty((4, stride), kind)
+        x.fill(-1)
         r1, r0 = np.empty((4, stride), kind), np.empty((4, stride), kind)
         pairs = np.empty(width // 2, kind)
         for i in range(0, n, 4):
@@ -196,7 +198,7 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
                 if inside:
                     _load_row(cells, indptr, indices, values, sparse, i + r, first, last, x[r])
                 else:  # rows beyond the end count as missing, so the last group needs no code of its own
-                    x[r] = -1
+                    x[r].fill(-1)
                 for k in range(K):
                     w[r, k] = W[i + r, k] if inside else _ZERO
                     wr[r, k] = row_weight[i + r] * w[r, k] if inside else _ZERO
@@ -205,7 +207,7 @@ def aspect_pass(cells, indptr, indices, values, sparse, W, H1, H0, row_weight, M
                 _invert(x[r], d[r], r1[r], r0[r], pairs, width // 2)
                 if i + r < n:
                     row_log[i + r] += _sum_of_logs(pairs)
-            m[:] = _ZERO
+            m.fill(_ZERO)
             _collect_four_rows(wr, h1, r1, a1, m, width)
             _collect_four_rows(wr, h0, r0, a0, m, width)
             for r in range(min(4, n - i)):
