@@ -135,9 +135,7 @@ LONG = ["--long", "site", "species", "n"]
         ("site,species,n,day\nP,oak,1,1\nP,ash,7,2\n", "repeat-visits", [*LONG, "--visits", "day"]),
     ],
 )
-def test_a_refused_file_needs_no_numerical_library(
-    tmp_path: Path, text: str, command: str, options: list[str]
-) -> None:
+def test_a_refused_file_needs_no_numerical_library(tmp_path: Path, text: str, command: str, options: list[str]) -> None:
     (tmp_path / "t.csv").write_text(text)
     result = subprocess.run(
         [sys.executable, "-c", BEFORE_ACCEPTANCE, command, "t.csv", *options],
