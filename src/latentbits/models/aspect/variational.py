@@ -16,11 +16,13 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers
+from latentbits.kernels.arrays import kernel_array
+from latentbits.kernels.gamma_functions import gamma_functions
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import Statistics, collect
 from latentbits.models.solved_rows import Solution
 from latentbits.models.starts import random_components
-from latentbits.numerics import expected_log_beta, expected_log_dirichlet, kl_beta, kl_dirichlet
+from latentbits.numerics import kl_beta, kl_dirichlet
 
 __all__ = [
     "BayesState",
@@ -73,16 +75,37 @@ def pass_components(
     alpha: np.ndarray, beta: np.ndarray, noise: NoiseComponents = NO_NOISE
 ) -> tuple[np.ndarray, np.ndarray]:
     """H1~ = exp E[log b] and H0~ = exp E[log(1 - b)]."""
-    log_b, log_not_b = _expected_logs(alpha, beta, noise)
+    log_b, log_not_b, _ = _expected_logs(alpha, beta, noise)
     return np.exp(log_b), np.exp(log_not_b)
 
 
-def _expected_logs(alpha: np.ndarray, beta: np.ndarray, noise: NoiseComponents) -> tuple[np.ndarray, np.ndarray]:
-    """E[log b] and E[log(1 - b)]; of noise components, the last, b is known: it is alpha, and beta is 1 - b."""
-    log_b, log_not_b = expected_log_beta(alpha, beta)
+def _expected_logs(
+    alpha: np.ndarray, beta: np.ndarray, noise: NoiseComponents
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """E[log b], E[log(1 - b)] and log B(alpha, beta), the norm of q(b).
+
+    Of noise components, the last, b is known: it is alpha, and beta is 1 - b.
+    """
+    (psi, log_gamma), (psi_not, log_gamma_not) = _gamma_functions(alpha), _gamma_functions(beta)
+    psi_sum, log_gamma_sum = _gamma_functions(alpha + beta)
+    log_b, log_not_b = psi - psi_sum, psi_not - psi_sum
     known = slice(len(alpha) - len(noise), None)
     log_b[known], log_not_b[known] = np.log(alpha[known]), np.log(beta[known])
-    return log_b, log_not_b
+    return log_b, log_not_b, log_gamma + log_gamma_not - log_gamma_sum
+
+
+def _expected_log_weights(gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """E[log a] of rows a ~ Dirichlet(gamma), and log B(gamma), the norm of each row's q(a)."""
+    psi, log_gamma = _gamma_functions(gamma)
+    psi_sum, log_gamma_sum = _gamma_functions(gamma.sum(axis=1))
+    return psi - psi_sum[:, None], log_gamma.sum(axis=1) - log_gamma_sum
+
+
+def _gamma_functions(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """digamma and log gamma of an array."""
+    psi, log_gamma = np.empty(x.size), np.empty(x.size)
+    gamma_functions(kernel_array(x).ravel(), psi, log_gamma)
+    return psi.reshape(x.shape), log_gamma.reshape(x.shape)
 
 
 @dataclass(frozen=True)
@@ -137,11 +160,11 @@ class _BetaSources(ABC, Generic[State]):
 
     def _evaluate(self, state: State) -> tuple[Statistics, float]:
         W, row_cost = self._pass_weights(state)
-        log_b, log_not_b = _expected_logs(state.alpha, state.beta, self.noise)
+        log_b, log_not_b, log_norm = _expected_logs(state.alpha, state.beta, self.noise)
         statistics = collect(self.data, W, np.exp(log_b), np.exp(log_not_b), self.row_weight, self.workers)
         content = slice(self.n_components)
-        expected = log_b[content], log_not_b[content]
-        cost = kl_beta(state.alpha[content], state.beta[content], self.prior.alpha, self.prior.beta, expected).sum()
+        known = log_b[content], log_not_b[content], log_norm[content]
+        cost = kl_beta(state.alpha[content], state.beta[content], self.prior.alpha, self.prior.beta, known).sum()
         return statistics, float(self.row_weight @ (statistics.row_log - row_cost) - cost)
 
     def _with_sources(self, state: State, statistics: Statistics) -> State:
@@ -223,14 +246,14 @@ class VariationalBayes(_BetaSources[BayesState]):
         return self._at_least_prior(state._replace(gamma=np.maximum(state.gamma, self.prior.gamma)))
 
     def _pass_weights(self, state: BayesState) -> tuple[np.ndarray, np.ndarray]:
-        """exp E[log a] and KL(q(a) || p(a)), on threads: the special functions cost half a pass."""
+        """exp E[log a] and KL(q(a) || p(a)), on threads."""
         W, cost = np.empty_like(state.gamma), np.empty(len(state.gamma))
 
         def one(rows: slice) -> None:
             gamma = state.gamma[rows]
-            log_a = expected_log_dirichlet(gamma)
-            cost[rows] = kl_dirichlet(gamma, self.prior.gamma, log_a)
-            np.exp(log_a, out=W[rows])
+            known = _expected_log_weights(gamma)
+            cost[rows] = kl_dirichlet(gamma, self.prior.gamma, known)
+            np.exp(known[0], out=W[rows])
 
         self.workers.map(one, (slice(i, i + ROWS) for i in range(0, len(W), ROWS)))
         return W, cost
@@ -252,7 +275,7 @@ def solve_gamma(
     active = np.arange(N)
     for _ in range(MAX_STEPS):
         rows = data.rows(active)
-        W = np.exp(expected_log_dirichlet(gamma[active]))
+        W = np.exp(_expected_log_weights(gamma[active])[0])
         # float64 whatever the size: `collect` would choose by the number of rows, on which no row's result may depend.
         new = gamma0 + collect(rows, W, H1, H0, np.ones(len(active)), workers, precise=True).M
         moved = np.abs(new - gamma[active]).sum(axis=1) / new.sum(axis=1)
