@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from result_tables import write
+from scipy.special import gammaln
 
 from latentbits import BinaryData
 from latentbits.fitting.workers import Workers
@@ -31,11 +32,11 @@ from latentbits.models.aspect.variational import (
     VariationalEM,
     pass_components,
 )
-from latentbits.numerics import expected_log_dirichlet, kl_beta, kl_dirichlet
+from latentbits.numerics import expected_log_dirichlet, kl_dirichlet
 
 PRIOR = Prior(0.5, 0.5, 1.0)
 SHAPE = (5000, 500, 20)
-GOAL = 1.5
+GOAL = 1.3
 TURNS = 15
 
 Rivals = dict[str, Callable[[], Any]]
@@ -70,7 +71,7 @@ def one_update(shape: tuple[int, int, int], n_threads: int, turns: int) -> pd.Da
     for clock, ms in {"wall": wall, "cpu": cpu}.items():
         columns[f"{clock}_ms"] = ms.median().round(2).to_numpy()
         columns[f"{clock}_ratio"] = ms.div(ms["AspectBernoulli"], axis=0).median().round(2).to_numpy()
-    columns[f"wall at most {GOAL}"] = np.where(columns["wall_ratio"] <= GOAL, "yes", "no")
+    columns[f"cpu at most {GOAL}"] = np.where(columns["cpu_ratio"] <= GOAL, "yes", "no")
     return pd.DataFrame(columns)
 
 
@@ -80,13 +81,13 @@ def parts(shape: tuple[int, int, int], turns: int) -> pd.DataFrame:
     H1, H0 = pass_components(bayes.alpha, bayes.beta)
     W = np.exp(expected_log_dirichlet(bayes.gamma))
     with Workers(1) as workers:
+        learner = VariationalBayes(data, np.ones(len(W)), shape[2], PRIOR, workers)
         rivals: Rivals = {
             "pass": lambda: collect(data, W, H1, H0, np.ones(len(W)), workers),
-            "E[log a] and exp (digamma, N x K)": lambda: np.exp(expected_log_dirichlet(bayes.gamma)),
-            "KL of the weights (gammaln and digamma, N x K)": lambda: kl_dirichlet(bayes.gamma, PRIOR.gamma),
-            "E[log b] and exp (K x D)": lambda: pass_components(bayes.alpha, bayes.beta),
-            "KL of the sources (K x D)": lambda: kl_beta(bayes.alpha, bayes.beta, PRIOR.alpha, PRIOR.beta),
-            "whole step": partial(VariationalBayes(data, np.ones(len(W)), shape[2], PRIOR, workers).step, bayes),
+            "E[log a], exp and KL (digamma and log gamma, N x K)": lambda: learner._pass_weights(bayes),
+            "the same with scipy": lambda: scipy_weights(bayes.gamma),
+            "E[log b], log B and exp (K x D)": lambda: pass_components(bayes.alpha, bayes.beta),
+            "whole step": partial(learner.step, bayes),
         }
         wall, cpu = in_turns(rivals, turns)
     share = cpu.median() / cpu["whole step"].median()
@@ -98,6 +99,13 @@ def parts(shape: tuple[int, int, int], turns: int) -> pd.DataFrame:
             "share of the step's cpu": share.round(2).to_numpy(),
         }
     )
+
+
+def scipy_weights(gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """exp E[log a] and the divergence of rows from the prior, by scipy's special functions."""
+    log_a = expected_log_dirichlet(gamma)
+    norm = gammaln(gamma).sum(axis=1) - gammaln(gamma.sum(axis=1))
+    return np.exp(log_a), kl_dirichlet(gamma, PRIOR.gamma, (log_a, norm))
 
 
 def problem(N: int, D: int, K: int) -> tuple[BinaryData, State, EMState, BayesState]:

@@ -239,21 +239,25 @@ def expected_log_dirichlet(gamma: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def kl_beta(
-    alpha: NDArray, beta: NDArray, alpha0: float, beta0: float, expected: tuple[NDArray, NDArray] | None = None
+    alpha: NDArray, beta: NDArray, alpha0: float, beta0: float, known: tuple[NDArray, NDArray, NDArray] | None = None
 ) -> NDArray[np.float64]:
-    """KL(Beta(alpha, beta) || Beta(alpha0, beta0)), element by element; `expected_log_beta` if already known.
+    """KL(Beta(alpha, beta) || Beta(alpha0, beta0)), element by element.
+
+    `known`: E[log b], E[log(1 - b)] and log B(alpha, beta), if they are.
 
     Examples
     --------
     >>> kl_beta(np.array([0.5, 3.0]), np.array([0.5, 1.0]), 0.5, 0.5).round(3).tolist()
     [0.0, 0.493]
     """
-    log_b, log_not_b = expected_log_beta(alpha, beta) if expected is None else expected
-    return betaln(alpha0, beta0) - betaln(alpha, beta) + (alpha - alpha0) * log_b + (beta - beta0) * log_not_b
+    log_b, log_not_b, norm = known or (*expected_log_beta(alpha, beta), betaln(alpha, beta))
+    return betaln(alpha0, beta0) - norm + (alpha - alpha0) * log_b + (beta - beta0) * log_not_b
 
 
-def kl_dirichlet(gamma: NDArray, gamma0: float, expected: NDArray | None = None) -> NDArray[np.float64]:
-    """KL(Dirichlet(gamma) || Dirichlet(gamma0, ..., gamma0)) of each row; `expected_log_dirichlet` if already known.
+def kl_dirichlet(gamma: NDArray, gamma0: float, known: tuple[NDArray, NDArray] | None = None) -> NDArray[np.float64]:
+    """KL(Dirichlet(gamma) || Dirichlet(gamma0, ..., gamma0)) of each row.
+
+    `known`: E[log a] and log B(gamma), the logarithm of the norm of each row's density, if they are.
 
     Examples
     --------
@@ -261,6 +265,7 @@ def kl_dirichlet(gamma: NDArray, gamma0: float, expected: NDArray | None = None)
     [0.0, 0.265]
     """
     K = gamma.shape[1]
-    norm = gammaln(gamma.sum(axis=1)) - gammaln(gamma).sum(axis=1) - gammaln(K * gamma0) + K * gammaln(gamma0)
-    log_a = expected_log_dirichlet(gamma) if expected is None else expected
-    return norm + np.einsum("ik,ik->i", gamma - gamma0, log_a)
+    if known is None:
+        known = expected_log_dirichlet(gamma), gammaln(gamma).sum(axis=1) - gammaln(gamma.sum(axis=1))
+    log_a, norm = known
+    return K * gammaln(gamma0) - gammaln(K * gamma0) - norm + np.einsum("ik,ik->i", gamma - gamma0, log_a)

@@ -118,20 +118,31 @@ except SystemExit as end:
 """
 
 
+THREE = "site,a,b\nP,1,0\nQ,3,1\n"
+LONG = ["--long", "site", "species", "n"]
+
+
 @pytest.mark.parametrize(
-    ("text", "options"),
+    ("text", "command", "options"),
     [
-        ("site,a,b\nP,1,0\nQ,3,1\n", []),
-        ("site,party,a\nP,red,1\nQ,red,3\n", []),
-        ("site,species,n\nP,oak,1\nP,ash,7\n", []),
-        ("site,species,n\nP,oak,1\nP,ash,7\n", ["--long", "site", "species", "n"]),
+        (THREE, "fit", ["--components", "2", "--out", "run"]),
+        (THREE, "select", ["--components", "2:3"]),
+        (THREE, "compare", []),
+        (THREE, "false-zeros", []),
+        ("site,party,a\nP,red,1\nQ,red,3\n", "fit", ["--components", "2", "--out", "run"]),
+        ("site,species,n\nP,oak,1\nP,ash,7\n", "fit", ["--components", "2", "--out", "run"]),
+        ("site,species,n\nP,oak,1\nP,ash,7\n", "fit", [*LONG, "--components", "2", "--out", "run"]),
+        ("site,species,n,day\nP,oak,1,1\nP,ash,7,2\n", "repeat-visits", [*LONG, "--visits", "day"]),
     ],
 )
-def test_a_refused_file_needs_no_numerical_library(tmp_path: Path, text: str, options: list[str]) -> None:
+def test_a_refused_file_needs_no_numerical_library(tmp_path: Path, text: str, command: str, options: list[str]) -> None:
     (tmp_path / "t.csv").write_text(text)
-    arguments = ["fit", tmp_path / "t.csv", *options, "--components", "2", "--out", tmp_path / "run"]
     result = subprocess.run(
-        [sys.executable, "-c", BEFORE_ACCEPTANCE, *map(str, arguments)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", BEFORE_ACCEPTANCE, command, "t.csv", *options],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     )
     code, *modules = result.stdout.split()
     assert code == "1", result.stderr

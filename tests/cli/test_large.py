@@ -91,7 +91,9 @@ def test_a_cluster_gives_the_same_model(run: Run, table: Path, tmp_path: Path) -
 class TestRefused:
     def test_a_model_that_no_cluster_can_fit(self, run: Run, table: Path, tmp_path: Path) -> None:
         options = ["--model", "bernoulli-mixture", "--components", 2, "--cluster", "tcp://127.0.0.1:1"]
-        assert_refused(run("fit", table, *options, "--out", tmp_path / "run"), "not an option of bernoulli-mixture", code=2)
+        assert_refused(
+            run("fit", table, *options, "--out", tmp_path / "run"), "not an option of bernoulli-mixture", code=2
+        )
 
     def test_a_range(self, run: Run, table: Path, tmp_path: Path) -> None:
         options = ["--components", "2:3", "--cluster", "tcp://127.0.0.1:1"]

@@ -1,9 +1,13 @@
 """Each kernel gets its arrays in one form: for another it is compiled again, which costs users and tests seconds."""
 
+import ast
+from pathlib import Path
+
 import joblib
 import numpy as np
 import pytest
 
+import latentbits.kernels
 from latentbits import (
     AspectBernoulli,
     BernoulliNMF,
@@ -126,3 +130,30 @@ def test_an_array_that_fits_is_not_copied():
         assert made.flags.c_contiguous
         assert made.flags.writeable
         np.testing.assert_array_equal(made, bad)
+
+
+def array_assignments(source):
+    """Lines that assign something else than a number to a slice, but for the scalar variables of `SCALARS`."""
+    return [
+        f"{node.lineno}: {ast.unparse(node)}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Assign)
+        and any(isinstance(part, ast.Slice) for target in node.targets for part in ast.walk(target))
+        and not isinstance(node.value, ast.Constant)
+        and ast.unparse(node.value) not in SCALARS
+    ]
+
+
+SCALARS = {"gamma", "BACKGROUND", "pull / weight + normal(state) / sqrt(weight)"}
+FILES = sorted(Path(latentbits.kernels.__file__).parent.glob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_arrays_are_copied_in_loops(file):
+    """For `a[:] = b` Numba also compiles the words of an error about shapes, 1.5 to 3 s for each form of a and b."""
+    assert array_assignments(file.read_text()) == []
+
+
+def test_array_assignments_are_found():
+    found = array_assignments("a[:] = 0.0\na[:] = b\na[1:, 2] = b + c\na[i] = b\n")
+    assert found == ["2: a[:] = b", "3: a[1:, 2] = b + c"]

@@ -87,7 +87,8 @@ def greedy_rows(Q, F, codes):
     n_rows, m = F.shape
     slope = np.empty(m)
     for t in range(n_rows):
-        slope[:] = F[t]
+        for i in range(m):
+            slope[i] = F[t, i]
         codes[t] = 0
         for _ in range(m):
             steepest = -1
@@ -111,7 +112,8 @@ def box_rows(Q, F, tol, max_sweeps, Y):
     n_rows, m = F.shape
     slope = np.empty(m)
     for t in range(n_rows):
-        slope[:] = F[t]
+        for i in range(m):
+            slope[i] = F[t, i]
         Y[t] = 0.0
         for _ in range(max_sweeps):
             largest = 0.0

@@ -25,7 +25,8 @@ def _gather_row(cells, indptr, indices, values, sparse, i, H1, H0, code, h):
         for p in range(indptr[i], indptr[i + 1]):
             code[indices[p]] = values[p]
     else:
-        code[:] = cells[i]
+        for j in range(D):
+            code[j] = cells[i, j]
     n = 0
     for j in range(D):
         if code[j] >= 0:
@@ -80,8 +81,9 @@ def _curvature(u, n, B):
 def _solve_quadratic(w, g, B, y):
     """y >= 0 maximising (g - 1) . (y - w) - (y - w)^T B (y - w) / 2, by coordinate descent from w."""
     K = w.shape[0]
-    y[:] = w
-    slope = g - 1.0
+    slope = np.empty(K)
+    for k in range(K):
+        y[k], slope[k] = w[k], g[k] - 1.0
     for _ in range(SWEEPS):
         largest = 0.0
         for k in range(K):
@@ -99,9 +101,12 @@ def _solve_quadratic(w, g, B, y):
 @numba.njit(nogil=True, error_model="numpy", cache=True)
 def _solve_row(h, n, tol, max_iter, w, u, g, B, y, trial):
     """Improve w in place until the gap max_k g_k - 1 is at most tol; returns the gap."""
+    K = w.shape[0]
     for step in range(max_iter + 1):
         value = _gradient(h, n, w, u, g)
-        gap = g.max() - 1.0
+        gap = -1.0
+        for k in range(K):
+            gap = max(gap, g[k] - 1.0)
         # Checked once more after the last step, so that the gap certifies the weights that are returned.
         if gap <= tol or step == max_iter:
             break
@@ -114,13 +119,15 @@ def _solve_row(h, n, tol, max_iter, w, u, g, B, y, trial):
         length = 1.0
         improved = False
         while length > 1e-8 and not improved:
-            trial[:] = w + length * (y - w)
+            for k in range(K):
+                trial[k] = w[k] + length * (y[k] - w[k])
             trial /= trial.sum()  # of all multiples of a w, that with sum 1 has the highest objective
             improved = _gradient(h, n, trial, u, g) >= value - ROUNDING
             length *= 0.25
         if not improved:
             break
-        w[:] = trial
+        for k in range(K):
+            w[k] = trial[k]
     return gap
 
 
@@ -142,6 +149,8 @@ def fold_in(cells, indptr, indices, values, sparse, H1, H0, start, tol, max_iter
     w, g, y, trial = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
     for i in range(n_rows):
         n = _gather_row(cells, indptr, indices, values, sparse, i, H1, H0, code, h)
-        w[:] = start
+        for k in range(K):
+            w[k] = start[k]
         gap[i] = _solve_row(h, n, tol, max_iter, w, u, g, B, y, trial) if n > 0 else 0.0
-        W[i] = w
+        for k in range(K):
+            W[i, k] = w[k]

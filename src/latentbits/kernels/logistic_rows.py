@@ -57,7 +57,8 @@ def logistic_bound(theta, cells, b, row_log, slack, target):
 def _evaluate(code, V, b, ridge, u, theta, residual, curvature):
     """The row's objective at u; also x - p and p (1 - p) of its cells, 0 where missing."""
     K, D = V.shape
-    theta[:] = b
+    for j in range(theta.shape[0]):
+        theta[j] = b[j]
     for k in range(K):
         uk, vk = u[k], V[k]
         for j in range(D):
@@ -157,13 +158,16 @@ def logistic_rows(cells, V, b, ridge, tol, max_iter, U, gap):
                 break
             length = 1.0
             while length > SHORTEST:
-                trial[:] = u + length * d
+                for k in range(K):
+                    trial[k] = u[k] + length * d[k]
                 new = _evaluate(cells[i], V, b, ridge, trial, theta, residual, curvature)
                 if new >= value - ROUNDING * (1.0 - value):
                     break
                 length *= 0.5
             if length <= SHORTEST:
                 break
-            u[:] = trial
+            for k in range(K):
+                u[k] = trial[k]
             value = new
-        U[i] = u
+        for k in range(K):
+            U[i, k] = u[k]

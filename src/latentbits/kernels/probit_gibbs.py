@@ -119,7 +119,9 @@ def _draw_row(x, theta, complete, factor, state, g, z, A):
         for q in range(Q - 1):
             new[q] += rest * theta[j, q + 1]
     if missing:
-        A[:] = complete
+        for q in range(Q - 1):
+            for k in range(Q - 1):
+                A[q, k] = complete[q, k]
         for j in range(D):
             if x[j] < 0:
                 _add_outer(A, theta[j, 1:], -1.0)
@@ -129,7 +131,8 @@ def _draw_row(x, theta, complete, factor, state, g, z, A):
     else:
         _halfway(factor, new)
         _draw_normal(factor, new, state)
-    g[1:] = new
+    for q in range(Q - 1):
+        g[q + 1] = new[q]
 
 
 @numba.njit(**_LOOP)
@@ -220,7 +223,8 @@ def _draw_columns(theta, tau, hyper, G, lost, r, squares, state):
         for q in range(n):
             x[q] = c * x[q] + offset[q]
         _draw_normal(A, x, state)
-        theta[j, :n] = x
+        for q in range(n):
+            theta[j, q] = x[q]
         if n < Q:
             weight += G[n, n] + lost[j, n, n]
             pull += c * r[j, n]

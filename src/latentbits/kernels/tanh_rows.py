@@ -152,8 +152,9 @@ def _gap(w, g, most):
 def _solve_quadratic(w, g, B, most, y):
     """y within 0 and `most` maximising g . (y - w) - (y - w)' B (y - w) / 2, by coordinate descent from w."""
     K = w.shape[0]
-    y[:] = w
-    slope = g.copy()
+    slope = np.empty(K)
+    for k in range(K):
+        y[k], slope[k] = w[k], g[k]
     for _ in range(SWEEPS):
         largest = 0.0
         for k in range(K):
@@ -203,7 +204,8 @@ def tanh_rows(cells, H, start, most, tol, max_iter, W, gap):
             observed += code[j] >= 0
         gap[i] = 0.0
         if observed == 0:
-            W[i] = start
+            for k in range(K):
+                W[i, k] = start[k]
             continue
         for k in range(K):
             w[k] = min(max(start[k], 1e-3), most)  # multiplicative steps can't leave 0
@@ -219,13 +221,16 @@ def tanh_rows(cells, H, start, most, tol, max_iter, W, gap):
             _solve_quadratic(w, g, B, most, y)
             length = 1.0
             while length > SHORTEST:
-                trial[:] = w + length * (y - w)
+                for k in range(K):
+                    trial[k] = w[k] + length * (y[k] - w[k])
                 new = _evaluate(code, trial, H, u, first, second)
                 if new >= value - ROUNDING * (1.0 - value):
                     break
                 length *= 0.25
             if length <= SHORTEST:
                 break
-            w[:] = trial
+            for k in range(K):
+                w[k] = trial[k]
             value = new
-        W[i] = w
+        for k in range(K):
+            W[i, k] = w[k]

@@ -74,10 +74,10 @@ def compare(
     if out is not None:
         OutputFolder(out).check(force=force)
     check_file(file)
+    data = read(file, reading)
 
     from latentbits.tasks.compare import compare as compare_models
 
-    data = read(file, reading)
     estimators = _estimators([(name, number or components) for name, number in models], learning)
     found = compare_models(
         estimators,

@@ -87,8 +87,6 @@ def false_zeros(
     explain DIR FILE --cell ROW COLUMN" says why. For components that explain cells, and to denoise, use
     "latentbits fit".
     """
-    from latentbits.findings.false_zeros import N_SUSPECTS
-
     if out is not None:
         RunFolder(out).check(force=force)
     check_file(file)
@@ -100,6 +98,9 @@ def false_zeros(
         with watch.timed("read"):
             data = read_for_fit(file, with_visit_columns(reading, asking), marks)
             question = question_about(data, asking, kind=kind)
+
+        from latentbits.findings.false_zeros import N_SUSPECTS
+
         question |= {"typed": typed(asking), "top": None if limit is None else max(limit, N_SUSPECTS)}
         results = fit_and_gather(_MODEL, parameters, data, watch, progress=progress, question=question)
         said = [line for line in results.lines if line not in results.evidence]

@@ -71,13 +71,14 @@ def repeat_visits(
     where species come and go between visits; the first relies on the idea that species are missed because they are few
     (help(latentbits.RepeatedSurvey) says more).
     """
-    from latentbits.models.repeated_survey.estimator import RepeatedSurvey
-
     if out is not None:
         check_target(out, force=force)
     check_file(file)
     with warnings_as_notes():
         histories = _read(file, reading, visits, all_visits)
+
+        from latentbits.models.repeated_survey.estimator import RepeatedSurvey
+
         model = RepeatedSurvey(rate=rate, per_species=per_species, random_state=seed, n_jobs=jobs).fit(histories)
         table = model.suspects(top=top, per_row=per_row)
     for line in _sentences(histories, model):

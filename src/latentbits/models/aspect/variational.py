@@ -18,12 +18,14 @@ import numpy as np
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.rows import Chunk, RowLearner, Rows, Sums, column_counts, rows_of
 from latentbits.fitting.workers import Workers
+from latentbits.kernels.arrays import kernel_array
+from latentbits.kernels.gamma_functions import gamma_functions
 from latentbits.models.aspect.maximum_likelihood import em_weights, equal_weights, onto_simplex
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import collect, pass_arrays, pass_over
 from latentbits.models.solved_rows import Solution
 from latentbits.models.starts import shifted_components
-from latentbits.numerics import expected_log_beta, expected_log_dirichlet, kl_beta, kl_dirichlet
+from latentbits.numerics import kl_beta, kl_dirichlet
 
 __all__ = [
     "BayesState",
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 SMALL = 1e-10  # least weight after an extrapolation: from 0 it could never rise again
+ROWS = 1024  # rows whose special functions are computed at a time
 MAX_STEPS = 2000  # of fold-in, per row
 
 
@@ -84,16 +87,37 @@ def pass_components(
     alpha: np.ndarray, beta: np.ndarray, noise: NoiseComponents = NO_NOISE
 ) -> tuple[np.ndarray, np.ndarray]:
     """H1~ = exp E[log b] and H0~ = exp E[log(1 - b)]."""
-    log_b, log_not_b = _expected_logs(alpha, beta, noise)
+    log_b, log_not_b, _ = _expected_logs(alpha, beta, noise)
     return np.exp(log_b), np.exp(log_not_b)
 
 
-def _expected_logs(alpha: np.ndarray, beta: np.ndarray, noise: NoiseComponents) -> tuple[np.ndarray, np.ndarray]:
-    """E[log b] and E[log(1 - b)]; of noise components, the last, b is known: it is alpha, and beta is 1 - b."""
-    log_b, log_not_b = expected_log_beta(alpha, beta)
+def _expected_logs(
+    alpha: np.ndarray, beta: np.ndarray, noise: NoiseComponents
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """E[log b], E[log(1 - b)] and log B(alpha, beta), the norm of q(b).
+
+    Of noise components, the last, b is known: it is alpha, and beta is 1 - b.
+    """
+    (psi, log_gamma), (psi_not, log_gamma_not) = _gamma_functions(alpha), _gamma_functions(beta)
+    psi_sum, log_gamma_sum = _gamma_functions(alpha + beta)
+    log_b, log_not_b = psi - psi_sum, psi_not - psi_sum
     known = slice(len(alpha) - len(noise), None)
     log_b[known], log_not_b[known] = np.log(alpha[known]), np.log(beta[known])
-    return log_b, log_not_b
+    return log_b, log_not_b, log_gamma + log_gamma_not - log_gamma_sum
+
+
+def _expected_log_weights(gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """E[log a] of rows a ~ Dirichlet(gamma), and log B(gamma), the norm of each row's q(a)."""
+    psi, log_gamma = _gamma_functions(gamma)
+    psi_sum, log_gamma_sum = _gamma_functions(gamma.sum(axis=1))
+    return psi - psi_sum[:, None], log_gamma.sum(axis=1) - log_gamma_sum
+
+
+def _gamma_functions(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """digamma and log gamma of an array."""
+    psi, log_gamma = np.empty(x.size), np.empty(x.size)
+    gamma_functions(kernel_array(x).ravel(), psi, log_gamma)
+    return psi.reshape(x.shape), log_gamma.reshape(x.shape)
 
 
 @dataclass(frozen=True)
@@ -152,13 +176,13 @@ class _BetaSources(RowLearner[State]):
         return self._evaluate(state).bound
 
     def _evaluate(self, state: State) -> _Evaluated:
-        log_b, log_not_b = _expected_logs(state.alpha, state.beta, self.noise)
+        log_b, log_not_b, log_norm = _expected_logs(state.alpha, state.beta, self.noise)
         H1, H0 = np.exp(log_b), np.exp(log_not_b)
         arrays = pass_arrays(self.data.shape, H1, H0)
         new, (A1, A0, bound) = self.rows.update(self._row_work, self.n_all, [state[0]], *arrays, *self._row_args)
         content = slice(self.n_components)
-        expected = log_b[content], log_not_b[content]
-        cost = kl_beta(state.alpha[content], state.beta[content], self.prior.alpha, self.prior.beta, expected).sum()
+        known = log_b[content], log_not_b[content], log_norm[content]
+        cost = kl_beta(state.alpha[content], state.beta[content], self.prior.alpha, self.prior.beta, known).sum()
         return _Evaluated(new, H1 * A1, H0 * A0, bound - float(cost))
 
     def _with_sources(self, state: State, found: _Evaluated) -> State:
@@ -255,11 +279,21 @@ def bayes_weights(
     chunk: Chunk, new: np.ndarray, gamma: np.ndarray, h1: np.ndarray, h0: np.ndarray, gamma0: float
 ) -> Sums:
     """gamma by Appendix B.2; the sums A1 and A0 of the pass, and the rows' part of the bound."""
-    log_a = expected_log_dirichlet(gamma)
-    cost = kl_dirichlet(gamma, gamma0, log_a)
-    M, row_log, A1, A0 = pass_over(chunk, np.exp(log_a), h1, h0)
+    W, cost = _pass_weights(gamma, gamma0)
+    M, row_log, A1, A0 = pass_over(chunk, W, h1, h0)
     np.add(M, gamma0, out=new)
     return A1, A0, float(chunk.row_weight @ (row_log - cost))
+
+
+def _pass_weights(gamma: np.ndarray, gamma0: float) -> tuple[np.ndarray, np.ndarray]:
+    """exp E[log a] and KL(q(a) || p(a)) of rows; a few at a time, so that what is between stays in the cache."""
+    W, cost = np.empty_like(gamma), np.empty(len(gamma))
+    for start in range(0, len(gamma), ROWS):
+        rows = slice(start, start + ROWS)
+        known = _expected_log_weights(gamma[rows])
+        cost[rows] = kl_dirichlet(gamma[rows], gamma0, known)
+        np.exp(known[0], out=W[rows])
+    return W, cost
 
 
 def _at_least(array: np.ndarray, least: float) -> None:
@@ -278,7 +312,7 @@ def solve_gamma(
     active = np.arange(N)
     for _ in range(MAX_STEPS):
         rows = data.rows(active)
-        W = np.exp(expected_log_dirichlet(gamma[active]))
+        W = np.exp(_expected_log_weights(gamma[active])[0])
         # float64 whatever the size: `collect` would choose by the number of rows, on which no row's result may depend.
         new = gamma0 + collect(rows, W, H1, H0, np.ones(len(active)), workers, precise=True).M
         moved = np.abs(new - gamma[active]).sum(axis=1) / new.sum(axis=1)
