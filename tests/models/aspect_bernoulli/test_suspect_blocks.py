@@ -30,7 +30,7 @@ def small_blocks(monkeypatch):
 @pytest.mark.parametrize("kind", ["absence", "presence"])
 @pytest.mark.parametrize("top", [0, 1, 7, 100, None])
 def test_the_list_is_that_of_all_scores_sorted(model, X, small_blocks, kind, top):
-    score = np.where(X == (kind == "presence"), model.suspicion(X, kind=kind), -1.0).ravel()
+    score = np.where((kind == "presence") == X, model.suspicion(X, kind=kind), -1.0).ravel()
     first = np.argsort(-score, kind="stable")[: np.sum(score >= 0)][:top]
     assert len(np.unique(score[first])) < max(len(first), 2), "there are ties"
     found = model.suspects(X, kind=kind, top=top)
