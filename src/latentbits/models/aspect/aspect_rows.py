@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
 from latentbits.data.places import Places
 from latentbits.errors import DataError, warn_user
+from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE
 from latentbits.models.aspect.weighting import cause_probabilities, reweight, shrink_to_average
 from latentbits.models.solved_rows import SolvedRows, lazy, solve
@@ -212,9 +213,10 @@ class AspectRows(SolvedRows):
     def _content(self, rows: slice, members: list[Member]) -> np.ndarray:
         """P(1) in the cells of some rows by what members keep of their components, the mean over the members."""
         total = np.zeros((rows.stop - rows.start, self.data.shape[1]))
-        for components, W, kept in members:
-            evidence = W[rows] * kept * self._n_observed[rows]
-            total += shrink_to_average(evidence, components.share * kept, kept) @ components.mean
+        with one_blas_thread():
+            for components, W, kept in members:
+                evidence = W[rows] * kept * self._n_observed[rows]
+                total += shrink_to_average(evidence, components.share * kept, kept) @ components.mean
         return np.clip(total / len(members), 0.0, 1.0)
 
     @property
