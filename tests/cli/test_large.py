@@ -79,7 +79,7 @@ def test_a_checkpoint_is_left_and_used(run: Run, table: Path, tmp_path: Path) ->
 
 def test_a_cluster_gives_the_same_model(run: Run, table: Path, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="needs dask and distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     run("fit", table, *SETTINGS, "--out", tmp_path / "here")
     with distributed.LocalCluster(processes=False, **options) as local:
         address = local.scheduler_address

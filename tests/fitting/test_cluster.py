@@ -23,7 +23,7 @@ HOLES = np.where(np.random.default_rng(1).random(CELLS.shape) < 0.05, np.nan, CE
 
 @contextmanager
 def workers(n, processes=False):
-    options = {"n_workers": n, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    options = {"n_workers": n, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with distributed.LocalCluster(processes=processes, **options) as local, distributed.Client(local):
         yield local
 

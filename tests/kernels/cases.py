@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.fold_in import fold_in
+from latentbits.models.aspect.statistics import common_zeros
 
 NO_CELLS = np.zeros((0, 0), np.int8)
 NO_CSR = (np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int8))
@@ -81,10 +82,11 @@ def kernel_pass(case, sparse=False, kind=np.float32):
     return M, case.H1 * A1, case.H0 * A0, row_log
 
 
-def kernel_fold_in(cells, H1, H0, sparse=False, tol=1e-6, max_iter=2000, start=None):
-    """Weights, and the certified gap of each row per cell."""
+def kernel_fold_in(cells, H1, H0, sparse=False, tol=1e-6, max_iter=2000, start=None, common=True):
+    """Weights, and the certified gap of each row per cell; with the shortcut for common zeros or without."""
     K = len(H1)
     W, gap = np.full((len(cells), K), np.nan), np.full(len(cells), np.nan)
     start = np.full(K, 1 / K) if start is None else start
-    fold_in(*arrays_of(cells, sparse), H1, H0, start, tol, max_iter, W, gap)
+    zeros = common_zeros(H0 if common else np.zeros_like(H0))
+    fold_in(*arrays_of(cells, sparse), H1, H0, *zeros, start, tol, max_iter, W, gap)
     return W, gap

@@ -1,156 +1,342 @@
-"""Mixing weights of single rows, the components fixed: a concave problem, solved with a certificate."""
+"""Mixing weights of single rows, the components fixed: a concave problem, solved with a certificate.
 
-from math import log
+Columns in which every component is small are common to all rows: their zeros give log(1 - p), whose derivatives follow
+from sums over all of them (see `fold_in`). A row then costs what its ones and its other columns cost.
+"""
 
 import numba
 import numpy as np
 
 __all__ = ["fold_in"]
 
-EM_STEPS = 8  # before Newton's method
-SWEEPS = 100  # of coordinate descent in a quadratic model, at most
 RIDGE = 1e-10  # relative; equal components would make the quadratic model singular
-ROUNDING = 1e-14  # a step may lower the mean log likelihood by this much, which is rounding
+SHORTEST = 1e-8  # of a Newton step
+LEAST = 1e-300  # a cell's probability is at least this, so that its inverse is finite
 
 # Reassociation lets the compiler vectorise sums. NaN and infinity keep their meaning (neither nnan nor ninf is set).
 _LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
 
 
 @numba.njit(**_LOOP)
-def _gather_row(cells, indptr, indices, values, sparse, i, H1, H0, code, h):
-    """h[:, :n] = H1 where the row has a 1, H0 where it has a 0, missing cells left out; returns n."""
-    K, D = H1.shape
-    if sparse:
-        code[:] = 0  # absent means 0
-        for p in range(indptr[i], indptr[i + 1]):
-            code[indices[p]] = values[p]
-    else:
-        for j in range(D):
-            code[j] = cells[i, j]
+def _gather_large(code, large, H1, H0, h):
+    """h[:, :n] = H1 where the row has a 1, H0 where it has a 0, of the columns `large`; returns n."""
+    K = H1.shape[0]
     n = 0
-    for j in range(D):
+    for c in range(large.shape[0]):
+        n += code[large[c]] >= 0
+    if n == large.shape[0] == code.shape[0]:  # all columns, none missing: a loop that the compiler can vectorise
+        for k in range(K):
+            hk, ones, zeros = h[k], H1[k], H0[k]
+            for j in range(n):
+                hk[j] = ones[j] if code[j] > 0 else zeros[j]
+        return n
+    n = 0
+    for c in range(large.shape[0]):
+        j = large[c]
         if code[j] >= 0:
             for k in range(K):
-                h[k, n] = H1[k, j] if code[j] == 1 else H0[k, j]
+                h[k, n] = H1[k, j] if code[j] > 0 else H0[k, j]
             n += 1
     return n
 
 
 @numba.njit(**_LOOP)
-def _gradient(h, n, w, u, g):
-    """u_kj = h_kj / (w @ h)_j and g_k = mean_j u_kj; returns the mean log likelihood mean_j log (w @ h)_j."""
-    K = w.shape[0]
-    d = u[K]  # the last row of u is scratch space
-    for j in range(n):
-        d[j] = 0.0
-    for k in range(K):
-        hk, wk = h[k], w[k]
-        for j in range(n):
-            d[j] += wk * hk[j]
-    value = 0.0
-    for j in range(n):
-        value += log(d[j])
-        d[j] = 1.0 / d[j]
-    for k in range(K):
-        hk, uk = h[k], u[k]
-        total = 0.0
-        for j in range(n):
-            uk[j] = hk[j] * d[j]
-            total += uk[j]
-        g[k] = total / n
-    return value / n
+def _gather_small(code, filled, is_small, H1, H0, n, h, q):
+    """Cells of small columns that are no zeros: q = 1 - H0, and behind the first n of h the ones' H1; returns how many.
+
+    Two numbers: columns of h in use, and columns of q.
+    """
+    K = H1.shape[0]
+    m = 0
+    for f in range(filled.shape[0]):
+        j = filled[f]
+        if is_small[j]:
+            for k in range(K):
+                q[k, m] = 1.0 - H0[k, j]
+            m += 1
+            if code[j] > 0:
+                for k in range(K):
+                    h[k, n] = H1[k, j]
+                n += 1
+    return n, m
 
 
 @numba.njit(**_LOOP)
-def _curvature(u, n, B):
-    """B = u u^T / n, minus the Hessian of the mean log likelihood, with a small ridge."""
-    K = B.shape[0]
-    for k in range(K):
-        uk = u[k]
-        for other in range(k + 1):
-            uo = u[other]
-            total = 0.0
+def _mix(w, h, n, d):
+    """d = w @ h"""
+    d[:n] = 0.0
+    for k in range(w.shape[0]):
+        wk, hk = w[k], h[k]
+        if wk != 0.0:
             for j in range(n):
-                total += uk[j] * uo[j]
-            B[k, other] = total / n
-            B[other, k] = total / n
-        B[k, k] *= 1.0 + RIDGE
+                d[j] += wk * hk[j]
 
 
 @numba.njit(**_LOOP)
-def _solve_quadratic(w, g, B, y):
-    """y >= 0 maximising (g - 1) . (y - w) - (y - w)^T B (y - w) / 2, by coordinate descent from w."""
+def _gradient(h, n, q, m, n_small, total, cross, e, n_cells, w, d, p, v, g):
+    """g_k = mean_j h_jk / (w @ h_j) - 1, small columns expanded and corrected by e; also d = 1 / (w @ h) and p = w @ q.
+
+    A zero of a small column has h = 1 - q, and (1 - q_k) / (1 - p) = 1 + (1 + p)(p - q_k) but for third order. Summed
+    over all small columns this is a function of total_k = sum_j q_jk and cross_kl = sum_j q_jk q_jl alone; cells that
+    are no zeros are taken out again. v = cross @ w.
+    """
     K = w.shape[0]
-    slope = np.empty(K)
+    _mix(w, h, n, d)
+    for j in range(n):
+        d[j] = 1.0 / max(d[j], LEAST)
+    linear, quadratic = 0.0, 0.0
     for k in range(K):
-        y[k], slope[k] = w[k], g[k] - 1.0
-    for _ in range(SWEEPS):
-        largest = 0.0
-        for k in range(K):
-            new = max(0.0, y[k] + slope[k] / B[k, k]) if B[k, k] > 0.0 else y[k]
-            move = new - y[k]
-            if move != 0.0:
-                for other in range(K):
-                    slope[other] -= B[k, other] * move
-                y[k] = new
-                largest = max(largest, abs(move))
-        if largest < 1e-9:
+        if n_small > 0:
+            s = 0.0
+            for other in range(K):
+                s += cross[k, other] * w[other]
+            v[k] = s
+        linear += w[k] * total[k]
+        quadratic += w[k] * v[k]
+    common = n_small + linear + quadratic
+    _mix(w, q, m, p)
+    for f in range(m):
+        common -= 1.0 + (1.0 + p[f]) * p[f]
+    for k in range(K):
+        hk, qk = h[k], q[k]
+        s = 0.0
+        for j in range(n):
+            s += hk[j] * d[j]
+        for f in range(m):
+            s += (1.0 + p[f]) * qk[f]
+        g[k] = (s + common - total[k] - v[k]) / n_cells + e[k]
+    _centre(w, g)
+
+
+@numba.njit(**_LOOP)
+def _centre(w, g):
+    """g -= w @ g, which is 1 unless the correction belongs to other weights: what is left says where to go from w."""
+    level = 0.0
+    for k in range(w.shape[0]):
+        level += w[k] * g[k]
+    g -= level
+
+
+@numba.njit(**_LOOP)
+def _correct(Q, q, m, n_cells, w, p, z, e, g):
+    """Set e to what the expansion of small columns leaves out at w, mean_j (p - q_k) p^2 / (1 - p), and g with it."""
+    n_small = Q.shape[1]
+    g -= e
+    _mix(w, Q, n_small, z)
+    cubes = 0.0
+    for j in range(n_small):
+        square = z[j] * z[j] / (1.0 - z[j])
+        cubes += z[j] * square
+        z[j] = square
+    for f in range(m):
+        cubes -= p[f] * p[f] * p[f] / (1.0 - p[f])
+    for k in range(w.shape[0]):
+        Qk, qk = Q[k], q[k]
+        s = cubes
+        for j in range(n_small):
+            s -= Qk[j] * z[j]
+        for f in range(m):
+            s += qk[f] * p[f] * p[f] / (1.0 - p[f])
+        e[k] = s / n_cells
+        g[k] += e[k]
+    _centre(w, g)
+
+
+@numba.njit(**_LOOP)
+def _curvature(h, n, q, m, n_small, total, cross, n_cells, free, w, d, p, v, u, B):
+    """B = mean_j u_j u_j^T: minus the Hessian of the mean log likelihood along directions whose sum is 0.
+
+    u_jk = h_jk / (w @ h_j) - 1, for zeros of small columns p - q_k; only the components `free`. With the 1 it
+    would be a matrix of nearly equal numbers wherever most cells say little.
+    """
+    quadratic = 0.0
+    for k in range(w.shape[0]):
+        quadratic += w[k] * v[k]
+    for f in range(m):
+        quadratic -= p[f] * p[f]
+    for a in range(free.shape[0]):
+        k = free[a]
+        ua, hk, qk = u[a], h[k], q[k]
+        for j in range(n):
+            ua[j] = hk[j] * d[j] - 1.0
+        for b in range(a + 1):
+            other = free[b]
+            ub, qo = u[b], q[other]
+            s = 0.0
+            for j in range(n):
+                s += ua[j] * ub[j]
+            if n_small > 0:
+                s += quadratic + cross[k, other] - v[k] - v[other]
+                for f in range(m):
+                    s += p[f] * (qk[f] + qo[f]) - qk[f] * qo[f]
+            B[a, b] = s / n_cells
+            B[b, a] = B[a, b]
+
+
+@numba.njit(**_LOOP)
+def _factor(B, n, L):
+    """Cholesky's L L^T = B with a small ridge, of the first n rows and columns."""
+    ridge = 0.0
+    for a in range(n):
+        ridge = max(ridge, B[a, a])
+    ridge = RIDGE * ridge + LEAST
+    for a in range(n):
+        La = L[a]
+        for b in range(a + 1):
+            Lb = L[b]
+            s = B[a, b]
+            for c in range(b):
+                s -= La[c] * Lb[c]
+            La[b] = s / Lb[b] if b < a else np.sqrt(max(s + ridge, ridge))
+
+
+@numba.njit(**_LOOP)
+def _solve(L, n, x):
+    """x = (L L^T)^-1 x in place."""
+    for a in range(n):
+        s = x[a]
+        for b in range(a):
+            s -= L[a, b] * x[b]
+        x[a] = s / L[a, a]
+    for a in range(n - 1, -1, -1):
+        s = x[a]
+        for b in range(a + 1, n):
+            s -= L[b, a] * x[b]
+        x[a] = s / L[a, a]
+
+
+@numba.njit(**_LOOP)
+def _newton_point(w, g, B, L, free, n, y, x, s, slope):
+    """y >= 0 with sum 1 that maximises g . (y - w) - (y - w)^T B (y - w) / 2, by active sets.
+
+    Among the components `free` (the first n of it) the quadratic's maximum on the plane sum y = 1 is gone to until a
+    weight is 0; that component is left out, and so on. `free` and B are used up.
+    """
+    for k in range(w.shape[0]):
+        y[k] = w[k]
+    for a in range(n):
+        slope[a] = g[free[a]]
+    while n > 1:
+        _factor(B, n, L)
+        for a in range(n):
+            x[a], s[a] = slope[a], 1.0
+        _solve(L, n, x)
+        _solve(L, n, s)
+        shift = x[:n].sum() / s[:n].sum()
+        length, last = 1.0, -1
+        for a in range(n):
+            x[a] -= shift * s[a]
+            if x[a] < 0.0 and y[free[a]] < -length * x[a]:
+                length, last = y[free[a]] / -x[a], a
+        for a in range(n):
+            y[free[a]] = max(0.0, y[free[a]] + length * x[a])
+            Ba = B[a]
+            for b in range(n):
+                slope[a] -= length * Ba[b] * x[b]
+        if last < 0:
             break
+        y[free[last]] = 0.0
+        n -= 1
+        for a in range(last, n):
+            free[a], slope[a] = free[a + 1], slope[a + 1]
+            for b in range(n + 1):
+                B[a, b] = B[a + 1, b]
+        for a in range(n):
+            for b in range(last, n):
+                B[a, b] = B[a, b + 1]
 
 
 @numba.njit(nogil=True, error_model="numpy", cache=True)
-def _solve_row(h, n, tol, max_iter, w, u, g, B, y, trial):
-    """Improve w in place until the gap max_k g_k - 1 is at most tol; returns the gap."""
-    K = w.shape[0]
+def _solve_row(h, n, q, m, n_cells, Q, total, cross, tol, max_iter, w, work):
+    """Improve w in place until the gap max_k g_k is at most tol; returns the gap."""
+    K, n_small = Q.shape
+    d, p, z, u, B, L, free, v, g, e, y, x, s, slope, trial, ahead = work
+    e[:] = 0.0
+    v[:] = 0.0
+    certain = n_small == 0  # whether e belongs to w
+    _gradient(h, n, q, m, n_small, total, cross, e, n_cells, w, d, p, v, g)
     for step in range(max_iter + 1):
-        value = _gradient(h, n, w, u, g)
-        gap = -1.0
-        for k in range(K):
-            gap = max(gap, g[k] - 1.0)
+        if not certain and (g.max() <= tol or step == max_iter):
+            _correct(Q, q, m, n_cells, w, p, z, e, g)
+            certain = True
         # Checked once more after the last step, so that the gap certifies the weights that are returned.
-        if gap <= tol or step == max_iter:
+        if g.max() <= tol or step == max_iter:
             break
-        if step < EM_STEPS:  # EM comes near from anywhere, Newton then converges
-            w *= g
-            w /= w.sum()  # 1 but for rounding
-            continue
-        _curvature(u, n, B)
-        _solve_quadratic(w, g, B, y)
+        n_free = 0
+        for k in range(K):
+            if w[k] > 0.0 or g[k] > 0.0:
+                free[n_free] = k
+                n_free += 1
+        _curvature(h, n, q, m, n_small, total, cross, n_cells, free[:n_free], w, d, p, v, u, B)
+        _newton_point(w, g, B, L, free, n_free, y, x, s, slope)
         length = 1.0
         improved = False
-        while length > 1e-8 and not improved:
+        while length > SHORTEST and not improved:
             for k in range(K):
                 trial[k] = w[k] + length * (y[k] - w[k])
             trial /= trial.sum()  # of all multiples of a w, that with sum 1 has the highest objective
-            improved = _gradient(h, n, trial, u, g) >= value - ROUNDING
+            _gradient(h, n, q, m, n_small, total, cross, e, n_cells, trial, d, p, v, ahead)
+            # Concave: while the slope is positive at the end of a step, all of it went up; a little beyond the top too.
+            before = after = 0.0
+            for k in range(K):
+                before += g[k] * (trial[k] - w[k])
+                after += ahead[k] * (trial[k] - w[k])
+            improved = after >= -0.5 * before
             length *= 0.25
-        if not improved:
+        if improved:
+            for k in range(K):
+                w[k], g[k] = trial[k], ahead[k]
+            certain = n_small == 0
+        elif certain:  # rounding hides what is left to gain
             break
-        for k in range(K):
-            w[k] = trial[k]
-    return gap
+        else:
+            _gradient(h, n, q, m, n_small, total, cross, e, n_cells, w, d, p, v, g)
+            _correct(Q, q, m, n_cells, w, p, z, e, g)
+            certain = True
+    return g.max()
 
 
 @numba.njit(nogil=True, error_model="numpy", cache=True)
-def fold_in(cells, indptr, indices, values, sparse, H1, H0, start, tol, max_iter, W, gap):
+def fold_in(cells, indptr, indices, values, sparse, H1, H0, is_small, Q, total, cross, start, tol, max_iter, W, gap):
     """Maximise sum_j log(w @ h_j) over the simplex for each row, h_j = H1_j or H0_j by the cell's value.
 
     Writes the weights to W, and to `gap` a bound on how far the log likelihood per observed cell is from its maximum:
-    by concavity at most max_k g_k - 1, where g_k = mean_j h_jk / (w @ h_j). A few EM steps, then Newton's method: on
-    the simplex the problem equals maximising mean_j log(w @ h_j) - sum_k w_k over w >= 0, whose quadratic model has no
-    constraint but the signs. Rows stop at `tol` or after `max_iter` steps; rows without observed cells get `start`.
+    by concavity at most max_k g_k, where g_k = mean_j h_jk / (w @ h_j) - 1. Newton's method on the components that
+    a row has or that would raise its likelihood. Rows stop at `tol` or after `max_iter` steps; rows
+    without observed cells get `start`.
+
+    Columns that are small (1 - H0 far below 1) may be handed over as Q = 1 - H0 of those columns, total = Q.sum(axis=1)
+    and cross = Q @ Q.T. Newton's method then expands them to second order and visits those cells of a row that are no
+    zeros; what the expansion leaves out is computed exactly where a row would stop, so answer and gap are the same.
     """
     n_rows = W.shape[0]
     K, D = H1.shape
-    h = np.empty((K, D))
-    u = np.empty((K + 1, D))
-    B = np.empty((K, K))
-    code = np.empty(D, np.int8)
-    w, g, y, trial = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
+    h, q, u = np.empty((K, D)), np.empty((K, D)), np.empty((K, D))
+    d, p, z = np.empty(D), np.empty(D), np.empty(D)
+    vectors = (np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K))
+    work = (d, p, z, u, np.empty((K, K)), np.empty((K, K)), np.empty(K, np.int64), *vectors, np.empty(K))
+    large = np.flatnonzero(~is_small)
+    code = np.zeros(D, np.int8)
+    filled = np.empty(0, np.int32)
     for i in range(n_rows):
-        n = _gather_row(cells, indptr, indices, values, sparse, i, H1, H0, code, h)
+        if sparse:
+            filled = indices[indptr[i] : indptr[i + 1]]
+            for c in range(filled.shape[0]):
+                code[filled[c]] = values[indptr[i] + c]
+        else:
+            for j in range(D):
+                code[j] = cells[i, j]
+            if large.shape[0] < D:
+                filled = np.flatnonzero(code).astype(np.int32)
+        n = _gather_large(code, large, H1, H0, h)
+        n, m = _gather_small(code, filled, is_small, H1, H0, n, h, q)
+        n_missing = 0
+        for j in range(D):
+            n_missing += code[j] < 0
         for k in range(K):
-            w[k] = start[k]
-        gap[i] = _solve_row(h, n, tol, max_iter, w, u, g, B, y, trial) if n > 0 else 0.0
-        for k in range(K):
-            W[i, k] = w[k]
+            W[i, k] = start[k]
+        gap[i] = 0.0
+        if n_missing < D:
+            gap[i] = _solve_row(h, n, q, m, D - n_missing, Q, total, cross, tol, max_iter, W[i], work)
+        for c in range(filled.shape[0]):
+            code[filled[c]] = 0  # absent means 0

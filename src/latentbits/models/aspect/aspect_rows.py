@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from latentbits.data.binary_data import MISSING
+from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
 from latentbits.data.places import Places
 from latentbits.errors import DataError, warn_user
+from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE
 from latentbits.models.aspect.weighting import cause_probabilities, reweight, shrink_to_average
 from latentbits.models.solved_rows import SolvedRows, lazy, solve
@@ -29,6 +30,9 @@ NOISE_OF: dict[Kind, str] = {"absence": WHITE, "presence": BLACK}
 
 FALSE_VALUE: dict[Kind, int] = {"absence": 0, "presence": 1}
 """The value of a cell that may be false."""
+
+Member = tuple["Components", np.ndarray, np.ndarray]
+"""One of an ensemble: its components, the weights of the rows, and how much is kept of each component."""
 
 CHANGES = ("auto", "both", "absence", "presence")
 
@@ -185,39 +189,42 @@ class AspectRows(SolvedRows):
     # ---- suspects ------------------------------------------------------------------------------------------------
 
     @lazy
-    def _content(self) -> np.ndarray:
-        """The probability of a 1 by the content of each row, averaged over the model's ensemble: N x D."""
-        return self._averaged(with_phantoms=False)
+    def _members(self) -> list[Member]:
+        """The model's ensemble, its weights solved for once."""
+        return list(self.model._members(self))
+
+    @lazy
+    def _n_observed(self) -> np.ndarray:
+        return self.data.observed_per_row()[:, None]
 
     def average_reconstruction(self) -> np.ndarray:
-        """The same by all components, phantoms included."""
-        return self._averaged(with_phantoms=True)
+        """The probability of a 1 by all components of each row, averaged over the model's ensemble: N x D."""
+        whole = [(components, W, np.ones(len(kept))) for components, W, kept in self._members]
+        average = np.empty(self.data.shape)
+        for rows in row_blocks(*self.data.shape):
+            average[rows] = self._content(rows, whole)
+        return average
 
-    def _averaged(self, *, with_phantoms: bool) -> np.ndarray:
-        total, n = np.zeros(self.data.shape), 0
-        for components, weights, is_content in self.model._members(self):
-            kept = np.ones(len(is_content)) if with_phantoms else is_content
-            total += self._content_by(components, weights, kept)
-            n += 1
-        return np.clip(total / n, 0.0, 1.0)
-
-    def _rated_content(self, ratings: ArrayLike) -> np.ndarray:
-        """The same by the best run alone, whose components the ratings are about."""
+    def _rated(self, ratings: ArrayLike) -> list[Member]:
+        """The best run alone, whose components the ratings are about, with what they keep."""
         kept = self._checked_ratings(ratings)
-        kept = kept / kept.max()  # only their proportion counts
-        return np.clip(self._content_by(self.model._components, self.weights, kept), 0.0, 1.0)
+        return [(self.model._components, self.weights, kept / kept.max())]  # only their proportion counts
 
-    def _content_by(self, components: Components, W: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """P(1) by what is kept of the components."""
-        evidence = W * kept * self.data.observed_per_row()[:, None]
-        return shrink_to_average(evidence, components.share * kept, kept) @ components.mean
+    def _content(self, rows: slice, members: list[Member]) -> np.ndarray:
+        """P(1) in the cells of some rows by what members keep of their components, the mean over the members."""
+        total = np.zeros((rows.stop - rows.start, self.data.shape[1]))
+        with one_blas_thread():
+            for components, W, kept in members:
+                evidence = W[rows] * kept * self._n_observed[rows]
+                total += shrink_to_average(evidence, components.share * kept, kept) @ components.mean
+        return np.clip(total / len(members), 0.0, 1.0)
 
     @property
     def ensemble(self) -> str:
         """What suspicion is a mean over, in words."""
         return self.model._ensemble
 
-    def by_restarts(self) -> Iterator[tuple[Components, np.ndarray, np.ndarray]]:
+    def by_restarts(self) -> Iterator[Member]:
         """Components, weights by them, and which are content, of all restarts but those stuck far below the best."""
         model = self.model
         behind = model.objective_ - model.restarts_["objective"].to_numpy()
@@ -229,32 +236,38 @@ class AspectRows(SolvedRows):
 
     def suspicion(self, *, kind: Kind, ratings: ArrayLike | None = None) -> np.ndarray:
         """How likely each observed 0 hides a 1, or each 1 is false: N x D, 0 for all other cells."""
+        scores = np.zeros(self.data.shape)
+        for rows, asked, score in self._score_blocks(kind, ratings):
+            scores[rows][asked] = score
+        return scores
+
+    def _score_blocks(self, kind: Kind, ratings: ArrayLike | None) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Blocks of rows (nothing else of size N x D is made), which of their cells may be false, and those' scores."""
         if kind not in FALSE_VALUE:
             raise DataError(f'kind={kind!r} is unknown; use "absence" or "presence"')
-        content = self._content if ratings is None else self._rated_content(ratings)
-        score = content if kind == "absence" else 1 - content
-        return np.where(self._may_be_false(kind), score, 0.0)
-
-    def _may_be_false(self, kind: Kind) -> np.ndarray:
-        """Which cells have the value that is in question, and were neither confirmed nor rejected by anybody: N x D."""
-        cells = self.data.dense() == FALSE_VALUE[kind]
-        if self.data.marks is not None:
-            known = self.data.marks.decided
-            cells[known.rows, known.columns] = False
-        return cells
+        members = self._members if ratings is None else self._rated(ratings)
+        for rows in row_blocks(*self.data.shape):
+            asked = _may_be_false(self.data.rows(rows), kind)
+            content = self._content(rows, members)[asked]
+            yield rows, asked, content if kind == "absence" else 1 - content
 
     def most_suspected(self, *, kind: Kind, top: int | None, ratings: ArrayLike | None = None) -> SuspectedCells:
         """The cells most likely to be false, the most suspected first; equal scores in reading order."""
         if top is not None and (not isinstance(top, Integral) or top < 0):
             raise DataError(f"top={top!r} must be a whole number of cells, or None for all")
-        score = self.suspicion(kind=kind, ratings=ratings)
-        value = FALSE_VALUE[kind]
-        flat = np.flatnonzero(self._may_be_false(kind))
-        best = flat[np.argsort(-score.ravel()[flat], kind="stable")[:top]]
-        rows, columns = np.divmod(best, self.data.shape[1])
-        q = self._causes(np.full(len(best), value), self.cause_weights[rows], columns)
+        n_columns = self.data.shape[1]
+        places, scores = np.zeros(0, np.int64), np.zeros(0)
+        for rows, asked, score in self._score_blocks(kind, ratings):
+            best = _largest(score, top)
+            places = np.concatenate([places, rows.start * n_columns + np.flatnonzero(asked)[best]])
+            scores = np.concatenate([scores, score[best]])
+            best = _largest(scores, top)
+            places, scores = places[best], scores[best]
+        order = np.argsort(-scores, kind="stable")
+        at, columns = np.divmod(places[order], n_columns)
+        q = self._causes(np.full(len(at), FALSE_VALUE[kind]), self.cause_weights[at], columns)
         phantom = q[:, self.model.phantoms_ == NOISE_OF[kind]].sum(axis=1)
-        return SuspectedCells(rows, columns, score.ravel()[best], phantom)
+        return SuspectedCells(at, columns, scores[order], phantom)
 
     def suspects(self, *, kind: Kind, top: int | None, ratings: ArrayLike | None = None) -> pd.DataFrame:
         """The same as a table, with the names of rows and columns."""
@@ -270,3 +283,29 @@ class AspectRows(SolvedRows):
         if self.data.marks is not None:
             table["mark"] = self.data.marks.unsure_at(found.rows, found.columns)
         return table
+
+
+def _may_be_false(data: BinaryData, kind: Kind) -> np.ndarray:
+    """Which cells have the value that is in question, and were neither confirmed nor rejected by anybody: N x D."""
+    cells: np.ndarray = data.dense() == FALSE_VALUE[kind]
+    if data.marks is not None:
+        known = data.marks.decided
+        cells[known.rows, known.columns] = False
+    return cells
+
+
+def _largest(scores: np.ndarray, n: int | None) -> np.ndarray:
+    """The places of the n largest scores, ascending; of equal ones the first. None: of all.
+
+    Examples
+    --------
+    >>> _largest(np.array([0.2, 0.5, 0.1, 0.5, 0.2]), 3)
+    array([0, 1, 3])
+    """
+    if n is None or n >= len(scores):
+        return np.arange(len(scores))
+    if n == 0:
+        return np.arange(0)
+    least = np.partition(scores, -n)[-n]
+    above = np.flatnonzero(scores > least)
+    return np.sort(np.concatenate([above, np.flatnonzero(scores == least)[: n - len(above)]]))

@@ -217,7 +217,9 @@ def solve_rows(data: BinaryData, H: np.ndarray, blank: np.ndarray, *, workers: W
         cells[np.repeat(np.arange(len(rows)), L.astype(np.intp)), place] = 1
         h = np.ascontiguousarray(H[:, columns] / b[:, None])
         v, left = np.empty((len(rows), K)), np.empty(len(rows))
-        fold_in(cells, _NO_POINTERS, _NO_INDICES, _NO_VALUES, False, h, h, start, GAP, MAX_STEPS, v, left)
+        none = np.zeros(len(columns), dtype=bool), np.zeros((K, 0)), np.zeros(K), np.zeros((K, K))  # no common zeros
+        arrays = cells, _NO_POINTERS, _NO_INDICES, _NO_VALUES, False, h, h, *none
+        fold_in(*arrays, start, GAP, MAX_STEPS, v, left)
         W[rows], gap[rows] = v * L[:, None] / b, left
 
     workers.map(one, _alike(ones))
