@@ -350,12 +350,7 @@ value >= 1 present
         ['b']
         """
         chosen = index if isinstance(index, slice) else np.asarray(index)
-        kept = np.arange(self.shape[0])[chosen]
-        beside: dict[str, Any] = {
-            "row_names": self.row_names and [self.row_names[i] for i in kept],
-            "metadata": self.metadata and {name: [texts[i] for i in kept] for name, texts in self.metadata.items()},
-            "marks": self.marks and self.marks.of_rows(kept),
-        }
+        beside = self._beside(chosen) if self.row_names or self.metadata or self.marks else {}
         if self.sparse is not None:
             parts = (self.sparse.data, self.sparse.indices, self.sparse.indptr)
             uniform = sp.csr_array(parts, shape=self.shape)  # SciPy can't slice unequal index types
@@ -363,6 +358,15 @@ value >= 1 present
         if self.packed is not None:
             return replace(self, packed=self.packed.rows(chosen), **beside)
         return replace(self, cells=np.ascontiguousarray(self.dense()[chosen]), **beside)
+
+    def _beside(self, chosen: slice | np.ndarray) -> dict[str, Any]:
+        """What is known of these rows beside their cells."""
+        kept = np.arange(self.shape[0])[chosen]
+        return {
+            "row_names": self.row_names and [self.row_names[i] for i in kept],
+            "metadata": self.metadata and {name: [texts[i] for i in kept] for name, texts in self.metadata.items()},
+            "marks": self.marks and self.marks.of_rows(kept),
+        }
 
     def without_names(self) -> BinaryData:
         """Leave out everything but the cells.
