@@ -182,7 +182,7 @@ def local_cluster(n_workers: int) -> Iterator[Any]:
 def cluster_speed(quick: bool) -> pd.DataFrame:
     """Seconds of a step on one and two workers of a LocalCluster, each with one thread, the driver on the same cores.
 
-    0 workers: the same step by one thread of this process. The overhead is that of a step whose work is nothing: a table of 64 rows.
+    0 workers: the same step by one thread of this process. The overhead is that of a step of 64 rows.
     """
     from distributed import default_client
 
