@@ -4,8 +4,8 @@
 
 Every start is run to its end; a race is then played with the recorded objectives. Its rule: after `passes` passes of
 all starts those are stopped that are further behind the best than `margin` times the best one's rise since its fifth
-pass. For each number of passes the margin is the least one at which no fit of the seeds 0 and 1 loses its winner, and it
-is judged on the seeds 2 to 5: how many winners are stopped, how much likelihood that costs, how many passes are saved.
+pass. For each number of passes the margin is the least one at which no fit of the seeds 0 and 1 loses its winner. It is
+judged on the seeds 2 to 5: how many winners are stopped, how much likelihood that costs, how many passes are saved.
 As `suspects` averages over all restarts, the last column is the correlation by rank of the zeros' mean reconstruction
 by the restarts that a race leaves with that by all (the worst of the four seeds).
 """
