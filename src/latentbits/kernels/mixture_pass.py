@@ -16,7 +16,7 @@ __all__ = ["LANES", "mixture_pass"]
 LANES = VECTOR_BYTES // 8
 """The axis of components is padded to a multiple of this."""
 
-STRIP = 8  # bytes of each row, of which a strip of all rows is taken at a time: its tables stay in the cache
+STRIP = 16  # bytes of each row, of which a strip of all rows is taken at a time: its tables stay in the cache
 
 _LOOP = {"nogil": True, "error_model": "numpy", "cache": True}
 

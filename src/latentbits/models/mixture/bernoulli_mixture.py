@@ -14,7 +14,7 @@ from scipy.special import logsumexp, softmax
 
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.arrays import kernel_array
+from latentbits.kernels.arrays import aligned_zeros, kernel_array
 from latentbits.kernels.mixture_pass import LANES, mixture_pass
 from latentbits.models.cells import column_products, row_products
 from latentbits.models.solved_rows import Solution
@@ -26,7 +26,7 @@ EDGE = 1e-10
 """H and pi stay this far from 0 (and H from 1): no row gets probability 0."""
 
 
-FEW_STORED = 1 / 16
+FEW_STORED = 0.1
 """Of sparse data, the share of stored cells below which visiting only those costs less than all patterns."""
 
 CHUNK_ROWS, MAX_CHUNKS = 2000, 16
@@ -112,7 +112,7 @@ class MixtureEM:
         row_log, weight = np.empty(len(self.row_weight)), kernel_array(self.row_weight)
 
         def one(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-            sums, size = np.zeros_like(tables), np.zeros_like(base)
+            sums, size = aligned_zeros(tables.shape), np.zeros_like(base)
             mixture_pass(
                 kernel_array(bits[:, rows], np.uint8), tables, base, K, weight[rows], sums, size, row_log[rows]
             )
