@@ -60,6 +60,24 @@ def test_a_step_is_the_textbook_em_step(X):
             assert new.H[k, j] == pytest.approx((ones + 0.2) / (seen + 0.4))
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize(("N", "D", "K"), [(1, 1, 1), (30, 8, 2), (50, 71, 9), (4500, 130, 20)])
+def test_tables_of_patterns_add_up_what_matrix_products_do(N, D, K, missing):
+    rng = np.random.default_rng(N)
+    X = (rng.random((N, D)) < 0.4).astype(float)
+    X[rng.random(X.shape) < missing] = np.nan
+    weight = rng.random(N)
+    em = learner(X, K, row_weight=weight)
+    state = State(rng.dirichlet(np.ones(K)), rng.uniform(0.01, 0.99, (K, D)))
+    found = em._sums_by_patterns(state)
+    for sums, expected in zip(found, em._sums(state), strict=True):
+        np.testing.assert_allclose(np.broadcast_to(sums, expected.shape), expected, rtol=1e-10, atol=1e-12)
+    with Workers(3) as workers:
+        threaded = MixtureEM(em.data, weight, K, 0.3, workers)
+        for sums, expected in zip(threaded._sums_by_patterns(state), found, strict=True):
+            np.testing.assert_array_equal(sums, expected)
+
+
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_the_climb_never_falls_and_ends_where_em_stands_still(X, smoothing):
     em = learner(X, smoothing=smoothing)

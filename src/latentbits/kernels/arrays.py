@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-__all__ = ["kernel_array"]
+__all__ = ["aligned_zeros", "kernel_array"]
 
 
 def kernel_array(values: Any, dtype: Any = np.float64) -> np.ndarray:
@@ -21,3 +22,17 @@ def kernel_array(values: Any, dtype: Any = np.float64) -> np.ndarray:
     True
     """
     return np.require(values, dtype, ["C", "W"])
+
+
+def aligned_zeros(shape: tuple[int, ...]) -> np.ndarray:
+    """Zeros that begin where a line of the processor's cache does, so that a vector needn't be written to two lines.
+
+    Examples
+    --------
+    >>> aligned_zeros((3, 8)).ctypes.data % 64
+    0
+    """
+    size = math.prod(shape)
+    memory = np.zeros(size + 8)
+    first = -memory.ctypes.data % 64 // 8
+    return memory[first : first + size].reshape(shape)
