@@ -340,7 +340,7 @@ def weights_of_rows(quick: bool) -> pd.DataFrame:
 
 
 def fit_and_suspects(quick: bool) -> pd.DataFrame:
-    """The final solve's share of a fit's CPU time (one start, default parameters), and `suspects` of ten short starts."""
+    """The final solve's share of a fit's CPU time (one start, default parameters), and `suspects` of ten starts."""
     N, D = (300, 300) if quick else (2_000, 2_000)
     rows = []
     rng = np.random.default_rng(8)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import brentq
 
-THETA = 0.1
+THETA = 0.2
 KAPPA = 2 * (-np.log(1 - THETA) - THETA) / THETA**2
 
 

@@ -16,7 +16,7 @@ SMALL = 1e-150  # a smaller product is turned into its logarithm: one logarithm 
 TINY = 1e-18  # least probability of a 1
 LEAST = 1e-300
 ROOT_STEPS = 50
-ROOT_ERROR = 1e-9  # what is left is made up by normalising, and changes the objective by its square
+ROOT_ERROR = 1e-7  # what is left is made up by normalising, and changes the objective by its square
 
 # Reassociation lets the compiler vectorise sums. NaN has no meaning in here: missing cells are coded as -1. A loop that
 # sums writes no array: whether it is vectorised would depend on where arrays lie, and the last bit with it.
@@ -137,8 +137,9 @@ def _row_terms(w, M, total, cross, kappa, a, b, c):
         row, s = cross[other], kappa * w[other]
         for k in range(K):
             c[k] += s * row[k]
-    for k in range(K):
+    for k in range(M.shape[0]):
         a[k] += M[k] / max(w[k], LEAST)
+    for k in range(K):
         b[k] = total[k] - b[k]
     for k in range(K):
         value -= w[k] * (total[k] + 0.5 * c[k])
@@ -161,14 +162,14 @@ def sparse_pass(
     new_W,
     G,
     F,
-    V,
     row_value,
 ):
     """Improve the weights of some rows, then collect for their components what the improved weights give.
 
-    CSR rows (stored values 1 or -1, missing; absent means 0); Ht = H.T. Columns with a place >= 0 are exact: M is their
-    part, as `aspect_pass` gives it. In the others log(1 - p) is replaced by -(p + kappa p^2 / 2); total = sum_j h_j and
-    cross = sum_j h_j h_j^T over them. Writes new_W, adds to G, F (D x K), V (K x K) and row_value, the objective of W.
+    CSR rows (stored values 1 or -1, missing; absent means 0); Ht = H.T, padded with zeros, as G, F, total and cross
+    are. Columns with a place >= 0 are exact: M is their part, as `aspect_pass` gives it. In the others log(1 - p) is
+    replaced by -(p + kappa p^2 / 2); total = sum_j h_j and cross = sum_j h_j h_j^T over them. Writes new_W, adds to
+    G, F (D x K) and row_value, the objective of W.
     The same in NumPy, with the expanded columns only::
 
         P = W @ H
@@ -179,13 +180,14 @@ def sparse_pass(
         P = new_W @ H
         G += ((X == 1) / P).T @ (row_weight[:, None] * new_W)
         F += ((X != 0) * (1 + kappa * P)).T @ (row_weight[:, None] * new_W)
-        V += new_W.T @ (row_weight[:, None] * new_W)
     """
     n, K = W.shape
-    a, b, c, falls = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
+    padded = Ht.shape[1]
+    w, new = np.zeros(padded), np.zeros(padded)
+    a, b, c, falls = np.empty(padded), np.empty(padded), np.empty(padded), np.empty(padded)
     for i in range(n):
         columns, codes = indices[indptr[i] : indptr[i + 1]], values[indptr[i] : indptr[i + 1]]
-        w, new = W[i], new_W[i]
+        w[:K] = W[i]
         a[:] = 0.0
         b[:] = 0.0
         value, missing = _share_out(columns, codes, place, w, Ht, kappa, a, b)
@@ -195,8 +197,4 @@ def sparse_pass(
         else:
             _improve(w, a, b, c, falls, new)
         _collect(columns, codes, place, new, row_weight[i], Ht, kappa, G, F)
-        for k in range(K):
-            s, Vk = row_weight[i] * new[k], V[k]
-            if s != 0.0:
-                for other in range(K):
-                    Vk[other] += s * new[other]
+        new_W[i] = new[:K]

@@ -57,8 +57,8 @@ class AspectBernoulli(AspectModel):
         A white component's probability of a 1 and a black one's of a 0, below 0.1. None learns it, up to 0.05.
     zeros : {"auto", "exact", "expanded"}, default="auto"
         How zeros are counted while learning. "exact" visits every cell in each pass. "expanded" visits the ones: in
-        columns where no component exceeds 0.1 a zero's log(1 - p) is replaced by a quadratic lower bound, which is off
-        by 0.036 p^2 at most, so the climb raises a lower bound of the log likelihood (see `expansion_`); other columns
+        columns where no component exceeds 0.2 a zero's log(1 - p) is replaced by a quadratic lower bound, which is off
+        by 0.079 p^2 at most, so the climb raises a lower bound of the log likelihood (see `expansion_`); other columns
         are exact. "auto" expands the zeros of sparse data if a pass is predicted to be at least 3 times cheaper and
         the table isn't small; dense data and small tables are exact. Noise components are fitted exactly, unless they
         are white with a given rate.
