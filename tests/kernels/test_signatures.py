@@ -19,7 +19,7 @@ from latentbits import (
     solve_bqp,
 )
 from latentbits.kernels.arrays import kernel_array
-from latentbits.models.aspect import gibbs
+from latentbits.models.aspect import gibbs, sparse_zeros
 from latentbits.models.aspect import statistics as aspect
 from latentbits.models.bernoulli_nmf import bernoulli_nmf
 from latentbits.models.binary_factors import encoders
@@ -28,11 +28,15 @@ from latentbits.models.logistic_pca import logistic_pca
 from latentbits.models.probit_factors import sampler as probit_factors
 
 X = simulate.aspect_bernoulli(40, 8, 2, missing=0.1, random_state=0).X
+SPARSE = np.hstack([X[:, :1], np.eye(40, 20)])  # a column that is exact, and many that are not
 POINTS = simulate.ica_mixture([np.eye(2)], n_points=40, random_state=0).X
 
 KERNELS = [
     (aspect, "aspect_pass"),
     (aspect, "fold_in"),
+    (sparse_zeros, "aspect_pass"),
+    (sparse_zeros, "exact_entries"),
+    (sparse_zeros, "sparse_pass"),
     (gibbs, "gibbs_sweeps"),
     (gibbs, "sample_rows"),
     (bernoulli_nmf, "tanh_rows"),
@@ -85,6 +89,11 @@ def read_only(model, folder):
     ("make", "data", "kernels"),
     [
         (lambda: AspectBernoulli(2, n_init=1, random_state=0), X, {"aspect_pass", "fold_in"}),
+        (
+            lambda: AspectBernoulli(2, n_init=1, random_state=0, zeros="expanded"),
+            SPARSE,
+            {"aspect_pass", "exact_entries", "sparse_pass", "fold_in"},
+        ),
         (lambda: BetaICA(2, n_init=1, random_state=0), X, {"aspect_pass"}),
         (
             lambda: BetaICA(2, inference="gibbs", gamma=1, n_init=1, random_state=0),
@@ -96,7 +105,16 @@ def read_only(model, folder):
         (lambda: ProbitFactors(2, n_init=1, random_state=0), X, {"probit_sweeps", "probit_rows"}),
         (lambda: ICAMixture(1, 1, n_init=1, random_state=0), POINTS, {"source_pass", "label_pass"}),
     ],
-    ids=["AspectBernoulli", "BetaICA", "BetaICA-gibbs", "BernoulliNMF", "LogisticPCA", "ProbitFactors", "ICAMixture"],
+    ids=[
+        "AspectBernoulli",
+        "AspectBernoulli-sparse",
+        "BetaICA",
+        "BetaICA-gibbs",
+        "BernoulliNMF",
+        "LogisticPCA",
+        "ProbitFactors",
+        "ICAMixture",
+    ],
 )
 def test_a_fit_and_a_read_only_model(make, data, kernels, forms, tmp_path):
     model = make().fit(data)

@@ -165,6 +165,11 @@ value >= 1 present
         """Whether the data are held as a sparse matrix."""
         return self.sparse is not None
 
+    @property
+    def n_stored(self) -> int | None:
+        """Number of cells that sparse data store, the ones and the missing; None if the data aren't sparse."""
+        return None if self.sparse is None else int(self.sparse.nnz)
+
     @cached_property
     def n_missing(self) -> int:
         """Number of missing cells."""

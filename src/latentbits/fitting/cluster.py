@@ -83,6 +83,8 @@ class ClusterData:
         self._ones_per_row = np.concatenate([count.ones_per_row for count in counts])
         self._observed_per_row = np.concatenate([count.observed_per_row for count in counts])
         self._fingerprints = [count.fingerprint for count in counts]
+        stored = [count.n_stored for count in counts if count.n_stored is not None]
+        self.n_stored = sum(stored) if len(stored) == len(counts) else None
         self._rows: tuple[Any, ClusterRows] | None = None
 
     def _counted(self) -> list[_Count]:
@@ -219,11 +221,13 @@ class _Count(NamedTuple):
     ones_per_row: np.ndarray
     observed_per_row: np.ndarray
     n_columns: int
+    n_stored: int | None
     fingerprint: str
 
 
 def _count(block: BinaryData) -> _Count:
-    return _Count(block.ones_per_row(), block.observed_per_row(), block.shape[1], block.fingerprint())
+    by_row = block.ones_per_row(), block.observed_per_row()
+    return _Count(*by_row, block.shape[1], block.n_stored, block.fingerprint())
 
 
 def _encoded(array: Any, first: int, binarize: float | None) -> BinaryData:

@@ -19,7 +19,18 @@ from latentbits.data.packed import new_array
 from latentbits.fitting.climb import RowsLost, parabola, squared_moves
 from latentbits.fitting.workers import Workers
 
-__all__ = ["Chunk", "RowLearner", "Rows", "Sums", "ThreadRows", "added", "chunks_of", "column_counts", "rows_of"]
+__all__ = [
+    "Chunk",
+    "PlacedLearner",
+    "RowLearner",
+    "Rows",
+    "Sums",
+    "ThreadRows",
+    "added",
+    "chunks_of",
+    "column_counts",
+    "rows_of",
+]
 
 State = TypeVar("State", bound=tuple[Any, ...])
 Sums = tuple[Any, ...]
@@ -27,6 +38,7 @@ Sums = tuple[Any, ...]
 
 CHUNK_WORK = 2_000_000  # cells x components of a chunk of rows: about half a millisecond
 MAX_CHUNKS = 16  # each chunk has its own sums of K x D
+MOST_SUMS = 1 << 26  # numbers in the sums of all chunks together: half a gigabyte
 GROUP = 256  # rows that kernels add up before they add to a chunk's sums: a chunk may be cut between two groups
 BLOCK_CELLS = 1 << 22  # cells that are unpacked at a time
 
@@ -120,7 +132,7 @@ class ThreadRows(Rows):
         return array
 
 
-def rows_of(data: Any, row_weight: np.ndarray, n_components: int, workers: Workers) -> Rows:
+def rows_of(data: Any, row_weight: np.ndarray, n_components: int, workers: Workers, n_sums: int = 0) -> Rows:
     """The rows of a table: on threads, unless the data themselves are elsewhere and say how to be worked on.
 
     Parameters
@@ -130,23 +142,25 @@ def rows_of(data: Any, row_weight: np.ndarray, n_components: int, workers: Worke
     n_components : int
         What a cell costs, which decides about the number of chunks.
     workers : Workers
+    n_sums : int, default=0
+        How many sums there are of each column.
 
     Returns
     -------
     Rows
     """
     n_rows, n_columns = data.shape
-    chunks = chunks_of(n_rows, n_columns, n_components)
+    chunks = chunks_of(n_rows, n_columns, n_components, n_sums)
     if isinstance(data, BinaryData):
         return ThreadRows(data, row_weight, chunks, workers)
     elsewhere: Rows = data.as_rows(row_weight, chunks)
     return elsewhere
 
 
-def chunks_of(n_rows: int, n_columns: int, n_components: int) -> list[slice]:
+def chunks_of(n_rows: int, n_columns: int, n_components: int, n_sums: int = 0) -> list[slice]:
     """Consecutive rows that are worked on together: by the shape of the problem alone, so that sums are too."""
-    most = min(MAX_CHUNKS, n_rows)
-    n = int(np.clip(n_rows * n_columns * n_components // CHUNK_WORK, 1, most))
+    most = min(MAX_CHUNKS, n_rows, MOST_SUMS // max(1, n_columns * n_sums))
+    n = int(np.clip(n_rows * n_columns * n_components // CHUNK_WORK, 1, max(1, most)))
     edges = [n_rows * c // n for c in range(n + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
 
@@ -162,8 +176,8 @@ def added(parts: Sequence[Sums]) -> Sums:
     return reduce(lambda total, part: tuple(a + b for a, b in zip(total, part, strict=True)), parts)
 
 
-class RowLearner(ABC, Generic[State]):
-    """Base class of learners whose state begins with an array of rows; its other arrays are small."""
+class PlacedLearner(ABC, Generic[State]):
+    """Base class of learners whose state begins with an array of rows, wherever these are; other arrays are small."""
 
     @property
     @abstractmethod
@@ -175,6 +189,18 @@ class RowLearner(ABC, Generic[State]):
         """As `Learner` says."""
         return self.rows.may_be_lost
 
+    def stored(self, state: State) -> State:
+        """The state as NumPy arrays of this process."""
+        return type(state)(self.rows.whole(state[0]), *state[1:])
+
+    def restored(self, state: State) -> State:
+        """The state of such arrays, rows where they are worked on."""
+        return type(state)(self.rows.placed(state[0]), *state[1:])
+
+
+class RowLearner(PlacedLearner[State]):
+    """Base class of those whose arrays may all be extrapolated."""
+
     @abstractmethod
     def _project_rows(self) -> tuple[Any, ...]:
         """A function of a module that brings an array of rows back into its domain, in place, and its arguments."""
@@ -184,26 +210,18 @@ class RowLearner(ABC, Generic[State]):
         """The state with its other arrays back in their domain."""
 
     def squared_moves(self, points: Sequence[State]) -> tuple[float, float]:
-        """See `ArrayLearner`; a row of weight 2 counts like two rows."""
+        """As `Learner` says; a row of weight 2 counts like two rows."""
         of_rows = self.rows.total(_squares, [point[0] for point in points])
         rest = squared_moves([point[1:] for point in points], (1.0,) * (len(points[0]) - 1))
         return of_rows[0] + rest[0], of_rows[1] + rest[1]
 
     def extrapolate(self, points: Sequence[State], length: float) -> State:
-        """See `ArrayLearner`."""
+        """As `Learner` says."""
         firsts = [point[0] for point in points]
         width = len(points[0][1])
         moved, _ = self.rows.update(_extrapolated, width, firsts, length, *self._project_rows())
         rest = (parabola(arrays, length) for arrays in zip(*(point[1:] for point in points), strict=True))
         return self._project_rest(type(points[0])(moved, *rest))
-
-    def stored(self, state: State) -> State:
-        """The state as NumPy arrays of this process."""
-        return type(state)(self.rows.whole(state[0]), *state[1:])
-
-    def restored(self, state: State) -> State:
-        """The state of such arrays, rows where they are worked on."""
-        return type(state)(self.rows.placed(state[0]), *state[1:])
 
 
 def _squares(chunk: Chunk, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Sums:

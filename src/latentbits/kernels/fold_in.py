@@ -14,6 +14,7 @@ SHORTEST = 1e-8  # of a Newton step
 LEAST = 1e-300  # a cell's probability is at least this, so that its inverse is finite
 
 # Reassociation lets the compiler vectorise sums. NaN and infinity keep their meaning (neither nnan nor ninf is set).
+# A loop that sums writes no array: whether it is vectorised would depend on where arrays lie, and the last bit with it.
 _LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
 
 
@@ -231,8 +232,10 @@ def _newton_point(w, g, B, L, free, n, y, x, s, slope):
         for a in range(n):
             y[free[a]] = max(0.0, y[free[a]] + length * x[a])
             Ba = B[a]
+            fall = 0.0
             for b in range(n):
-                slope[a] -= length * Ba[b] * x[b]
+                fall += Ba[b] * x[b]
+            slope[a] -= length * fall
         if last < 0:
             break
         y[free[last]] = 0.0

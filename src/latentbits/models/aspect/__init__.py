@@ -5,12 +5,13 @@ from typing import Literal, get_args
 from latentbits.constraints import Choice, Number
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS", "EvidenceMethod", "Inference", "Noise"]
+__all__ = ["SPECS", "EvidenceMethod", "Inference", "Noise", "Zeros"]
 
 Inference = Literal["vb", "em", "gibbs"]
 EvidenceMethod = Literal["bound", "ti"]
 
 Noise = Literal["white", "black", "both", "auto"]
+Zeros = Literal["auto", "exact", "expanded"]
 
 _SHARED = {
     **components("how many, phantoms included but for --noise"),
@@ -39,7 +40,13 @@ SPECS = (
         f"{_HERE}.aspect_bernoulli:AspectBernoulli",
         findings="aspect",
         on_cluster=True,
-        parameters=_SHARED,
+        parameters={
+            **_SHARED,
+            "zeros": Parameter(
+                Choice(get_args(Zeros)),
+                Option("zeros", "sparse data: visit all zeros, or expand them with a bounded error; auto by the cost"),
+            ),
+        },
         stored_types=_STORED,
     ),
     ModelSpec(

@@ -47,7 +47,7 @@ class MaximumLikelihood(RowLearner[State]):
     @cached_property
     def rows(self) -> Rows:
         """Where rows are worked on."""
-        return rows_of(self.data, self.row_weight, self._n_all, self.workers)
+        return rows_of(self.data, self.row_weight, self._n_all, self.workers, 2 * self._n_all)
 
     @property
     def _n_all(self) -> int:

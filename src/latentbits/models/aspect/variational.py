@@ -144,7 +144,7 @@ class _BetaSources(RowLearner[State]):
     @cached_property
     def rows(self) -> Rows:
         """Where rows are worked on."""
-        return rows_of(self.data, self.row_weight, self.n_all, self.workers)
+        return rows_of(self.data, self.row_weight, self.n_all, self.workers, 2 * self.n_all)
 
     def step(self, state: State) -> tuple[State, float]:
         """One update of everything, and the bound of the state given."""
