@@ -31,6 +31,7 @@ from latentbits.models.aspect.variational import (
     VariationalBayes,
     VariationalEM,
     pass_components,
+    pass_weights,
 )
 from latentbits.numerics import expected_log_dirichlet, kl_dirichlet
 
@@ -84,7 +85,7 @@ def parts(shape: tuple[int, int, int], turns: int) -> pd.DataFrame:
         learner = VariationalBayes(data, np.ones(len(W)), shape[2], PRIOR, workers)
         rivals: Rivals = {
             "pass": lambda: collect(data, W, H1, H0, np.ones(len(W)), workers),
-            "E[log a], exp and KL (digamma and log gamma, N x K)": lambda: learner._pass_weights(bayes),
+            "E[log a], exp and KL (digamma and log gamma, N x K)": lambda: pass_weights(bayes.gamma, PRIOR.gamma),
             "the same with scipy": lambda: scipy_weights(bayes.gamma),
             "E[log b], log B and exp (K x D)": lambda: pass_components(bayes.alpha, bayes.beta),
             "whole step": partial(learner.step, bayes),

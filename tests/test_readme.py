@@ -11,7 +11,7 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 @pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    first, second, third = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    first, second, third, fourth = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     names: dict = {}
     exec(_keeping_the_last(first, "rate"), names)
     assert "white" in names["model"].phantoms_
@@ -22,6 +22,9 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     assert names["found"].table["n_components"].tolist() == [1, 4, 8]
     assert len(names["compared"]) == 4
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    exec(fourth.replace("n_init=1,", "n_init=1, max_iter=30, tol=1e-2,"), names)
+    assert names["model"].weights_.shape == (1797, 10)
+    assert len(list(tmp_path.glob("positions/*/run-0.npz"))) == 1
 
 
 def _keeping_the_last(code, name):

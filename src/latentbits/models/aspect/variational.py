@@ -34,6 +34,7 @@ __all__ = [
     "VariationalBayes",
     "VariationalEM",
     "pass_components",
+    "pass_weights",
     "solve_mean_weights",
 ]
 
@@ -279,13 +280,13 @@ def bayes_weights(
     chunk: Chunk, new: np.ndarray, gamma: np.ndarray, h1: np.ndarray, h0: np.ndarray, gamma0: float
 ) -> Sums:
     """gamma by Appendix B.2; the sums A1 and A0 of the pass, and the rows' part of the bound."""
-    W, cost = _pass_weights(gamma, gamma0)
+    W, cost = pass_weights(gamma, gamma0)
     M, row_log, A1, A0 = pass_over(chunk, W, h1, h0)
     np.add(M, gamma0, out=new)
     return A1, A0, float(chunk.row_weight @ (row_log - cost))
 
 
-def _pass_weights(gamma: np.ndarray, gamma0: float) -> tuple[np.ndarray, np.ndarray]:
+def pass_weights(gamma: np.ndarray, gamma0: float) -> tuple[np.ndarray, np.ndarray]:
     """exp E[log a] and KL(q(a) || p(a)) of rows; a few at a time, so that what is between stays in the cache."""
     W, cost = np.empty_like(gamma), np.empty(len(gamma))
     for start in range(0, len(gamma), ROWS):
