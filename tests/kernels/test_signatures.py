@@ -10,6 +10,7 @@ import pytest
 import latentbits.kernels
 from latentbits import (
     AspectBernoulli,
+    BernoulliMixture,
     BernoulliNMF,
     BetaICA,
     ICAMixture,
@@ -19,12 +20,13 @@ from latentbits import (
     solve_bqp,
 )
 from latentbits.kernels.arrays import kernel_array
-from latentbits.models.aspect import gibbs
+from latentbits.models.aspect import gibbs, variational
 from latentbits.models.aspect import statistics as aspect
 from latentbits.models.bernoulli_nmf import bernoulli_nmf
 from latentbits.models.binary_factors import encoders
 from latentbits.models.ica_mixture import statistics as ica_mixture
 from latentbits.models.logistic_pca import logistic_pca
+from latentbits.models.mixture import bernoulli_mixture
 from latentbits.models.probit_factors import sampler as probit_factors
 
 X = simulate.aspect_bernoulli(40, 8, 2, missing=0.1, random_state=0).X
@@ -36,6 +38,8 @@ KERNELS = [
     (gibbs, "gibbs_sweeps"),
     (gibbs, "sample_rows"),
     (bernoulli_nmf, "tanh_rows"),
+    (variational, "gamma_functions"),
+    (bernoulli_mixture, "mixture_pass"),
     (encoders, "quadratic_table"),
     (encoders, "enumerate_rows"),
     (encoders, "greedy_rows"),
@@ -85,7 +89,8 @@ def read_only(model, folder):
     ("make", "data", "kernels"),
     [
         (lambda: AspectBernoulli(2, n_init=1, random_state=0), X, {"aspect_pass", "fold_in"}),
-        (lambda: BetaICA(2, n_init=1, random_state=0), X, {"aspect_pass"}),
+        (lambda: BetaICA(2, n_init=1, random_state=0), X, {"aspect_pass", "gamma_functions"}),
+        (lambda: BernoulliMixture(2, n_init=1, random_state=0), X, {"mixture_pass"}),
         (
             lambda: BetaICA(2, inference="gibbs", gamma=1, n_init=1, random_state=0),
             X,
@@ -96,7 +101,16 @@ def read_only(model, folder):
         (lambda: ProbitFactors(2, n_init=1, random_state=0), X, {"probit_sweeps", "probit_rows"}),
         (lambda: ICAMixture(1, 1, n_init=1, random_state=0), POINTS, {"source_pass", "label_pass"}),
     ],
-    ids=["AspectBernoulli", "BetaICA", "BetaICA-gibbs", "BernoulliNMF", "LogisticPCA", "ProbitFactors", "ICAMixture"],
+    ids=[
+        "AspectBernoulli",
+        "BetaICA",
+        "BernoulliMixture",
+        "BetaICA-gibbs",
+        "BernoulliNMF",
+        "LogisticPCA",
+        "ProbitFactors",
+        "ICAMixture",
+    ],
 )
 def test_a_fit_and_a_read_only_model(make, data, kernels, forms, tmp_path):
     model = make().fit(data)
