@@ -15,7 +15,7 @@ from tests.stored_models.make import fitted
 
 
 def aspect_pass() -> None:
-    """The pass in both precisions: a third of all compiling."""
+    """The pass in both precisions: a fifth of all compiling."""
     data, H = BinaryData.of(np.eye(3)), np.full((2, 3), 0.5)
     for precise in (True, False):
         collect(data, np.full((3, 2), 0.5), H, 1 - H, np.ones(3), Workers(), precise=precise)
@@ -27,7 +27,7 @@ def models(*names: str) -> None:
 
 
 PARTS = {
-    "1": lambda: (aspect_pass(), models("logistic-pca")),
+    "1": lambda: (aspect_pass(), models("logistic-pca", "beta-ica", "bernoulli-mixture")),
     "2": lambda: models("plsa", "probit-factors", "bernoulli-nmf", "binary-factors", "binary-ica", "ica-mixture"),
 }
 """What each of two processes does: about equally much."""

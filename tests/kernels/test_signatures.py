@@ -10,6 +10,7 @@ import pytest
 import latentbits.kernels
 from latentbits import (
     AspectBernoulli,
+    BernoulliMixture,
     BernoulliNMF,
     BetaICA,
     ICAMixture,
@@ -19,12 +20,13 @@ from latentbits import (
     solve_bqp,
 )
 from latentbits.kernels.arrays import kernel_array
-from latentbits.models.aspect import gibbs, sparse_zeros
+from latentbits.models.aspect import gibbs, sparse_zeros, variational
 from latentbits.models.aspect import statistics as aspect
 from latentbits.models.bernoulli_nmf import bernoulli_nmf
 from latentbits.models.binary_factors import encoders
 from latentbits.models.ica_mixture import statistics as ica_mixture
 from latentbits.models.logistic_pca import logistic_pca
+from latentbits.models.mixture import bernoulli_mixture
 from latentbits.models.probit_factors import sampler as probit_factors
 
 X = simulate.aspect_bernoulli(40, 8, 2, missing=0.1, random_state=0).X
@@ -40,6 +42,8 @@ KERNELS = [
     (gibbs, "gibbs_sweeps"),
     (gibbs, "sample_rows"),
     (bernoulli_nmf, "tanh_rows"),
+    (variational, "gamma_functions"),
+    (bernoulli_mixture, "mixture_pass"),
     (encoders, "quadratic_table"),
     (encoders, "enumerate_rows"),
     (encoders, "greedy_rows"),
@@ -94,7 +98,8 @@ def read_only(model, folder):
             SPARSE,
             {"aspect_pass", "exact_entries", "sparse_pass", "fold_in"},
         ),
-        (lambda: BetaICA(2, n_init=1, random_state=0), X, {"aspect_pass"}),
+        (lambda: BetaICA(2, n_init=1, random_state=0), X, {"aspect_pass", "gamma_functions"}),
+        (lambda: BernoulliMixture(2, n_init=1, random_state=0), X, {"mixture_pass"}),
         (
             lambda: BetaICA(2, inference="gibbs", gamma=1, n_init=1, random_state=0),
             X,
@@ -109,6 +114,7 @@ def read_only(model, folder):
         "AspectBernoulli",
         "AspectBernoulli-sparse",
         "BetaICA",
+        "BernoulliMixture",
         "BetaICA-gibbs",
         "BernoulliNMF",
         "LogisticPCA",
