@@ -46,7 +46,6 @@ LEAST_WORK = 20_000_000  # cells x components below which a pass takes some mill
 ONE, EXACT_CELL, ROW = 20, 2, 100  # what each costs, in cells of the exact pass
 GAIN = 3  # how many times cheaper a pass has to be
 
-
 _NO_CELLS = np.zeros((0, 0), np.int8)
 
 Csr = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -68,6 +67,7 @@ class Sums(NamedTuple):
     G : (D, K)  sum r w / p over the ones
     F : (D, K)  sum r w (1 + kappa p) over ones and missing cells
     V : (K, K)  sum r w w^T
+    S : (K,)  sum r w
     With their old weights, in columns that are exact (see `Statistics`):
     A1, A0 : (K, n_exact)  sum r w / p over the ones, sum r w / (1 - p) over the zeros
     value : the objective of the old weights
@@ -76,6 +76,7 @@ class Sums(NamedTuple):
     G: np.ndarray
     F: np.ndarray
     V: np.ndarray
+    S: np.ndarray
     A1: np.ndarray
     A0: np.ndarray
     value: float
@@ -120,17 +121,17 @@ def improve_rows(csr: Csr, W: np.ndarray, row_weight: np.ndarray, given: Broadca
         aspect_pass(_NO_CELLS, *exact_entries(*csr, given.place), True, *numbers, M, A1, A0, row_value)
     sparse_pass(*csr, W, row_weight, *given[:4], KAPPA, M, new, G, F, row_value)
     V = (row_weight[:, None] * new).T @ new
-    return new, Sums(G[:, :K], F[:, :K], V, A1, A0, float(row_weight @ row_value))
+    return new, Sums(G[:, :K], F[:, :K], V, row_weight @ new, A1, A0, float(row_weight @ row_value))
 
 
-def improve_components(H: np.ndarray, exact: np.ndarray, sums: Sums, S: np.ndarray) -> np.ndarray:
-    """New components from the sums of all chunks and S = sum r w: EM's for exact columns, bounded ones for the others.
+def improve_components(H: np.ndarray, exact: np.ndarray, sums: Sums) -> np.ndarray:
+    """New components from the sums of all chunks: EM's for exact columns, bounded ones for the others.
 
     Of an expanded column H_k y maximises sum_k H_k (G_k log y - T_k y - U_k y^2 / 2) below `LARGEST`, where
     T = S - F and U = kappa V H.
     """
     G = sums.G.T
-    T, U = S[:, None] - sums.F.T, KAPPA * (sums.V @ H)
+    T, U = sums.S[:, None] - sums.F.T, KAPPA * (sums.V @ H)
     root = np.sqrt(T * T + 4 * U * G)
     with np.errstate(divide="ignore", invalid="ignore"):
         y = np.where(T > 0, 2 * G / (T + root), (root - T) / (2 * U))
@@ -178,7 +179,7 @@ class ExpandedZeros:
             (W, H), value = self.exactly.step(State(W, H))
             return ExpandedState(W, H, flags), value
         new_W, sums = self._pass(W, H, exact)
-        new_H = improve_components(H, exact, sums, self.row_weight @ new_W)
+        new_H = improve_components(H, exact, sums)
         self.noise.update(new_H, new_H, new_H)  # given rates: the counts don't matter
         exact = self._enough(exact | (new_H >= LARGEST).any(axis=0))
         return ExpandedState(new_W, new_H, exact.astype(float)), sums.value
