@@ -305,6 +305,7 @@ class ClusterRows(Rows):
         self._last_number = 0
         self._unused: list[int] = []
         self._shards: list[Any] = []
+        self._addresses: list[str] = []
         self._n_workers = 0
 
     def update(self, work: Callable[..., Sums], width: int, arrays: Sequence[Any], *shared: Any) -> tuple[Any, Sums]:
@@ -363,7 +364,7 @@ class ClusterRows(Rows):
         """Whether one that holds a shard is gone; the scheduler needs a moment to notice."""
         begun = time.monotonic()
         while time.monotonic() - begun < PATIENCE:
-            if any(not _is_alive(shard) for shard in self._shards):
+            if not set(self._addresses) <= set(self._client.nthreads()):
                 return True
             time.sleep(0.05)
         return False
@@ -380,16 +381,17 @@ class ClusterRows(Rows):
 
     def _new_shards(self, addresses: list[str]) -> list[Any]:
         n = min(len(addresses), len(self._chunks))
+        self._addresses = addresses[:n]
         edges = [len(self._chunks) * part // n for part in range(n + 1)]
         groups = [self._chunks[a:b] for a, b in pairwise(edges)]
         self._ranges = [slice(group[0].start, group[-1].stop) for group in groups]
         shards = []
-        for rows, group, address in zip(self._ranges, groups, addresses[:n], strict=True):
+        for rows, group, address in zip(self._ranges, groups, self._addresses, strict=True):
             blocks, inside = self.data.blocks_of(rows)
             local = [slice(chunk.start - rows.start, chunk.stop - rows.start) for chunk in group]
             arguments = blocks, inside, local, self.row_weight[rows]
             shards.append(self._client.submit(Shard, *arguments, workers=[address], actor=True, pure=False))
-        return [self._made(shard, address) for shard, address in zip(shards, addresses[:n], strict=True)]
+        return [self._made(shard, address) for shard, address in zip(shards, self._addresses, strict=True)]
 
     def _made(self, shard: Any, address: str) -> Any:
         """The shard, when it is there; a worker that dies meanwhile would be waited for without end."""
@@ -409,11 +411,6 @@ class ClusterRows(Rows):
 
 class _WorkerGone(Exception):
     """A worker died while its shard was made."""
-
-
-def _is_alive(shard: Any) -> bool:
-    """Whether the actor's worker is still there, by the actor's own word."""
-    return shard._address in shard._client.nthreads()
 
 
 def _addresses(client: Any, at_least: int = 0) -> list[str]:
