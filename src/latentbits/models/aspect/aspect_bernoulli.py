@@ -53,6 +53,23 @@ class AspectBernoulli(AspectModel):
         held-out cells no better on most tables, and takes four to five times as long.
     noise_rate : float or None, default=0.001
         A white component's probability of a 1 and a black one's of a 0, below 0.1. None learns it, up to 0.05.
+    batch_size : int or None, default=None
+        A fit begins with steps on random batches of so many rows (stochastic EM), until 500 of them (or a
+        round through all rows, if that is less) gain less than 1e-4 per cell, and goes on with passes over all rows as
+        without. It pays
+        where a table makes hundreds of batches. The order of the rows is shuffled by the seed. In `partial_fit`, rows
+        of a step at most.
+    learning_decay : float, default=0.5
+        Step t on a batch moves the components by the rate ``(t + learning_offset) ** -learning_decay`` towards what the
+        batch says of them; from 0 (the last batch alone counts) to below 1. Higher values forget more slowly.
+    learning_offset : float, default=1.0
+        Larger values make the first batches count less.
+    total_samples : float or None, default=None
+        Number of rows that the blocks given to `partial_fit` come from. It makes no difference to
+        this model, which has no prior; None is the number of rows seen so far.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the components of the last fit (or `partial_fit`), with one start and without
+        `batch_size`: for more rows, or a smaller `tol`.
     checkpoint : str, Path or None, default=None
         A folder to which the positions of the starts are written every minute. A fit that was interrupted or killed
         goes on from there when it is made again with the same data and parameters, and its answer is the same as
@@ -130,6 +147,11 @@ class AspectBernoulli(AspectModel):
         phantom_threshold: float = 0.2,
         noise: Noise | None = None,
         noise_rate: float | None = 0.001,
+        batch_size: int | None = None,
+        learning_decay: float = 0.5,
+        learning_offset: float = 1.0,
+        total_samples: float | None = None,
+        warm_start: bool = False,
         checkpoint: str | Path | None = None,
         random_state: RandomSource = None,
         n_jobs: int | None = None,
@@ -143,6 +165,11 @@ class AspectBernoulli(AspectModel):
         self.phantom_threshold = phantom_threshold
         self.noise = noise
         self.noise_rate = noise_rate
+        self.batch_size = batch_size
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.total_samples = total_samples
+        self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -155,6 +182,9 @@ class AspectBernoulli(AspectModel):
 
     def _components_of(self, state: State, share: np.ndarray, noise: NoiseComponents) -> Components:
         return Components(state.H, state.H, 1 - state.H, share)
+
+    def _arrays_of(self, components: Components) -> tuple[np.ndarray, ...]:
+        return (components.mean,)
 
     def _weights_solver(self, components: Components) -> RowSolver:
         return partial(solve_weights, H1=components.H1, H0=components.H0)
