@@ -15,8 +15,8 @@ Settings were chosen on other seeds (101 to 103 and 201) and, but for digits and
 
 *Peers.* A tenth of the cells is hidden. Ours take them as missing; NMF can't, so it gets zeros there, and its
 predictions are divided by the share of cells that it saw. Probabilities are cut to [eps, 1 - eps] with the eps that is
-best for each fit on the hidden cells themselves. Weights of rows are part of the time of all: ours are solved for to the
-end.
+best for each fit on the hidden cells themselves. Weights of rows are part of the time of all: ours are solved for to
+the end.
 """
 
 from __future__ import annotations

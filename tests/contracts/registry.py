@@ -154,6 +154,14 @@ SHUFFLED = {
     f"check_sample_weight_equivalence_on_{form}_data": "rows in another order are other samples of the same posterior"
     for form in ("dense", "sparse")
 }
+NO_BLOCKS = dict.fromkeys(
+    ("check_fit_score_takes_y", "check_n_features_in_after_fitting"),
+    "calls partial_fit, which chains refuse with a sentence",
+)
+IN_BATCHES = {
+    f"check_sample_weight_equivalence_on_{form}_data": "repeated rows come in other batches"
+    for form in ("dense", "sparse")
+}
 TRANSFORMERS = frozenset(name for name in CONTINUOUS if "transformer" in name)
 OTHER_CELLS = {
     f"check_sample_weight_equivalence_on_{form}_data": "repeated rows have other cells hidden to weight the members"
@@ -185,6 +193,16 @@ def _with_noise(kind: type, **variant: Any) -> Contract:
         return kind(**{"n_components": 3, "n_init": 3, "random_state": 0, **variant, **parameters})
 
     return Contract(make, _separated, _empirical_bayes, None, CLIMBS | {"simplex", "phantoms"}, CONTINUOUS, variant)
+
+
+def _in_batches(kind: type, **variant: Any) -> Contract:
+    """Fits that begin with mini-batches: what doesn't depend on the order of rows is learned after them."""
+
+    def make(**parameters: Any) -> Any:
+        return kind(**{"n_components": 3, "n_init": 3, "random_state": 0, **variant, **parameters})
+
+    has = frozenset({"climb", "likelihood", "simplex", "truth", "phantoms"})
+    return Contract(make, _separated, _empirical_bayes, None, has, CONTINUOUS, variant, IN_BATCHES)
 
 
 def _likeliest(ones: np.ndarray, zeros: np.ndarray) -> tuple[np.ndarray, float]:
@@ -221,7 +239,7 @@ def _sampled_beta_ica() -> Contract:
         SAMPLED,
         CONTINUOUS,
         {"inference": "gibbs"},
-        SHUFFLED,
+        {**SHUFFLED, **NO_BLOCKS},
         lacks=frozenset({"runs out"}),
     )
 
@@ -355,6 +373,7 @@ CONTRACTS = [
     _beta_ica("vb"),
     _beta_ica("em"),
     _with_noise(AspectBernoulli, noise="both"),
+    _in_batches(AspectBernoulli, batch_size=40),
     _with_noise(BetaICA, inference="em", noise="both", noise_rate=None),
     _sampled_beta_ica(),
     _probit_factors(),
