@@ -158,10 +158,6 @@ NO_BLOCKS = dict.fromkeys(
     ("check_fit_score_takes_y", "check_n_features_in_after_fitting"),
     "calls partial_fit, which chains refuse with a sentence",
 )
-IN_BATCHES = {
-    f"check_sample_weight_equivalence_on_{form}_data": "repeated rows come in other batches"
-    for form in ("dense", "sparse")
-}
 TRANSFORMERS = frozenset(name for name in CONTINUOUS if "transformer" in name)
 OTHER_CELLS = {
     f"check_sample_weight_equivalence_on_{form}_data": "repeated rows have other cells hidden to weight the members"
@@ -193,16 +189,6 @@ def _with_noise(kind: type, **variant: Any) -> Contract:
         return kind(**{"n_components": 3, "n_init": 3, "random_state": 0, **variant, **parameters})
 
     return Contract(make, _separated, _empirical_bayes, None, CLIMBS | {"simplex", "phantoms"}, CONTINUOUS, variant)
-
-
-def _in_batches(kind: type, **variant: Any) -> Contract:
-    """Fits that begin with mini-batches: what doesn't depend on the order of rows is learned after them."""
-
-    def make(**parameters: Any) -> Any:
-        return kind(**{"n_components": 3, "n_init": 3, "random_state": 0, **variant, **parameters})
-
-    has = frozenset({"climb", "likelihood", "simplex", "truth", "phantoms"})
-    return Contract(make, _separated, _empirical_bayes, None, has, CONTINUOUS, variant, IN_BATCHES)
 
 
 def _likeliest(ones: np.ndarray, zeros: np.ndarray) -> tuple[np.ndarray, float]:
@@ -373,7 +359,6 @@ CONTRACTS = [
     _beta_ica("vb"),
     _beta_ica("em"),
     _with_noise(AspectBernoulli, noise="both"),
-    _in_batches(AspectBernoulli, batch_size=40),
     _with_noise(BetaICA, inference="em", noise="both", noise_rate=None),
     _sampled_beta_ica(),
     _probit_factors(),
