@@ -1,8 +1,8 @@
 """Whether a fit should begin with mini-batches, and mini-batches beside scikit-learn's MiniBatchNMF and NMF (KL).
 
-    python benchmarks/mini_batches.py [--quick]
+    python benchmarks/mini_batches.py {phases,peers} [--quick]
 
-Prints plain tables and writes them to benchmarks/results/mini_batches.json and mini_batches.md. All times are processor
+Prints a plain table and writes it to benchmarks/results/mini_batches_PART.json and .md. All times are processor
 times on one thread, everything compiled before; rivals take turns.
 
 *First phase.* From the same seeds three fits of `AspectBernoulli` (one start, tol 1e-6): plain; beginning with
@@ -48,19 +48,20 @@ BATCH = 256
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=("phases", "peers"))
     parser.add_argument("--quick", action="store_true", help="small tables, one seed: does it run?")
-    quick = parser.parse_args().quick
+    part, quick = vars(parser.parse_args()).values()
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warm_up()
-        phases = pd.concat([first_phase(*table, SEEDS[:1] if quick else SEEDS) for table in tables(quick)])
-        tables_found = {
-            "First phase": phases,
-            "Beside NMF": pd.concat([peers(*table) for table in sparse_tables(quick)]),
-        }
-    for title, table in tables_found.items():
-        print(f"\n{title}\n{table.to_string(index=False)}", flush=True)
-    write("mini_batches", "Mini-batches", tables_found, quick=quick, packages=("numpy", "scikit-learn"))
+        if part == "phases":
+            lines = [first_phase(*given, SEEDS[:1] if quick else SEEDS) for given in tables(quick)]
+        else:
+            lines = [peers(*given) for given in sparse_tables(quick)]
+    title, table = {"phases": "First phase", "peers": "Beside NMF"}[part], pd.concat(lines)
+    print(f"\n{title}\n{table.to_string(index=False)}", flush=True)
+    packages = ("numpy", "scikit-learn")
+    write(f"mini_batches_{part}", f"Mini-batches: {title.lower()}", {title: table}, quick=quick, packages=packages)
 
 
 def warm_up() -> None:
@@ -158,7 +159,7 @@ def sparse_tables(quick: bool) -> Iterator[tuple[str, sp.csr_array, int]]:
     """Name, data and number of components of the tables that are given to all."""
     if not quick and texts() is not None:
         yield "texts", sp.csr_array(texts()), 8
-    yield "simulated, sparse", sparse_table(1000 if quick else 20_000), 10
+    yield "simulated, sparse", sparse_table(1000 if quick else 10_000), 10
 
 
 def sparse_table(n_rows: int, n_columns: int = 1000, n_components: int = 10) -> sp.csr_array:

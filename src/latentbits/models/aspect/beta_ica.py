@@ -118,7 +118,8 @@ class BetaICA(SampledModel):
         the less the larger it is, and intervals are the narrower; None is the number of rows seen so far.
     warm_start : bool, default=False
         Whether `fit` goes on from the components of the last fit (or `partial_fit`), with one start and without
-        `batch_size`: for more rows, or a smaller `tol`.
+        `batch_size`: for more rows, or a smaller `tol`. A large table is fitted in about half of the time by a fit to
+        a tenth of its rows, drawn at random, and another to all of them.
     checkpoint : str, Path or None, default=None
         A folder to which the positions of the starts are written every minute. A fit that was interrupted or killed
         goes on from there when it is made again with the same data and parameters, and its answer is the same as
