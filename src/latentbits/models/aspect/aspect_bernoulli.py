@@ -54,19 +54,18 @@ class AspectBernoulli(AspectModel):
     noise_rate : float or None, default=0.001
         A white component's probability of a 1 and a black one's of a 0, below 0.1. None learns it, up to 0.05.
     batch_size : int or None, default=None
-        A fit begins with steps on random batches of so many rows (stochastic EM), until 500 of them (or a
-        round through all rows, if that is less) gain less than 1e-4 per cell, and goes on with passes over all rows as
-        without. It pays
-        where a table makes hundreds of batches. The order of the rows is shuffled by the seed. In `partial_fit`, rows
-        of a step at most.
+        A fit begins with steps on random batches of so many rows (stochastic EM), until 500 of them (or a round through
+        all rows, if that is less) gain less than 1e-4 per cell, and goes on with passes over all rows as without. It
+        pays where a table makes hundreds of batches. The order of the rows is shuffled by the seed. In `partial_fit`,
+        rows of a step at most.
     learning_decay : float, default=0.5
         Step t on a batch moves the components by the rate ``(t + learning_offset) ** -learning_decay`` towards what the
         batch says of them; from 0 (the last batch alone counts) to below 1. Higher values forget more slowly.
     learning_offset : float, default=1.0
         Larger values make the first batches count less.
     total_samples : float or None, default=None
-        Number of rows that the blocks given to `partial_fit` come from. It makes no difference to
-        this model, which has no prior; None is the number of rows seen so far.
+        Number of rows that the blocks given to `partial_fit` come from. It makes no difference to this model, which has
+        no prior (see `BetaICA`); None is the number of rows seen so far.
     warm_start : bool, default=False
         Whether `fit` goes on from the components of the last fit (or `partial_fit`), with one start and without
         `batch_size`: for more rows, or a smaller `tol`. A large table is fitted in about half of the time by a fit to
@@ -88,7 +87,7 @@ class AspectBernoulli(AspectModel):
     components_ : ndarray of shape (n_components, n_features)
         Probability of a 1, by falling share of the data; those of `noise` are among them.
     weights_ : ndarray of shape (n_rows, n_components)
-        Mixing weights of the training rows; each row sums to 1.
+        Mixing weights of the training rows; each row sums to 1. After `partial_fit` those of the last batch.
     weights_gap_ : float
         Certificate of `weights_`: no row can gain more than this log likelihood per observed cell by other weights.
     shares_ : ndarray of shape (n_components,)

@@ -105,17 +105,16 @@ class BetaICA(SampledModel):
     batch_size : int or None, default=None
         A fit begins with steps on random batches of so many rows (stochastic variational inference), until 500 of them
         (or a round through all rows, if that is less) gain less than 1e-4 per cell, and goes on with passes over all
-        rows as without. It pays
-        where a table makes hundreds of batches. The order of the rows is shuffled by the seed. In `partial_fit`, rows
-        of a step at most.
+        rows as without. It pays where a table makes hundreds of batches. The order of the rows is shuffled by the
+        seed. In `partial_fit`, rows of a step at most.
     learning_decay : float, default=0.5
         Step t on a batch moves the components by the rate ``(t + learning_offset) ** -learning_decay`` towards what the
         batch says of them; from 0 (the last batch alone counts) to below 1. Higher values forget more slowly.
     learning_offset : float, default=1.0
         Larger values make the first batches count less.
     total_samples : float or None, default=None
-        Number of rows that the blocks given to `partial_fit` come from. The prior counts
-        the less the larger it is, and intervals are the narrower; None is the number of rows seen so far.
+        Number of rows that the blocks given to `partial_fit` come from. The prior counts the less the larger it is, and
+        intervals are the narrower; None is the number of rows seen so far.
     warm_start : bool, default=False
         Whether `fit` goes on from the components of the last fit (or `partial_fit`), with one start and without
         `batch_size`: for more rows, or a smaller `tol`. A large table is fitted in about half of the time by a fit to
@@ -138,6 +137,7 @@ class BetaICA(SampledModel):
         Posterior mean probability of a 1, by falling share of the data.
     weights_ : ndarray of shape (n_rows, n_components)
         Posterior mean ("vb", "gibbs") or estimated ("em") mixing weights of the training rows; each row sums to 1.
+        After `partial_fit` those of the last batch.
     weights_gap_ : float or None
         Certificate of `weights_` ("em"): no row can gain more than this per observed cell by other weights.
         None for "vb", whose rows stop when they move by less than 1e-7, and for "gibbs".
