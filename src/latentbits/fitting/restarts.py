@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -14,12 +15,12 @@ import numpy as np
 
 from latentbits.errors import warn_user
 from latentbits.fitting.checkpoints import ProblemCheckpoints
-from latentbits.fitting.climb import Climbed, Learner, climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Learner, RowsLost, climb
+from latentbits.fitting.monitor import Monitor, Position
 from latentbits.fitting.progress import Progress
 from latentbits.fitting.workers import Workers, one_blas_thread
 
-__all__ = ["Restart", "Runner", "Schedule", "best_of", "climbing", "stopped_by", "stopped_together"]
+__all__ = ["Restart", "Runner", "Schedule", "best_of", "climbing", "stopped_by", "stopped_together", "undisturbed"]
 
 State = TypeVar("State", bound=tuple[Any, ...])
 
@@ -56,9 +57,22 @@ def climbing(
 
     def make_runner(workers: Workers) -> Runner[State]:
         learner = make_learner(workers)
-        return lambda rng, monitor: climb(learner, learner.initialise(rng), monitor, accelerate=accelerate)
+        return undisturbed(lambda rng, monitor: climb(learner, learner.initialise(rng), monitor, accelerate=accelerate))
 
     return make_runner
+
+
+def undisturbed(run: Runner[State]) -> Runner[State]:
+    """The same run, made again if rows are lost before a position is kept that it could go back to."""
+
+    def made(rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
+        while True:
+            try:
+                return run(copy.deepcopy(rng), monitor)
+            except RowsLost:
+                monitor.rewind(Position(None, np.inf, [], -np.inf, False))
+
+    return made
 
 
 @dataclass(frozen=True)

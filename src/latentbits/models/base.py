@@ -88,18 +88,28 @@ class RestartedModel(Model):
         rng: np.random.Generator | None = None,
         checkpoints: ProblemCheckpoints | None = None,
         n_threads: int | None = None,
+        n_init: int | None = None,
     ) -> tuple[Restart[Any], list[Restart[Any]]]:
-        """All restarts on `n_jobs` threads (or so many); `tol` is per cell of `n_cells`. To be called from `fit`.
+        """All restarts on `n_jobs` threads; `tol` is per cell of `n_cells`. To be called from `fit`.
 
-        Their seeds come from `random_state`, or from `rng`.
+        `n_threads` and `n_init` stand in for the estimator's own. Their seeds come from `random_state`, or from `rng`.
         """
-        length = self.n_init, self.max_iter, self.tol, n_cells
+        length = n_init or self.n_init, self.max_iter, self.tol, n_cells
         schedule = Schedule(*length, bool(self.verbose), self._if_interrupted, checkpoints)
         rng = as_generator(self.random_state) if rng is None else rng
         return best_of(make_runner, schedule, rng, n_threads or n_workers(self.n_jobs), keep)
 
     def _adopt_run(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
-        """Set what every fitted model tells about its restarts. To be called from `fit`."""
+        """Set what every fitted model tells about its restarts, and warn. To be called from `fit`."""
+        self._record_runs(best, runs)
+        if self._ran_out(best):
+            warnings.warn(
+                f"the best restart made all max_iter={self.max_iter} passes without converging; raise max_iter, or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _record_runs(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
         self.objective_ = best.objective
         self.objective_history_ = np.array(best.history)
         self.n_iter_ = best.n_iter
@@ -109,12 +119,6 @@ class RestartedModel(Model):
             columns=["seed", "objective", "n_iter", "converged"],
         )
         self.restart_histories_ = [np.array(run.history) for run in runs]
-        if self._ran_out(best):
-            warnings.warn(
-                f"the best restart made all max_iter={self.max_iter} passes without converging; raise max_iter, or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _ran_out(self, run: Restart[Any]) -> bool:
         """Whether a run made all its passes without converging; not if it was interrupted."""

@@ -26,13 +26,21 @@ _SHARED = {
         ),
     ),
     "noise_rate": Parameter(Number(0, below=0.1, above=True, optional=True)),
+    "batch_size": Parameter(
+        Number(1, integer=True, optional=True),
+        Option("batch_size", "begin with steps on random batches of so many rows, for large tables"),
+    ),
+    "learning_decay": Parameter(Number(0, below=1)),
+    "learning_offset": Parameter(Number(0)),
+    "total_samples": Parameter(Number(0, above=True, optional=True)),
+    "warm_start": Parameter(None),
     "checkpoint": Parameter(
         None,
         Option("checkpoint", "a folder for positions of the starts: an interrupted fit, made again, goes on there"),
     ),
 }
 _HERE = "latentbits.models.aspect"
-_STORED = (f"{_HERE}.base:Components",)
+_STORED = (f"{_HERE}.base:Components", f"{_HERE}.mini_batch:RunningSums")
 
 SPECS = (
     ModelSpec(

@@ -62,7 +62,24 @@ class AspectBernoulli(AspectModel):
         by 0.079 p^2 at most, so the climb raises a lower bound of the log likelihood (see `expansion_`); other columns
         are exact. "auto" expands the zeros of sparse data if a pass is predicted to be at least 3 times cheaper and
         the table isn't small; dense data and small tables are exact. Noise components are fitted exactly, unless they
-        are white with a given rate.
+        are white with a given rate; so are fits that begin with batches or go on from others.
+    batch_size : int or None, default=None
+        A fit begins with steps on random batches of so many rows (stochastic EM), until 500 of them (or a round through
+        all rows, if that is less) gain less than 1e-4 per cell, and goes on with passes over all rows as without. It
+        pays where a table makes hundreds of batches. The order of the rows is shuffled by the seed. In `partial_fit`,
+        rows of a step at most.
+    learning_decay : float, default=0.5
+        Step t on a batch moves the components by the rate ``(t + learning_offset) ** -learning_decay`` towards what the
+        batch says of them; from 0 (the last batch alone counts) to below 1. Higher values forget more slowly.
+    learning_offset : float, default=1.0
+        Larger values make the first batches count less.
+    total_samples : float or None, default=None
+        Number of rows that the blocks given to `partial_fit` come from. It makes no difference to this model, which has
+        no prior (see `BetaICA`); None is the number of rows seen so far.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the components of the last fit (or `partial_fit`), with one start and without
+        `batch_size`: for more rows, or a smaller `tol`. A large table is fitted in about half of the time by a fit to
+        a tenth of its rows, drawn at random, and another to all of them.
     checkpoint : str, Path or None, default=None
         A folder to which the positions of the starts are written every minute. A fit that was interrupted or killed
         goes on from there when it is made again with the same data and parameters, and its answer is the same as
@@ -80,7 +97,7 @@ class AspectBernoulli(AspectModel):
     components_ : ndarray of shape (n_components, n_features)
         Probability of a 1, by falling share of the data; those of `noise` are among them.
     weights_ : ndarray of shape (n_rows, n_components)
-        Mixing weights of the training rows; each row sums to 1.
+        Mixing weights of the training rows; each row sums to 1. After `partial_fit` those of the last batch.
     weights_gap_ : float
         Certificate of `weights_`: no row can gain more than this log likelihood per observed cell by other weights.
     shares_ : ndarray of shape (n_components,)
@@ -144,6 +161,11 @@ class AspectBernoulli(AspectModel):
         noise: Noise | None = None,
         noise_rate: float | None = 0.001,
         zeros: Zeros = "auto",
+        batch_size: int | None = None,
+        learning_decay: float = 0.5,
+        learning_offset: float = 1.0,
+        total_samples: float | None = None,
+        warm_start: bool = False,
         checkpoint: str | Path | None = None,
         random_state: RandomSource = None,
         n_jobs: int | None = None,
@@ -158,6 +180,11 @@ class AspectBernoulli(AspectModel):
         self.noise = noise
         self.noise_rate = noise_rate
         self.zeros = zeros
+        self.batch_size = batch_size
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.total_samples = total_samples
+        self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -169,11 +196,18 @@ class AspectBernoulli(AspectModel):
         kind = ExpandedZeros if self._expands(data) else MaximumLikelihood
         return kind(data, row_weight, self.n_components, workers, noise)
 
+    def _batch_learner(
+        self, data: BinaryData, row_weight: np.ndarray, workers: Workers, noise: NoiseComponents
+    ) -> MaximumLikelihood:
+        return MaximumLikelihood(data, row_weight, self.n_components, workers, noise)
+
     def _expands(self, data: BinaryData) -> bool:
         """Whether zeros are expanded: not with learned rates, nor where a full component makes every column exact.
 
-        Nor for the choice of noise components, which compares objectives.
+        Nor for the choice of noise components, which compares objectives, nor where sums over all zeros are kept.
         """
+        if self._goes_on or self.batch_size is not None:
+            return False
         if self.zeros == "exact" or self.noise not in (None, "white") or (self.noise and self.noise_rate is None):
             return False
         return self.zeros == "expanded" or worth_expanding(data, self.n_components)
@@ -190,6 +224,9 @@ class AspectBernoulli(AspectModel):
 
     def _components_of(self, state: State | ExpandedState, share: np.ndarray, noise: NoiseComponents) -> Components:
         return Components(state.H, state.H, 1 - state.H, share)
+
+    def _arrays_of(self, components: Components) -> tuple[np.ndarray, ...]:
+        return (components.mean,)
 
     def _weights_solver(self, components: Components) -> RowSolver:
         return partial(solve_weights, H1=components.H1, H0=components.H0)

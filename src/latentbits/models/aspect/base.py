@@ -19,13 +19,12 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.checkpoints import ProblemCheckpoints
 from latentbits.fitting.climb import Learner
 from latentbits.fitting.cluster import ClusterData, active_client, is_dask_array
-from latentbits.fitting.restarts import Restart, Runner, climbing, stopped_together
+from latentbits.fitting.restarts import Restart, Runner, stopped_together
 from latentbits.fitting.workers import Workers, n_workers
-from latentbits.models.aspect import Noise
 from latentbits.models.aspect.aspect_rows import AspectRows, Kind
 from latentbits.models.aspect.noise import NESTED, NO_NOISE, NoiseComponents, noise_trials
+from latentbits.models.aspect.online import OnlineModel
 from latentbits.models.aspect.phantoms import CONTENT, EXTINCT, find_phantoms
-from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import as_generator
 
@@ -61,12 +60,10 @@ class Components(NamedTuple):
         return Components(*parts)
 
 
-class AspectModel(RestartedFactorModel):
+class AspectModel(OnlineModel):
     """Base of the aspect models; see `AspectBernoulli` for parameters and attributes."""
 
     phantom_threshold: float
-    noise: Noise | None
-    noise_rate: float | None
     checkpoint: str | Path | None
 
     # ---- what a subclass brings ----------------------------------------------------------------------------------
@@ -163,6 +160,7 @@ class AspectModel(RestartedFactorModel):
             rng=rng,
             checkpoints=self._checkpoints(name, data, row_weight),
             n_threads=n_workers(self.n_jobs) if isinstance(data, BinaryData) else 1,
+            n_init=1 if self._goes_on else None,
         )
 
     def _checkpoints(self, name: str, data: BinaryData, row_weight: np.ndarray) -> ProblemCheckpoints | None:
@@ -173,19 +171,26 @@ class AspectModel(RestartedFactorModel):
         if not isinstance(self.random_state, int | np.integer):
             parameters["random_state"] = None  # the seeds that are kept count
         weights = hashlib.sha256(np.ascontiguousarray(row_weight).tobytes()).hexdigest()
-        return ProblemCheckpoints(self.checkpoint, [type(self).__name__, name, parameters, data.fingerprint(), weights])
+        start = (
+            [hashlib.sha256(array.tobytes()).hexdigest() for array in self._content_arrays()] if self._goes_on else []
+        )
+        problem = [type(self).__name__, name, parameters, data.fingerprint(), weights, *start]
+        return ProblemCheckpoints(self.checkpoint, problem)
 
     def _runner_maker(
         self, data: BinaryData, row_weight: np.ndarray, noise: NoiseComponents = NO_NOISE
     ) -> Callable[[Workers], Runner[Any]]:
-        return climbing(partial(self._learner, data, row_weight, noise=noise))
+        return self._climber(partial(self._learner, data, row_weight, noise=noise))
 
     def _noise_judge(self) -> AspectModel:
         """The model by whose fits `noise="auto"` decides."""
         return self
 
     def _keep(self, state: Any, row_weight: np.ndarray, noise: NoiseComponents = NO_NOISE) -> Components:
-        return self._with_kinds(self._components_of(state, row_weight @ state.W / row_weight.sum(), noise), noise)
+        return self._kept(state, row_weight @ state.W / row_weight.sum(), noise)
+
+    def _kept(self, state: Any, share: np.ndarray, noise: NoiseComponents) -> Components:
+        return self._with_kinds(self._components_of(state, share, noise), noise)
 
     def _with_kinds(self, components: Components, noise: NoiseComponents) -> Components:
         """What each is, if there was a choice of noise components."""
@@ -193,8 +198,11 @@ class AspectModel(RestartedFactorModel):
 
     def _adopt(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
         """Take over the best run, components in the order of their share of the data."""
-        order = np.argsort(-best.kept.share, kind="stable")
-        self._components = best.kept.take(order)
+        self._set_components(best.kept.take(np.argsort(-best.kept.share, kind="stable")), runs)
+        self._running_sums = None
+
+    def _set_components(self, components: Components, runs: Sequence[Restart[Any]]) -> None:
+        self._components = components
         self._restart_components = [run.kept for run in runs]
         self.components_ = self._components.mean
         self.phantoms_ = self._kinds_of(self._components)

@@ -5,6 +5,7 @@ Our N x D data, weights W and components H are the paper's x_tn, s_kn and a_tk: 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import pass_arrays, pass_over
 from latentbits.models.starts import shifted_components
 
-__all__ = ["MaximumLikelihood", "State", "em_weights", "equal_weights", "onto_simplex"]
+__all__ = ["Evaluated", "MaximumLikelihood", "State", "em_weights", "equal_weights", "onto_simplex"]
 
 EDGE = 1e-10
 """H stays this far from 0 and 1: small enough for phantoms, and no cell gets probability 0."""
@@ -29,6 +30,19 @@ class State(NamedTuple):
 
     W: np.ndarray
     H: np.ndarray
+
+
+class Evaluated(NamedTuple):
+    """What a pass finds: what rows would become, the sums N1 and N0, and the objective of the state given.
+
+    The objective is what rows add to it, minus the `cost` of components that a prior finds unlikely.
+    """
+
+    rows: Any
+    N1: np.ndarray
+    N0: np.ndarray
+    objective: float
+    cost: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -57,21 +71,37 @@ class MaximumLikelihood(RowLearner[State]):
         """Random components; equal weights for all rows, so equal rows stay equal and their order doesn't matter."""
         ones, observed = self.rows.total(column_counts, ())
         H = self.noise.after(shifted_components(ones, observed, self.n_components, rng))
-        W, _ = self.rows.update(equal_weights, len(H), ())
-        return State(W, H)
+        return State(self.start_rows(), H)
+
+    def start_rows(self) -> Any:
+        """Equal weights."""
+        return self.rows.update(equal_weights, self._n_all, ())[0]
 
     def step(self, state: State) -> tuple[State, float]:
         """The E step is the pass (eq. 4), the M step a normalisation (eq. 5-6)."""
+        found = self.evaluate(state)
+        return self.with_sources(state, found)._replace(W=found.rows), found.objective
+
+    def evaluate(self, state: State) -> Evaluated:
+        """The E step, and the weights of eq. 5."""
         W, H = state
-        arrays = pass_arrays(self.data.shape, H, 1 - H)
-        W, (A1, A0, objective) = self.rows.update(em_weights, len(H), [W], *arrays)
-        N1, N0 = H * A1, (1 - H) * A0
+        work, shared = self.row_work(state)
+        W, (A1, A0, objective) = self.rows.update(work, len(H), [W], *shared)
+        return Evaluated(W, H * A1, (1 - H) * A0, objective)
+
+    def row_work(self, state: State) -> tuple[Callable[..., Sums], tuple[Any, ...]]:
+        """The pass on a chunk of rows with the components of a state, and what it needs of them."""
+        return em_weights, pass_arrays(self.data.shape, state.H, 1 - state.H)
+
+    def with_sources(self, state: State, found: Evaluated) -> State:
+        """Eq. 6."""
+        N1, N0 = found.N1, found.N0
         caused = N1 + N0
         # A component that causes nothing in a column keeps its value there: 0 / 0.
-        H = np.divide(N1, caused, out=H.copy(), where=caused > 0)
+        H = np.divide(N1, caused, out=state.H.copy(), where=caused > 0)
         H = np.clip(H, EDGE, 1 - EDGE)
         self.noise.update(H, N1, N0)
-        return State(W, H), objective
+        return State(state.W, H)
 
     def _project_rows(self) -> tuple[Any, ...]:
         return onto_simplex, EDGE

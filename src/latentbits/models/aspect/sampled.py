@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,7 @@ class SampledModel(AspectModel):
     n_samples: int
     n_burn: int
     thin: int
+    _samples: Posterior | None
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
@@ -65,6 +66,9 @@ class SampledModel(AspectModel):
             return super()._runner_maker(data, row_weight, noise)
         if not isinstance(data, BinaryData):
             raise DataError('chains are not sampled on a cluster; give a table of this process, or inference="vb"')
+        for given in ("batch_size", "warm_start"):
+            if getattr(self, given):
+                self._check_batches(given)
         if self.checkpoint is not None:
             raise DataError('chains keep no checkpoint; leave it out (--checkpoint), or fit with inference="vb"')
         if noise.kinds and noise.rate is None:
@@ -73,6 +77,10 @@ class SampledModel(AspectModel):
         fixed = noise.after(np.full((self.n_components, data.shape[1]), np.nan))
         sampler = Sampler(repeated_cells(data, row_weight, INSTEAD), len(fixed), self._prior, length, fixed)
         return lambda workers: sampler.run
+
+    def _check_batches(self, given: str) -> None:
+        if self.inference == "gibbs":
+            raise DataError(f'chains sample the causes of all rows together, without {given}; use inference="vb"')
 
     def _runs_with(
         self, name: str, data: BinaryData, row_weight: np.ndarray, rng: np.random.Generator
@@ -99,7 +107,6 @@ class SampledModel(AspectModel):
         return self._with_kinds(chain_components(state, self._prior, len(noise)), noise)
 
     def _adopt(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
-        self._samples: Posterior | None = None
         if self.inference != "gibbs":
             super()._adopt(best, runs)
             return
@@ -110,6 +117,10 @@ class SampledModel(AspectModel):
         super()._adopt(replace(best, kept=pooled), runs)
         self._samples = posterior.take(np.argsort(-pooled.share, kind="stable"))
         self.converged_ = chains_agree(posterior.largest_r_hat) and bool(best.converged)
+
+    def _set_components(self, components: Components, runs: Sequence[Restart[Any]]) -> None:
+        self._samples = None
+        super()._set_components(components, runs)
 
     def _row_solver(self) -> RowSolver:
         if self._posterior is None:

@@ -20,7 +20,7 @@ from latentbits.fitting.rows import Chunk, RowLearner, Rows, Sums, column_counts
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.gamma_functions import gamma_functions
-from latentbits.models.aspect.maximum_likelihood import em_weights, equal_weights, onto_simplex
+from latentbits.models.aspect.maximum_likelihood import Evaluated, em_weights, equal_weights, onto_simplex
 from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import collect, pass_arrays, pass_over
 from latentbits.models.solved_rows import Solution
@@ -58,6 +58,11 @@ class EMState(NamedTuple):
     alpha: np.ndarray
     beta: np.ndarray
 
+    @property
+    def H(self) -> np.ndarray:
+        """Posterior mean components."""
+        return self.alpha / (self.alpha + self.beta)
+
 
 class BayesState(NamedTuple):
     """gamma: (N, K) parameters of q(a). alpha, beta: (K, D) parameters of q(b)."""
@@ -67,21 +72,17 @@ class BayesState(NamedTuple):
     beta: np.ndarray
 
     @property
+    def H(self) -> np.ndarray:
+        """Posterior mean components."""
+        return self.alpha / (self.alpha + self.beta)
+
+    @property
     def W(self) -> np.ndarray:
         """Posterior mean weights."""
         return self.gamma / self.gamma.sum(axis=1, keepdims=True)
 
 
 State = TypeVar("State", EMState, BayesState)
-
-
-class _Evaluated(NamedTuple):
-    """What a pass finds: what rows would become, the sums N1 and N0, and the bound of the state given."""
-
-    rows: Any
-    N1: np.ndarray
-    N0: np.ndarray
-    bound: float
 
 
 def pass_components(
@@ -159,24 +160,25 @@ class _BetaSources(RowLearner[State]):
     def updates(self, state: State) -> Iterator[tuple[State, float]]:
         """The updates that make up a step: each new state, with the bound of the one before it."""
         if self.inner_iter == 1:
-            found = self._evaluate(state)
-            yield self._with_weights(self._with_sources(state, found), found), found.bound
+            found = self.evaluate(state)
+            yield self._with_weights(self.with_sources(state, found), found), found.objective
             return
-        for update in (self._with_sources, self._with_weights):
+        for update in (self.with_sources, self._with_weights):
             last = -np.inf
             for _ in range(self.inner_iter):
-                found = self._evaluate(state)
+                found = self.evaluate(state)
                 state = update(state, found)
-                yield state, found.bound
-                if found.bound - last < self.inner_tol:
+                yield state, found.objective
+                if found.objective - last < self.inner_tol:
                     break
-                last = found.bound
+                last = found.objective
 
     def bound(self, state: State) -> float:
         """The lower bound of the log evidence at one consistent set of posteriors."""
-        return self._evaluate(state).bound
+        return self.evaluate(state).objective
 
-    def _evaluate(self, state: State) -> _Evaluated:
+    def evaluate(self, state: State) -> Evaluated:
+        """One pass."""
         log_b, log_not_b, log_norm = _expected_logs(state.alpha, state.beta, self.noise)
         H1, H0 = np.exp(log_b), np.exp(log_not_b)
         arrays = pass_arrays(self.data.shape, H1, H0)
@@ -184,15 +186,20 @@ class _BetaSources(RowLearner[State]):
         content = slice(self.n_components)
         known = log_b[content], log_not_b[content], log_norm[content]
         cost = kl_beta(state.alpha[content], state.beta[content], self.prior.alpha, self.prior.beta, known).sum()
-        return _Evaluated(new, H1 * A1, H0 * A0, bound - float(cost))
+        return Evaluated(new, H1 * A1, H0 * A0, bound - float(cost), float(cost))
 
-    def _with_sources(self, state: State, found: _Evaluated) -> State:
+    def row_work(self, state: State) -> tuple[Callable[..., Sums], tuple[Any, ...]]:
+        """The pass on a chunk of rows with the components of a state, and what it needs of them."""
+        H: tuple[np.ndarray, np.ndarray] = pass_components(state.alpha, state.beta, self.noise)
+        return self._row_work, (*pass_arrays(self.data.shape, *H), *self._row_args)
+
+    def with_sources(self, state: State, found: Evaluated) -> State:
         """Eq. 8 (10-11)."""
         alpha, beta = self.prior.alpha + found.N1, self.prior.beta + found.N0
         self.noise.update(alpha, found.N1, found.N0)
         return self._with_known(state._replace(alpha=alpha, beta=beta))
 
-    def _with_weights(self, state: State, found: _Evaluated) -> State:
+    def _with_weights(self, state: State, found: Evaluated) -> State:
         """Eq. 12, and the variational M step of Appendix B.2."""
         return type(state)(found.rows, *state[1:])
 
@@ -242,8 +249,11 @@ class VariationalEM(_BetaSources[EMState]):
 
     def initialise(self, rng: np.random.Generator) -> EMState:
         """Random sources; equal weights for all rows."""
-        W, _ = self.rows.update(equal_weights, self.n_all, ())
-        return EMState(W, *self._start(rng))
+        return EMState(self.start_rows(), *self._start(rng))
+
+    def start_rows(self) -> Any:
+        """Equal weights."""
+        return self.rows.update(equal_weights, self.n_all, ())[0]
 
     def _project_rows(self) -> tuple[Any, ...]:
         return onto_simplex, SMALL
@@ -262,8 +272,11 @@ class VariationalBayes(_BetaSources[BayesState]):
 
     def initialise(self, rng: np.random.Generator) -> BayesState:
         """Random sources; equal weights for all rows."""
-        gamma, _ = self.rows.update(equal_gamma, self.n_all, (), self.prior.gamma)
-        return BayesState(gamma, *self._start(rng))
+        return BayesState(self.start_rows(), *self._start(rng))
+
+    def start_rows(self) -> Any:
+        """The posterior of rows whose cells are shared equally."""
+        return self.rows.update(equal_gamma, self.n_all, (), self.prior.gamma)[0]
 
     def _project_rows(self) -> tuple[Any, ...]:
         return _at_least, self.prior.gamma

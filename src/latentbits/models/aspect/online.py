@@ -1,0 +1,226 @@
+"""Learning that goes on: `partial_fit` block after block, fits that begin with mini-batches, and warm starts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.errors import DataError
+from latentbits.fitting.restarts import Restart, Runner, climbing
+from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
+from latentbits.models.aspect import Noise
+from latentbits.models.aspect.mini_batch import (
+    Batches,
+    Pace,
+    RunningSums,
+    batch_step,
+    first_sums,
+    running_in_batches,
+    running_on,
+)
+from latentbits.models.aspect.noise import NESTED, NO_NOISE, NoiseComponents
+from latentbits.models.aspect.phantoms import CONTENT
+from latentbits.models.base import check_row_weight
+from latentbits.models.factor_model import RestartedFactorModel
+from latentbits.numerics import as_generator
+from latentbits.wording import counted
+
+__all__ = ["OnlineModel"]
+
+
+class _Learned(NamedTuple):
+    """Where `partial_fit` is: components in a state, running sums, and the history of the blocks' objectives."""
+
+    state: Any
+    sums: RunningSums
+    seed: int
+    history: list[float]
+
+
+class OnlineModel(RestartedFactorModel):
+    """Base of the aspect models that can learn batch by batch, and go on from what they know."""
+
+    noise: Noise | None
+    noise_rate: float | None
+    batch_size: int | None
+    learning_decay: float
+    learning_offset: float
+    total_samples: float | None
+    warm_start: bool
+    noise_trials_: pd.DataFrame | None
+    _components: Any
+    _running_sums: RunningSums | None
+
+    # ---- what a subclass brings ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _learner(
+        self, data: BinaryData, row_weight: np.ndarray, workers: Workers, noise: NoiseComponents = NO_NOISE
+    ) -> Any:
+        """The learner that the restarts run, with these noise components."""
+
+    def _batch_learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers, noise: NoiseComponents) -> Any:
+        """The learner of batches, whose sums are those of all cells."""
+        return self._learner(data, row_weight, workers, noise)
+
+    @abstractmethod
+    def _arrays_of(self, components: Any) -> tuple[np.ndarray, ...]:
+        """Components as the arrays of a learner's state that follow the rows."""
+
+    @abstractmethod
+    def _kept(self, state: Any, share: np.ndarray, noise: NoiseComponents) -> Any:
+        """What is kept of a state: the components in the forms that answers need."""
+
+    @abstractmethod
+    def _set_components(self, components: Any, runs: Sequence[Restart[Any]]) -> None:
+        """Take over components, and those of all runs."""
+
+    def _check_batches(self, given: str) -> None:
+        """Refuse to learn in batches, or to go on, where that can't be; `given` is what asks for it."""
+
+    # ---- fits ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a fit begins where the last one ended."""
+        return bool(self.warm_start) and hasattr(self, "components_")
+
+    def _climber(self, make_learner: Callable[[Workers], Any]) -> Callable[[Workers], Runner[Any]]:
+        """How one run is made: from a random start, after steps on batches, or from the components of the last fit."""
+        if self._goes_on:
+            return running_on(make_learner, self._content_arrays())
+        if self.batch_size is not None:
+            return running_in_batches(make_learner, Batches(self.batch_size, self._pace))
+        return climbing(make_learner)
+
+    @property
+    def _pace(self) -> Pace:
+        return Pace(self.learning_decay, self.learning_offset)
+
+    def _content_arrays(self) -> list[np.ndarray]:
+        """The arrays of the components with content."""
+        kinds = self._components.kinds
+        content = np.ones(len(self.components_), dtype=bool) if kinds is None else kinds == CONTENT
+        if (int(content.sum()), self.components_.shape[1]) != (self.n_components, self.n_features_in_):
+            raise DataError(
+                f"warm_start goes on from {counted(int(content.sum()), 'component')} of "
+                f"{counted(self.components_.shape[1], 'column')}, and this fit has n_components={self.n_components} "
+                f"and {counted(self.n_features_in_, 'column')}; fit with warm_start=False"
+            )
+        return [array[content] for array in self._arrays_of(self._components)]
+
+    # ---- block after block ---------------------------------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from a block of rows, after those of earlier calls: a step of stochastic EM (or variational inference).
+
+        The rows of the block are solved for with the components fixed, and the components move towards what the block
+        says of them, the less the more blocks they have seen (`learning_decay`, `learning_offset`). Afterwards the
+        model is fitted: `weights_` and `row_weight_` are those of the last batch (nine accelerated passes from equal
+        weights; `transform` solves to the end), by which `score` and `sample` know how weights are distributed.
+        `n_iter_` counts the batches, `objective_` is the last one's, before it was learned from. Components keep their
+        order.
+
+        The first call starts from `random_state`, with one start, unless the model has been fitted, which then counts
+        as so many batches as its rows would have made. Blocks should be mixed: a block of one kind of rows after the
+        other is forgotten.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, pandas or polars frame, BinaryData
+            A block of rows of 0, 1 and missing cells, all blocks with the same columns; one batch, or with `batch_size`
+            several.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            A row of weight 2 counts like two equal rows.
+
+        Returns
+        -------
+        Self
+            The fitted model.
+        """
+        self._check_parameters()
+        self._check_batches("partial_fit")
+        if self.noise == "auto":
+            raise DataError('noise="auto" compares fits to all rows; choose "white", "black", "both" or None here')
+        data = super()._data(X, reset=not hasattr(self, "components_"))
+        row_weight = check_row_weight(sample_weight, data.shape[0])
+        noise = NoiseComponents(NESTED[self.noise or "none"], self.noise_rate)
+        with Workers(n_workers(self.n_jobs)) as workers, one_blas_thread():
+            learner = self._batch_learner(data.without_names(), row_weight, workers, noise)
+            learned = self._learned(learner)
+            for batch in _cut(learner, self.batch_size):
+                learned, row_weight = self._after(batch, learned), batch.row_weight
+        self._adopt_learned(learned, row_weight, noise)
+        return self
+
+    def _learned(self, learner: Any) -> _Learned:
+        """Where to go on: a random start, what the last block left, or a fit."""
+        if not hasattr(self, "components_"):
+            seed = int(as_generator(self.random_state).integers(2**31))
+            state = learner.initialise(np.random.default_rng(seed))
+            return _Learned(state, first_sums(learner, state), seed, [])
+        start = learner.initialise(np.random.default_rng(0))
+        order = self._content_first()
+        arrays = [array[order] for array in self._arrays_of(self._components)]
+        if len(arrays[0]) != len(start[1]):
+            raise DataError(
+                f"the model has {counted(len(arrays[0]), 'component')}, and n_components and noise now ask for "
+                f"{len(start[1])}; leave them as they were, or fit anew"
+            )
+        state, seed = type(start)(start[0], *arrays), int(self.restarts_["seed"].iloc[0])
+        if self._sums is not None:
+            return _Learned(state, self._sums, seed, self.objective_history_.tolist())
+        share, mean = self.shares_[order, None], self.components_[order]
+        seen = float(self.row_weight_.sum())
+        n_rows = len(learner.row_weight)
+        n_steps = len(self.row_weight_) // min(self.batch_size or n_rows, n_rows)
+        return _Learned(state, RunningSums(share * mean, share * (1 - mean), n_steps, seen), seed, [])
+
+    def _content_first(self) -> np.ndarray:
+        """The order of a learner's state: noise components are the last."""
+        kinds = self._components.kinds
+        return np.arange(len(self.components_)) if kinds is None else np.argsort(kinds != CONTENT, kind="stable")
+
+    def _after(self, batch: Any, learned: _Learned) -> _Learned:
+        """After a step on a batch."""
+        sums, state, found = batch_step(batch, learned.state, learned.sums, self._pace, self.total_samples)
+        # The batch's part of the objective: its rows', and of the components' cost what falls to them.
+        part = float(batch.row_weight.sum()) / (self.total_samples or sums.weight)
+        objective = found.objective + found.cost - part * found.cost
+        return _Learned(state, sums, learned.seed, [*learned.history, objective])
+
+    def _adopt_learned(self, learned: _Learned, row_weight: np.ndarray, noise: NoiseComponents) -> None:
+        state, sums, seed, history = learned
+        caused = (sums.n1 + sums.n0).sum(axis=1)
+        kept = self._kept(state, caused / caused.sum(), noise)
+        run = Restart(seed, history[-1], sums.n_steps, False, history, state, kept)
+        self._record_runs(run, [run])
+        self._set_components(kept, [run])
+        self.noise_trials_ = None
+        self._running_sums = sums
+        self.weights_, self.row_weight_, self.weights_gap_ = state.W, row_weight, None
+
+    @property
+    def _sums(self) -> RunningSums | None:
+        """What `partial_fit` goes on from; None after a fit."""
+        return getattr(self, "_running_sums", None)
+
+
+def _cut(learner: Any, size: int | None) -> list[Any]:
+    """A learner for each batch of consecutive rows; batches without weight are left out."""
+    n = len(learner.row_weight)
+    batches = [slice(first, first + (size or n)) for first in range(0, n, size or n)]
+    return [
+        replace(learner, data=learner.data.rows(rows), row_weight=learner.row_weight[rows])
+        for rows in batches
+        if learner.row_weight[rows].any()
+    ]
