@@ -159,7 +159,7 @@ def sparse_tables(quick: bool) -> Iterator[tuple[str, sp.csr_array, int]]:
     """Name, data and number of components of the tables that are given to all."""
     if not quick and texts() is not None:
         yield "texts", sp.csr_array(texts()), 8
-    yield "simulated, sparse", sparse_table(1000 if quick else 10_000), 10
+    yield "simulated, sparse", sparse_table(1000 if quick else 4000), 10
 
 
 def sparse_table(n_rows: int, n_columns: int = 1000, n_components: int = 10) -> sp.csr_array:

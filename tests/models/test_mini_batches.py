@@ -246,6 +246,13 @@ class TestPartialFit:
         assert 1e-6 < moved < 0.15
         assert fitted.log_likelihood(TRUTH.X) > before - 0.02 * abs(before)
 
+    def test_going_on_after_pruning(self, monkeypatch):
+        monkeypatch.setattr(BetaICA, "_are_extinct", lambda self, components: np.arange(len(components.mean)) == 3)
+        model = BetaICA(4, random_state=0).partial_fit(TRUTH.X[:100])
+        pruned = model.prune().partial_fit(TRUTH.X[:100])
+        assert pruned.components_.shape == (3, 30)
+        assert pruned.n_iter_ == 2
+
     def test_refusals(self):
         model = AspectBernoulli(3, random_state=0).partial_fit(TRUTH.X[:100])
         with pytest.raises(ValueError, match="X has 29 features"):

@@ -441,6 +441,8 @@ class BetaICA(SampledModel):
         pruned = copy.deepcopy(self)
         pruned._components = self._components.take(kept)
         pruned._samples = None if self._posterior is None else self._posterior.take(kept)
+        if self._sums is not None:
+            pruned._running_sums = self._sums._replace(n1=self._sums.n1[kept], n0=self._sums.n0[kept])
         pruned.components_ = self.components_[kept]
         pruned.phantoms_ = self.phantoms_[kept]
         pruned.weights_, _ = reweight(self.weights_[:, kept], np.ones(len(kept)), pruned._components.share)

@@ -3,7 +3,7 @@
 Components depend on the rows through the sums N1 and N0 of a pass alone; beside the prior's they are the natural
 parameters of the components' posterior. The sums of a batch, times (weight of all rows / weight of the batch), estimate
 those of all rows. So a step moves running sums towards them by a rate rho_t = (t + offset)^-decay (Cappe and Moulines
-2009, eq. 8; Hoffman et al. 2013, eq. 26), after the rows of the batch have been solved for with the components fixed.
+2009; Hoffman et al. 2013), after the rows of the batch have been solved for with the components fixed.
 """
 
 from __future__ import annotations
