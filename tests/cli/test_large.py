@@ -45,8 +45,8 @@ def test_weights_and_suspects_are_of_all_rows(run: Run, table: Path, tmp_path: P
     result = run("fit", table, *SETTINGS, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
     first, *_ = result.stdout.splitlines()
-    assert first.startswith("The model was fitted to all 400 rows, and weights.csv and suspects.csv are about all")
-    assert "a random part of 40 rows" in first
+    assert first.startswith("3 components fitted to 400 rows x 25 columns; weights.csv and suspects.csv are about all")
+    assert first.endswith("about a random part of 40 rows.")
     weights = pd.read_csv(tmp_path / "run" / "weights.csv")
     assert weights["site"].tolist() == [f"s{i}" for i in range(400)]
     assert len(pd.read_csv(tmp_path / "run" / "denoised.csv")) == 40
@@ -56,6 +56,16 @@ def test_weights_and_suspects_are_of_all_rows(run: Run, table: Path, tmp_path: P
     written = pd.read_csv(tmp_path / "run" / "suspects.csv")
     assert written["row"].tolist() == expected["row"].tolist()
     assert written["column"].tolist() == expected["column"].tolist()
+
+
+@pytest.mark.usefixtures("large")
+def test_rows_of_the_part_are_called_by_their_place_in_the_table(run: Run, table: Path, tmp_path: Path) -> None:
+    pd.read_parquet(table).drop(columns="site").to_parquet(tmp_path / "unnamed.parquet")
+    run("fit", tmp_path / "unnamed.parquet", *SETTINGS, "--out", tmp_path / "run")
+    cells, whole = pd.read_csv(tmp_path / "run" / "denoised.csv"), read_table(tmp_path / "unnamed.parquet").dense()
+    places = [int(name.removeprefix("row ")) - 1 for name in cells["row"]]
+    assert max(places) > 40
+    np.testing.assert_array_equal(cells.drop(columns="row"), whole[places])
 
 
 def test_a_table_in_blocks_is_fitted_as_one_at_once(

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from latentbits.errors import DataError
 from latentbits.models.registry import MODELS, NUMBER_MODELS
 from latentbits.output_folder import PLOTS_FOLDER, SUMMARY_FILE
 from latentbits.run_folder import REPORT_FILE, RunFolder
+from latentbits.wording import counted, place
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
@@ -115,18 +117,20 @@ def _gather_from_part(model: Any, data: Any) -> Results:
     from latentbits.models.aspect.aspect_rows import AspectRows
 
     n_rows, n_columns = data.shape
-    n = max(1, PART_CELLS // n_columns)
-    part = data.rows(np.sort(np.random.default_rng(0).choice(n_rows, min(n, n_rows), replace=False)))
+    n = min(n_rows, max(1, PART_CELLS // n_columns))
+    chosen = np.sort(np.random.default_rng(0).choice(n_rows, n, replace=False))
+    part = data.rows(chosen)
+    if part.row_names is None:
+        part = replace(part, row_names=[place("row", i) for i in chosen])  # by their place in the whole table
     results = gather(model, part)
     results.tables |= {
         "weights": weights_table(model.weights_, data),
         "suspects": suspects_table(AspectRows(model, data)),
     }
-    results.summary["part"] = {"rows": part.shape[0], "of": n_rows}
-    results.lines.insert(
-        0,
-        f"The model was fitted to all {n_rows:,} rows, and weights.csv and suspects.csv are about all of them; what "
-        f"follows, and the other tables and plots, are about a random part of {part.shape[0]:,} rows.",
+    results.summary["part"] = {"rows": n, "of": n_rows}
+    results.lines[0] = (
+        f"{counted(len(model.components_), 'component')} fitted to {n_rows:,} rows x {counted(n_columns, 'column')}; "
+        f"weights.csv and suspects.csv are about all of them, and everything else here about a random part of {n:,} rows."
     )
     return results
 
