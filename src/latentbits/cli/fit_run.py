@@ -130,7 +130,7 @@ def _gather_from_part(model: Any, data: Any) -> Results:
     results.summary["part"] = {"rows": n, "of": n_rows}
     results.lines[0] = (
         f"{counted(len(model.components_), 'component')} fitted to {n_rows:,} rows x {counted(n_columns, 'column')}; "
-        f"weights.csv and suspects.csv are about all of them, and everything else here about a random part of {n:,} rows."
+        f"weights.csv and suspects.csv are about all of them, all else here is about a random part of {n:,} rows."
     )
     return results
 
