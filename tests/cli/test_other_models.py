@@ -74,12 +74,24 @@ def test_the_encoder_of_binary_factors(run: Run, tmp_path: Path) -> None:
     X = simulate.binary_factors(120, 6, 3, noise=0.5, random_state=0).X
     frame = pd.DataFrame(X, columns=list("abcdef"))
     frame.to_csv(tmp_path / "t.csv", index=False)
-    arguments = ["--model", "binary-factors", "--components", 4, "--restarts", 2, "--encoder", "greedy", "--no-report"]
+    arguments = [
+        "--model",
+        "binary-factors",
+        "--components",
+        4,
+        "--restarts",
+        2,
+        "--encoder",
+        "greedy",
+        "--inference",
+        "byy",
+        "--no-report",
+    ]
     result = run("fit", tmp_path / "t.csv", *arguments, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
     model = load_model(tmp_path / "run" / "model.npz")
-    greedy = BinaryFactorAnalysis(4, n_init=2, random_state=0, encoder="greedy").fit(frame)
-    default = BinaryFactorAnalysis(4, n_init=2, random_state=0).fit(frame)
+    greedy = BinaryFactorAnalysis(4, inference="byy", n_init=2, random_state=0, encoder="greedy").fit(frame)
+    default = BinaryFactorAnalysis(4, inference="byy", n_init=2, random_state=0).fit(frame)
     assert model.encoder == "greedy"
     assert model.objective_ == pytest.approx(greedy.objective_, rel=1e-9)
     assert abs(model.objective_ - default.objective_) > 0.01

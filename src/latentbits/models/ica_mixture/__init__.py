@@ -24,7 +24,7 @@ SPECS = (
             "n_sources": Parameter(_COUNT, Option("sources", "of each cluster, at most")),
             "n_gaussians": Parameter(_COUNT, Option("gaussians", "of each source; 1 for factor analysers")),
             "criterion": Parameter(
-                Choice(get_args(Criterion)), Option("criterion", "whether sources with two humps are clusters")
+                Choice(get_args(Criterion)), Option("cluster_criterion", "what decides about sources with two humps")
             ),
             "noise_shape": Parameter(_POSITIVE, Option("noise_shape", "of the prior of the noise's precision")),
             "noise_rate": Parameter(_POSITIVE, Option("noise_rate", "of the same prior: small allows little noise")),
