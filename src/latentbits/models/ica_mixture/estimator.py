@@ -121,7 +121,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     exact_ : bool
         Whether densities are exact sums over all combinations of Gaussians (see `score_samples`).
     history_ : DataFrame
-        Every move of the best start: iteration, move, cluster, source (-1 for all), bound before, bound after, kept.
+        Every move of the best start: iteration, move, cluster, source (-1 for all), bound before, bound after, kept. A
+        trial that was not kept ends with "undo".
         For "rescale" and "rotate" the bounds are the cluster's own part, without and with the map.
     objective_ : float
         The lower bound of the log evidence of the standardised data.

@@ -178,6 +178,7 @@ class Run:
             if kept:
                 self.generation += 1
                 return self._renamed(state, new), reached, new_rate
+            self._note("undo", proposal.cluster, proposal.source, reached, bound, True)
         return None
 
     def _preferred(self, old: State, new: State, higher: bool) -> bool:
