@@ -18,7 +18,7 @@ from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers, one_blas_thread
 from latentbits.models.base import RestartedModel
 from latentbits.models.ica_mixture import Criterion, SourceKind, answers
-from latentbits.models.ica_mixture.moves import source_densities
+from latentbits.models.ica_mixture.moves import hidden_clusters, source_densities
 from latentbits.models.ica_mixture.posterior import PRIOR, Floats, Prior, live_sources, strengths
 from latentbits.models.ica_mixture.run import Event, Outcome, Plan, Run
 from latentbits.numerics import RandomSource, as_generator, check_number
@@ -114,6 +114,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         Offset of each cluster: its points where all sources are 0.
     noise_precision_ : ndarray of shape (n_clusters_, n_features)
         One over the variance of the noise.
+    humps_ : list of (int, int, float)
+        Sources with two humps (see `criterion`): cluster, source, and the share of its rows in the smaller hump.
     proportions_ : ndarray of shape (n_clusters_,)
         Mixing proportions of the clusters.
     labels_ : ndarray of int, shape (n_rows,)
@@ -254,6 +256,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.source_strengths_ = strengths(clusters)
         self.n_sources_ = live_sources(clusters).sum(axis=1)
         self.n_clusters_ = len(order)
+        self.humps_ = [(cut.cluster, cut.source, smaller) for cut, smaller in hidden_clusters(clusters)]
         self.history_ = pd.DataFrame(outcome.history, columns=list(Event._fields))
 
     def _numbers(self, X: Any, *, reset: bool = False) -> Floats:

@@ -172,7 +172,7 @@ class Run:
             new, reached, new_rate = self._climb(proposal.make(), COARSE * self.rise, goal=goal)
             # The gain that ordinary passes would have made in the meantime doesn't count for the move.
             higher = reached > bound + rate * (self.monitor.n_iter - began)
-            kept = self._preferred(state, new, higher)
+            kept = self._preferred(proposal.move, state, new, higher)
             event = Event(began, proposal.move, proposal.cluster, proposal.source, bound, reached, kept)
             self.history.insert(mark, event)
             if kept:
@@ -181,13 +181,15 @@ class Run:
             self._note("undo", proposal.cluster, proposal.source, reached, bound, True)
         return None
 
-    def _preferred(self, old: State, new: State, higher: bool) -> bool:
-        """Whether a move is kept: by the bound, but with "clusters" first by the rows that a second hump sets apart."""
+    def _preferred(self, move: str, old: State, new: State, higher: bool) -> bool:
+        """Whether a move is kept: if the bound is higher, but with "clusters" no move may set more rows apart in humps.
+
+        And a split that leaves fewer of them is kept whatever its bound.
+        """
         if self.plan.criterion == "bound":
             return higher
-        apart_before, apart = (_rows_apart(state) for state in (old, new))
-        less = apart < apart_before - APART * len(self.X)
-        return less or (higher and apart <= apart_before + APART * len(self.X))
+        change = (_rows_apart(new) - _rows_apart(old)) / len(self.X)
+        return (higher and change <= APART) or (move == "split" and change < -APART)
 
     def _proposals(self, state: State) -> Iterator[Proposal]:
         """The moves to try, deletions first: every cluster less makes all further passes cheaper."""
