@@ -5,8 +5,8 @@
 Two clusters of 8 sources in 8 dimensions, 4,000 points: once with centres apart, once with a common centre, where only
 the directions of the sources separate the clusters. Prints a plain table and writes it to
 benchmarks/results/ica_mixture.json and .md. Needs jamica and jax, which are not among the development requirements.
-Everything is compiled before it is timed, and times are CPU time, which a busy machine doesn't change much. Both get the
-true numbers of clusters and sources and one start.
+Everything is compiled before it is timed, and times are CPU time, which a busy machine doesn't change much. Both get
+the true numbers of clusters and sources and one start.
 """
 
 from __future__ import annotations
