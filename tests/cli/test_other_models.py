@@ -167,7 +167,7 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
     text = run("fit", numbers, *arguments, "--out", tmp_path / "causes").stdout
     model, causes = load_model(tmp_path / "causes" / "model.npz"), pd.read_csv(tmp_path / "causes" / "causes.csv")
     largest = int(np.abs(model.mixing_[:, 0]).argmax())
-    assert f"on against off it changes {'abcdef'[largest]} {2 * model.mixing_[largest, 0]:+.2g}" in text
+    assert f"on against off it changes {'abcdef'[largest]} {2 * model.mixing_[largest, 0]:+.3g}" in text
     assert "BIC prefers 2 factors to 1 by " in text
     on = (model.transform(pd.read_csv(numbers, index_col="row")) > 0).sum(axis=0)
     assert causes["rows_on"].tolist() == on.tolist()

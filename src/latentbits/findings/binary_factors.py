@@ -74,7 +74,7 @@ def _causes(model: BinaryFactorAnalysis, data: NumberTable) -> pd.DataFrame:
         strength = float((column**2).sum() * model.noise_precision_) ** 0.5
         most = np.argsort(-np.abs(column), kind="stable")[:TOLD]
         # On against off: both the state that adds the column and the one that subtracts it.
-        changes = ", ".join(f"{names[j]} {2 * column[j]:+.2g}" for j in most)
+        changes = ", ".join(f"{names[j]} {2 * column[j]:+.3g}" for j in most)
         lines.append((k, float(model.factor_probabilities_[k]), int(on[k]), strength, changes))
     return pd.DataFrame(lines, columns=["factor", "probability", "rows_on", "strength", "changes"])
 
