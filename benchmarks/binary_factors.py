@@ -61,7 +61,7 @@ def fits(size: tuple[int, int], turns: int) -> pd.DataFrame:
 
 
 def fit(X: np.ndarray, encoder: Any, m: int, seed: int) -> BinaryFactorAnalysis:
-    return BinaryFactorAnalysis(m, encoder=encoder, n_init=1, random_state=seed).fit(X)
+    return BinaryFactorAnalysis(m, inference="byy", encoder=encoder, n_init=1, random_state=seed).fit(X)
 
 
 def codes(sizes: tuple[int, ...]) -> pd.DataFrame:

@@ -48,8 +48,8 @@ RULE_NOTE = (
 def run(n_rows: int, sigma: float, seed: int) -> list[dict[str, Any]]:
     X = data_set(n_rows, sigma, seed)
     return [
-        {"method": "BYY", **numbers_found(fit(SURPLUS, X, seed, encoder="round", priors=True))},
-        {"method": "VB", **numbers_found(fit(SURPLUS, X, seed, inference="vb"))},
+        {"method": "BYY", **numbers_found(fit(SURPLUS, X, seed, inference="byy", delta=2.0))},
+        {"method": "VB", **numbers_found(fit(SURPLUS, X, seed, inference="vb", delta=2.0))},
         {"method": "BIC", **_by_bic(X, seed)},
     ]
 

@@ -36,7 +36,7 @@ def run(pair: str, seed: int) -> list[dict[str, Any]]:
     X = Y @ rng.standard_normal((2, 4)) + np.sqrt(0.1) * rng.standard_normal((len(Y), 4))
     rows = []
     for method in METHODS:
-        model = fit(3, X, seed, inference=method)
+        model = fit(3, X, seed, inference=method, delta=2.0)
         codes = model.transform(X)
         found = {"method": method, "found": model.n_components_, "agreement": _agreement(Y, codes)}
         pictures = {"_true": (Y > 0).astype(int), "_seen": X.round(2), "_codes": codes, "_shape": images.image_shape}

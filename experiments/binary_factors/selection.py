@@ -23,8 +23,11 @@ from experiments.binary_factors._shared import (
 from experiments.runner import Claim, Experiment
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from latentbits import BinaryFactorAnalysis
 
 FEW_ROWS = 50
 PEAK = 0.25
@@ -33,10 +36,15 @@ PEAK = 0.25
 def run(n_rows: int, sigma: float, seed: int) -> list[dict[str, Any]]:
     X = data_set(n_rows, sigma, seed)
     return [
-        {"encoder": encoder, "priors": priors, **numbers_found(fit(SURPLUS, X, seed, encoder=encoder, priors=priors))}
+        {"encoder": encoder, "priors": priors, **numbers_found(_fit(X, seed, encoder, priors))}
         for encoder in ENCODERS
         for priors in (False, True)
     ]
+
+
+def _fit(X: np.ndarray, seed: int, encoder: str, priors: bool) -> BinaryFactorAnalysis:
+    """Harmony learning with the paper's rule for discarding."""
+    return fit(SURPLUS, X, seed, inference="byy", delta=2.0, encoder=encoder, priors=priors)
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:

@@ -62,7 +62,14 @@ def test_binary_factors(run: Run, numbers: Path, tmp_path: Path) -> None:
     result = run("fit", numbers, "--model", "binary-factors", "--components", 4, "--restarts", 2, "--out", out)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("2 binary factors found in 120 rows x 6 columns; 2 of 4 were discarded")
-    assert files(out) == ALWAYS | {"mixing.csv", "codes.csv", "probabilities.csv", "discards.csv"}
+    assert files(out) == ALWAYS | {
+        "mixing.csv",
+        "codes.csv",
+        "probabilities.csv",
+        "discards.csv",
+        "causes.csv",
+        "sizes.csv",
+    }
     codes = pd.read_csv(out / "codes.csv")
     assert codes["row"].tolist()[:2] == ["r0", "r1"]
     assert set(codes["factor_0"]) == {-1, 1}
@@ -74,12 +81,24 @@ def test_the_encoder_of_binary_factors(run: Run, tmp_path: Path) -> None:
     X = simulate.binary_factors(120, 6, 3, noise=0.5, random_state=0).X
     frame = pd.DataFrame(X, columns=list("abcdef"))
     frame.to_csv(tmp_path / "t.csv", index=False)
-    arguments = ["--model", "binary-factors", "--components", 4, "--restarts", 2, "--encoder", "greedy", "--no-report"]
+    arguments = [
+        "--model",
+        "binary-factors",
+        "--components",
+        4,
+        "--restarts",
+        2,
+        "--encoder",
+        "greedy",
+        "--inference",
+        "byy",
+        "--no-report",
+    ]
     result = run("fit", tmp_path / "t.csv", *arguments, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
     model = load_model(tmp_path / "run" / "model.npz")
-    greedy = BinaryFactorAnalysis(4, n_init=2, random_state=0, encoder="greedy").fit(frame)
-    default = BinaryFactorAnalysis(4, n_init=2, random_state=0).fit(frame)
+    greedy = BinaryFactorAnalysis(4, inference="byy", n_init=2, random_state=0, encoder="greedy").fit(frame)
+    default = BinaryFactorAnalysis(4, inference="byy", n_init=2, random_state=0).fit(frame)
     assert model.encoder == "greedy"
     assert model.objective_ == pytest.approx(greedy.objective_, rel=1e-9)
     assert abs(model.objective_ - default.objective_) > 0.01
@@ -91,12 +110,74 @@ def test_ica_mixture(run: Run, numbers: Path, tmp_path: Path) -> None:
     result = run("fit", numbers, *arguments, "--max-iter", 60, "--out", out)
     assert result.exit_code == 0, result.output
     assert "found in 120 rows x 6 columns." in result.stdout
-    assert files(out) == ALWAYS | {"clusters.csv", "mixing.csv", "rows.csv", "sources.csv", "history.csv"}
+    assert files(out) == ALWAYS | {"clusters.csv", "separation.csv", "mixing.csv", "rows.csv", "history.csv"}
     rows, model = pd.read_csv(out / "rows.csv"), load_model(out / "model.npz")
     X = pd.read_csv(numbers, index_col="row")
     np.testing.assert_array_equal(rows["cluster"], model.predict(X))
     chances = rows[[name for name in rows if name.startswith("cluster_")]]
     np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(rows["log_density"], model.score_samples(X), rtol=1e-6)
+    np.testing.assert_allclose(rows[["source_0"]], model.transform(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--model", "ica-mixture", "--clusters", 2, "--sources", 1, "--cluster-criterion", "bound"],
+        ["--model", "binary-factors", "--components", 3],
+    ],
+)
+def test_new_rows(run: Run, numbers: Path, tmp_path: Path, arguments: list[object]) -> None:
+    out = tmp_path / "run"
+    assert (
+        run("fit", numbers, *arguments, "--restarts", 1, "--max-iter", 40, "--no-report", "--out", out).exit_code == 0
+    )
+    new = pd.read_csv(numbers).iloc[:7, ::-1].assign(remark="of another kind")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    result = run("rows", out, tmp_path / "new.csv", "--row-labels", "row", "--out", tmp_path / "rows.csv")
+    assert result.exit_code == 0, result.output
+    assert "7 rows" in result.stdout
+    table, model = pd.read_csv(tmp_path / "rows.csv"), load_model(out / "model.npz")
+    X = new[list("abcdef")]
+    assert table["row"].tolist() == [f"r{i}" for i in range(7)]
+    density = table["log_density" if "log_density" in table else "log_likelihood"]
+    np.testing.assert_allclose(density, model.score_samples(X), rtol=1e-6)
+    if "cluster" in table:
+        np.testing.assert_array_equal(table["cluster"], model.predict(X))
+        assert load_model(out / "model.npz").criterion == "bound"
+    else:
+        np.testing.assert_allclose(table[[f"probability_{k}" for k in range(2)]], model.predict_proba(X), atol=1e-6)
+        np.testing.assert_array_equal(table[["factor_0", "factor_1"]], model.transform(X))
+    new.drop(columns="c").to_csv(tmp_path / "less.csv", index=False)
+    refused = run("rows", out, tmp_path / "less.csv")
+    assert refused.exit_code == 1
+    assert 'no column "c"' in refused.stderr
+
+
+def test_rows_are_those_of_models_of_numbers(run: Run, votes: Path, tmp_path: Path) -> None:
+    asked = ["--components", 1, "--restarts", 1, "--model", "bernoulli-mixture", "--no-report"]
+    run("fit", votes, *asked, "--exclude", "session", "--out", tmp_path / "run")
+    result = run("rows", tmp_path / "run", votes)
+    assert result.exit_code == 1
+    assert "is about 0-1 data" in result.stderr
+
+
+def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_path: Path) -> None:
+    arguments = ["--model", "binary-factors", "--components", 4, "--restarts", 2, "--no-report"]
+    text = run("fit", numbers, *arguments, "--out", tmp_path / "causes").stdout
+    model, causes = load_model(tmp_path / "causes" / "model.npz"), pd.read_csv(tmp_path / "causes" / "causes.csv")
+    largest = int(np.abs(model.mixing_[:, 0]).argmax())
+    assert f"on against off it changes {'abcdef'[largest]} {2 * model.mixing_[largest, 0]:+.3g}" in text
+    assert "BIC prefers 2 factors to 1 by " in text
+    on = (model.transform(pd.read_csv(numbers, index_col="row")) > 0).sum(axis=0)
+    assert causes["rows_on"].tolist() == on.tolist()
+    rng = np.random.default_rng(0)
+    x = np.where(np.arange(100) < 40, rng.normal(0, 1, 100), rng.normal(12, 2, 100))
+    pd.DataFrame({"x": x, "y": rng.uniform(size=100)}).to_csv(tmp_path / "two.csv", index=False)
+    arguments = ["--model", "ica-mixture", "--sources", 1, "--restarts", 2, "--no-report"]
+    text = run("fit", tmp_path / "two.csv", *arguments, "--out", tmp_path / "clusters").stdout
+    assert "Cluster 0 has 60.0% of the rows" in text
+    assert "its mean is off by x +0.8 standard deviations" in text
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,6 @@ KERNELS = [
     (encoders, "greedy_rows"),
     (encoders, "box_rows"),
     (ica_mixture, "source_pass"),
-    (ica_mixture, "label_pass"),
     (logistic_pca, "logistic_rows"),
     (probit_factors, "probit_sweeps"),
     (probit_factors, "probit_rows"),
@@ -108,7 +107,7 @@ def read_only(model, folder):
         (lambda: BernoulliNMF(2, n_init=1, random_state=0), X, {"tanh_rows"}),
         (lambda: LogisticPCA(2, ridge=1, n_init=1, random_state=0), X, {"logistic_rows"}),
         (lambda: ProbitFactors(2, n_init=1, random_state=0), X, {"probit_sweeps", "probit_rows"}),
-        (lambda: ICAMixture(1, 1, n_init=1, random_state=0), POINTS, {"source_pass", "label_pass"}),
+        (lambda: ICAMixture(1, 1, n_init=1, random_state=0), POINTS, {"source_pass"}),
     ],
     ids=[
         "AspectBernoulli",

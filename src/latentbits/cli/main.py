@@ -17,6 +17,7 @@ from latentbits.cli.commands.false_zeros import false_zeros
 from latentbits.cli.commands.fit import fit
 from latentbits.cli.commands.repeat_visits import repeat_visits
 from latentbits.cli.commands.report import report
+from latentbits.cli.commands.rows import rows
 from latentbits.cli.commands.select import select
 from latentbits.cli.commands.simulate import simulate
 from latentbits.cli.commands.suspects import suspects
@@ -73,7 +74,7 @@ def program() -> None:
 
 COMMANDS = (
     *(fit, false_zeros, repeat_visits, select, compare),
-    *(report, denoise, suspects, explain),
+    *(report, denoise, suspects, explain, rows),
     *(simulate, demo, experiments, completion),
 )
 

@@ -7,9 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from latentbits.data.numbers import NumberTable
     from latentbits.findings.results import Data, Results
 
-__all__ = ["gather", "lead_with_verdict"]
+__all__ = ["gather", "lead_with_verdict", "rows_table"]
 
 
 def gather(model: Any, data: Data, **fit_params: Any) -> Results:
@@ -47,6 +50,29 @@ def gather(model: Any, data: Data, **fit_params: Any) -> Results:
     results.fit_params = {} if isinstance(model, CellModel) else fit_params  # there they are a question, not data
     results.answer = results.answer or results.lines[:2]
     return results
+
+
+def rows_table(model: Any, data: NumberTable) -> pd.DataFrame:
+    """What a fitted model of numbers says about each row, which it need not have seen.
+
+    Parameters
+    ----------
+    model : ICAMixture or BinaryFactorAnalysis
+        Fitted.
+    data : NumberTable
+        Rows with the model's columns.
+
+    Returns
+    -------
+    DataFrame
+        A line for each row.
+    """
+    from latentbits.models.spec import spec_of
+
+    spec = spec_of(type(model))
+    assert spec is not None
+    table: pd.DataFrame = import_module(f"latentbits.findings.{spec.findings}").rows_table(model, data)
+    return table
 
 
 def lead_with_verdict(results: Results, verdict: Mapping[str, Any]) -> None:

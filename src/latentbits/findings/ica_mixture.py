@@ -1,4 +1,4 @@
-"""Results of a mixture of independent component analysers: clusters, their sources, and where each row belongs."""
+"""Results of a mixture of independent component analysers: clusters, what sets them apart, and their sources."""
 
 from __future__ import annotations
 
@@ -15,19 +15,24 @@ from latentbits.findings.results import Figures, Results, attributes, common_sum
 from latentbits.models.ica_mixture.estimator import ICAMixture
 from latentbits.wording import counted
 
-__all__ = ["gather"]
+__all__ = ["gather", "rows_table"]
+
+TOLD = 3
+"""Variables that a sentence names, at most."""
+
+NOTABLE = 0.5
+"""A cluster's mean is told if it lies this many standard deviations from the mean of all rows."""
 
 
 def gather(model: ICAMixture, data: NumberTable) -> Results:
     """Ask a model fitted to the data everything that goes into the folder."""
     X = data.to_frame()
-    chances = labelled(model.predict_proba(X), [f"cluster_{c}" for c in range(model.n_clusters_)], data)
-    chances.insert(1, "cluster", model.predict(X))
+    apart = _separation(model, data)
     tables = {
         "clusters": _clusters_table(model, data),
+        "separation": apart,
         "mixing": _mixing_table(model, data),
-        "rows": chances,
-        "sources": labelled(model.transform(X), [f"source_{m}" for m in range(model.mixing_.shape[2])], data),
+        "rows": rows_table(model, data),
         "history": model.history_,
         "restarts": model.restarts_,
     }
@@ -35,15 +40,49 @@ def gather(model: ICAMixture, data: NumberTable) -> Results:
         {"cluster": c, "share": float(share), "sources": int(n)}
         for c, (share, n) in enumerate(zip(model.proportions_, model.n_sources_, strict=True))
     ]
-    summary = {**common_summary(model, data), "clusters": clusters}
+    humps = [{"cluster": c, "source": m, "share": share} for c, m, share in model.humps_]
+    summary = {**common_summary(model, data), "clusters": clusters, "humps": humps}
     figures: Figures = {
+        "cluster_means": partial(plots.plot_cluster_means, model, X),
         "source_densities": partial(plots.plot_source_densities, model, X),
         "strengths": partial(plots.plot_strengths, model),
         "bound": partial(plots.plot_bound, model),
     }
     if data.shape[1] > 1:
-        figures["clusters"] = partial(plots.plot_clusters, model, X)
-    return Results(model, data, tables, summary, figures, list(_lines(summary)))
+        figures["clusters"] = partial(plots.plot_clusters, model, X, columns=_telling_columns(apart))
+    return Results(model, data, tables, summary, figures, list(_lines(model, summary, apart)))
+
+
+def rows_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
+    """Of each row its cluster, the clusters' probabilities, its sources, and its log density."""
+    X = data.to_frame()
+    clusters, sources = range(model.n_clusters_), range(model.mixing_.shape[2])
+    names = [f"cluster_{c}" for c in clusters] + [f"source_{m}" for m in sources]
+    table = labelled(np.hstack([model.predict_proba(X), model.transform(X)]), names, data)
+    table.insert(1, "cluster", model.predict(X))
+    table["log_density"] = model.score_samples(X)
+    return table
+
+
+def _separation(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
+    """How far the mean of each cluster's rows lies from that of all rows, in standard deviations of the variable."""
+    X = data.values
+    spread = X.std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
+    labels = model.predict(data.to_frame())
+    means = [
+        (X[labels == c].mean(axis=0) - X.mean(axis=0)) / scale for c in range(model.n_clusters_) if (labels == c).any()
+    ]
+    table = pd.DataFrame(np.array(means).T, columns=[f"cluster_{c}" for c in np.unique(labels)])
+    table.insert(0, "variable", attributes(data))
+    return table
+
+
+def _telling_columns(apart: pd.DataFrame) -> tuple[int, int]:
+    """The two variables in which the clusters differ most."""
+    spread = apart.drop(columns="variable").to_numpy().std(axis=1)
+    first, second = np.argsort(-spread, kind="stable")[:2]
+    return int(first), int(second)
 
 
 def _clusters_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
@@ -62,10 +101,27 @@ def _mixing_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
     return table
 
 
-def _lines(summary: dict[str, Any]) -> Iterator[str]:
+def _lines(model: ICAMixture, summary: dict[str, Any], apart: pd.DataFrame) -> Iterator[str]:
     clusters = summary["clusters"]
     yield f"{counted(len(clusters), 'cluster')} found in {size(summary['data'])}."
     for part in clusters:
         sources = counted(part["sources"], "source")
-        yield f"Cluster {part['cluster']} has {part['share']:.1%} of the rows and {sources}."
+        told = _told(apart, f"cluster_{part['cluster']}") if len(clusters) > 1 else ""
+        yield f"Cluster {part['cluster']} has {part['share']:.1%} of the rows and {sources}{told}."
+    for hump in summary["humps"]:
+        advice = "" if model.criterion == "clusters" else "; --cluster-criterion clusters makes clusters of them"
+        yield (
+            f"Source {hump['source']} of cluster {hump['cluster']} has two humps, {hump['share']:.0%} of its rows in "
+            f"the smaller one: two groups that the bound takes for one cluster{advice}."
+        )
     yield from restart_lines(summary)
+
+
+def _told(apart: pd.DataFrame, column: str) -> str:
+    """The variables in which a cluster is furthest from the others, as a clause."""
+    if column not in apart:
+        return ""
+    values = apart.set_index("variable")[column]
+    far = values[values.abs() >= NOTABLE].sort_values(key=lambda value: -value.abs())[:TOLD]
+    words = [f"{name} {value:+.1f}" for name, value in far.items()]
+    return f"; its mean is off by {', '.join(words)} standard deviations" if words else ""

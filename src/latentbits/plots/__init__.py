@@ -8,7 +8,13 @@ from latentbits.plots.components import plot_components
 from latentbits.plots.couplings import plot_couplings
 from latentbits.plots.denoising import plot_denoising
 from latentbits.plots.ensemble import plot_member_weights, plot_reliability
-from latentbits.plots.ica_mixture import plot_bound, plot_clusters, plot_source_densities, plot_strengths
+from latentbits.plots.ica_mixture import (
+    plot_bound,
+    plot_cluster_means,
+    plot_clusters,
+    plot_source_densities,
+    plot_strengths,
+)
 from latentbits.plots.mixing import plot_mixing, plot_source_scales
 from latentbits.plots.objective import plot_objective
 from latentbits.plots.selection import plot_comparison, plot_selection
@@ -16,6 +22,7 @@ from latentbits.plots.weights import plot_weights
 
 __all__ = [
     "plot_bound",
+    "plot_cluster_means",
     "plot_clusters",
     "plot_comparison",
     "plot_components",

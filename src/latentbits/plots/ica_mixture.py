@@ -11,12 +11,15 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from latentbits.plots.fitted import Floats, attribute, names_of
-from latentbits.plots.style import BEST, INK, QUIET, house_style, new_figure, whole_numbers
+from latentbits.plots.style import BEST, INK, QUIET, house_style, new_figure, shortened, whole_numbers
 
-__all__ = ["plot_bound", "plot_clusters", "plot_source_densities", "plot_strengths"]
+__all__ = ["plot_bound", "plot_cluster_means", "plot_clusters", "plot_source_densities", "plot_strengths"]
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7f7f")
 """The palette of Okabe and Ito, distinguishable with any colour vision; reused cyclically."""
+
+MOST_VARIABLES = 40
+"""Variables that a figure of means shows, at most."""
 
 MOVES = {"split": ("v", "#d55e00"), "delete": ("X", "#262626"), "reinitialise": ("o", "#009e73")}
 """Marker and colour of the structural moves."""
@@ -72,6 +75,58 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
     ax.set(xlabel=names[i], ylabel=names[j])
     if len(means) > 1:
         ax.legend(markerscale=2.5)
+    return figure
+
+
+@house_style
+def plot_cluster_means(model: Any, X: ArrayLike) -> Figure:
+    """Draw what sets clusters apart: the means of their rows, in standard deviations from the mean of all rows.
+
+    A row for each variable, those in which clusters differ most first; a column for each cluster.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with ``n_clusters_`` and ``predict``.
+    X : array-like of shape (n_rows, n_features)
+        The rows.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> X = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> figure = plot_cluster_means(ICAMixture(1, n_init=1, random_state=0).fit(X), X)
+    >>> len(figure.axes[0].get_yticklabels())
+    2
+    """
+    rows = np.asarray(X, dtype=float)
+    labels = model.predict(X)
+    spread = rows.std(axis=0)
+    standard = (rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    n_clusters = int(attribute(model, "n_clusters_"))
+    means = np.array(
+        [standard[labels == c].mean(axis=0) if (labels == c).any() else 0 * spread for c in range(n_clusters)]
+    ).T
+    order = np.argsort(-means.std(axis=1), kind="stable")[:MOST_VARIABLES]
+    largest = max(float(np.abs(means).max()), 1e-9)
+    figure = new_figure(
+        float(np.clip(0.5 * n_clusters + 3.2, 3.6, 12)), float(np.clip(0.2 * len(order) + 1.2, 2.2, 12))
+    )
+    ax = figure.subplots()
+    picture = ax.imshow(
+        means[order], cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest"
+    )
+    names = names_of(model, None, rows.shape[1])
+    ax.set_yticks(range(len(order)), [shortened(names[j], 28) for j in order], fontsize=7)
+    ax.set_xticks(range(n_clusters))
+    ax.set_xlabel("cluster")
+    figure.colorbar(picture, ax=ax, shrink=0.7, label="standard deviations from the mean")
     return figure
 
 

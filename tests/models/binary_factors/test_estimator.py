@@ -9,7 +9,8 @@ from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import byy, vb
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
-from latentbits.models.binary_factors.model import Prior
+from latentbits.models.binary_factors.model import Parameters, Prior
+from latentbits.models.binary_factors.runs import Found
 from latentbits.numerics import match_components
 from tests.models.binary_factors.tools import TRUTH, each_inference, fitted, standardised
 from tests.reference import binary_factors as twin
@@ -33,7 +34,7 @@ class TestRecovery:
     @pytest.mark.parametrize("encoder", ["round", "cdual"])
     def test_selection_finds_three_of_five_in_most_data_sets(self, encoder):
         found = [
-            BinaryFactorAnalysis(5, encoder=encoder, random_state=0)
+            BinaryFactorAnalysis(5, inference="byy", encoder=encoder, random_state=0)
             .fit(binary_factors(200, 10, 3, 0.25, random_state=seed).X)
             .n_components_
             for seed in range(10)
@@ -60,6 +61,39 @@ class TestRecovery:
         assert flow.n_components_ == 3
         np.testing.assert_allclose(flow.mixing_, closed.mixing_, atol=0.01)
         assert flow.objective_ == pytest.approx(closed.objective_, abs=1.0)
+
+
+class TestPath:
+    def test_it_takes_the_smallest_bic_of_the_sizes_it_visits(self):
+        model = fitted("auto")
+        assert model.sizes_["n_components"].tolist() == [0, 1, 2, 3, 4, 5]
+        assert model.n_components_ == model.sizes_["bic"].argmin() == 3
+        assert model.bic(TRUTH.X) == pytest.approx(model.sizes_["bic"].min(), rel=1e-9)
+        assert model.objective_ == pytest.approx(-model.sizes_["bic"].min() / 2, rel=1e-9)
+        assert_nondecreasing(model.sizes_["log_likelihood"], slack=1.0)
+        for history in model.restart_histories_:
+            assert_nondecreasing(history)
+        assert model.discards_["reason"].tolist() == ["bic", "bic"]
+        assert fitted("byy").sizes_.empty
+
+    def test_it_is_right_where_the_starts_of_em_and_the_discards_of_byy_fail(self):
+        few_rows = [binary_factors(30, 10, 3, 0.01, random_state=seed).X for seed in range(6)]
+        weak = [binary_factors(200, 10, 3, 0.8, random_state=seed).X for seed in range(4)]
+        found = [BinaryFactorAnalysis(random_state=0).fit(X).n_components_ for X in (*few_rows, *weak)]
+        assert found.count(3) >= 9
+        strict = [BinaryFactorAnalysis(inference="byy", delta=2, random_state=0).fit(X).n_components_ for X in weak]
+        assert max(strict) < 3
+
+    def test_noise_has_no_factor(self):
+        X = np.random.default_rng(0).standard_normal((300, 6))
+        model = BinaryFactorAnalysis(3, n_init=2, random_state=0).fit(X)
+        assert model.n_components_ == 0
+        np.testing.assert_allclose(1 / model.noise_precision_, X.var(axis=0).mean())
+        assert model.predict_proba(X).shape == (300, 0)
+
+    def test_with_many_factors_it_is_harmony_learning(self):
+        path, harmony = (fitted(word, n_components=14, n_init=1) for word in ("auto", "byy"))
+        np.testing.assert_array_equal(path.mixing_, harmony.mixing_)
 
 
 class TestAnswers:
@@ -122,7 +156,15 @@ class TestAnswers:
 
     def test_factors_are_in_the_order_of_their_length_with_a_fixed_sign(self, model):
         assert_nondecreasing(-np.linalg.norm(model.mixing_, axis=0))
-        assert (model.mixing_.max(axis=0) >= -model.mixing_.min(axis=0)).all()
+        assert (model.factor_probabilities_ <= 0.501).all()
+
+    def test_on_is_the_rarer_state_else_the_positive_side(self):
+        A = np.array([[1.0, -3.0, 2.0], [-2.0, 1.0, 0.5]])
+        theta = Parameters(A, np.zeros(2), 4.0, np.array([0.9, 0.5, 0.2]))
+        model = BinaryFactorAnalysis()
+        model._adopt(Found(theta, 4 * A.T @ A, np.zeros(3), []), np.zeros(2), 1.0)
+        np.testing.assert_allclose(model.factor_probabilities_, [0.5, 0.1, 0.2])
+        np.testing.assert_allclose(model.mixing_, [[3.0, -1.0, 2.0], [-1.0, 2.0, 0.5]])
 
     def test_names(self, model):
         assert model.get_feature_names_out().tolist() == [f"binaryfactoranalysis{i}" for i in range(3)]

@@ -8,7 +8,7 @@ from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
 from latentbits.models.binary_factors.model import Parameters
 
 TRUTH = binary_factors(200, 10, 3, noise=0.25, random_state=0)
-INFERENCES = ["byy", "vb", "em"]
+INFERENCES = ["auto", "byy", "vb", "em"]
 each_inference = pytest.mark.parametrize("inference", INFERENCES)
 
 

@@ -7,6 +7,7 @@ from sklearn.decomposition import FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
+from latentbits.data.simulate.ica_mixture import ica_mixture
 from latentbits.models.ica_mixture import answers
 from latentbits.models.ica_mixture.estimator import ICAMixture
 from tests.models.ica_mixture.tools import TRUTH, X
@@ -50,6 +51,9 @@ class TestAnswers:
 
     def test_density_equals_enumeration(self, model):
         p = model._clusters
+        mean, variance = (moment[..., None] for moment in p.source_moments())
+        # Sources that are switched off are one Gaussian, which is K equal ones to the twin.
+        live = (np.arange(2) < model.n_sources_[:, None])[..., None]
         rows = X[::40]
         ours = [
             twin.log_density(
@@ -59,8 +63,8 @@ class TestAnswers:
                 model.mixing_,
                 1 / model.noise_precision_,
                 p.pi_mean,
-                p.phi,
-                1 / p.beta,
+                np.where(live, p.phi, mean),
+                np.where(live, 1 / p.beta, variance),
             )
             for x in rows
         ]
@@ -86,7 +90,7 @@ class TestAnswers:
     def test_many_combinations_are_bounded(self):
         rows = np.random.default_rng(0).laplace(size=(150, 7)) * np.arange(1, 8)
         model = ICAMixture(1, 7, n_init=1, tol=1e-3, random_state=0).fit(rows)
-        assert model.exact_ == (3.0 ** model.n_sources_.max() <= 1000)
+        assert model.exact_ == (5.0 ** model.n_sources_.max() <= 1000)
         assert np.isfinite(model.score_samples(rows)).all()
 
     def test_units_don_t_matter(self):
@@ -106,13 +110,47 @@ class TestAnswers:
     def test_source_densities_sum_to_one(self, model):
         grid = np.linspace(-12, 12, 20_001)
         density = model.source_density(1, 0, grid)
-        assert density.shape == (20_001, 3)
+        assert density.shape == (20_001, 5)
         assert density.sum() * (grid[1] - grid[0]) == pytest.approx(1, abs=1e-6)
 
     def test_probabilities(self, model):
         P = model.predict_proba(X)
         np.testing.assert_allclose(P.sum(axis=1), 1)
         np.testing.assert_array_equal(P.argmax(axis=1), model.predict(X))
+
+
+class TestParameters:
+    def test_unmixed_sources_are_linear_and_lead_back(self, model):
+        unmixed = model.transform(X, kind="unmixed")
+        labels, live = model.predict(X), np.arange(2) < model.n_sources_[:, None]
+        rows = (X[:5] + X[5:10]) / 2
+        assert (labels[:10] == labels[0]).all()
+        np.testing.assert_allclose(model.transform(rows, kind="unmixed"), (unmixed[:5] + unmixed[5:10]) / 2, atol=1e-9)
+        assert (unmixed[~live[labels]] == 0).all()
+        full = model.n_sources_[labels] == 2  # as many sources as dimensions: nothing is left over
+        np.testing.assert_allclose(model.inverse_transform(unmixed, labels)[full], X[full], atol=1e-8)
+        assert np.abs(unmixed - model.transform(X)).max() > 1e-3
+        with pytest.raises(ValueError, match="kind='median' is unknown"):
+            model.transform(X, kind="median")
+
+    @pytest.mark.parametrize("name", ["noise_shape", "noise_rate", "gaussian_rate"])
+    def test_priors_change_the_answer(self, name):
+        small, large = (
+            ICAMixture(2, 2, n_init=1, tol=1e-3, random_state=0, **{name: value}).fit(X) for value in (1e-4, 10.0)
+        )
+        if name == "gaussian_rate":
+            assert small._clusters.beta.max() > 2 * large._clusters.beta.max()
+        else:
+            assert (small.noise_precision_.max() > large.noise_precision_.max()) == (name == "noise_rate")
+
+    def test_the_noise_of_clean_data_is_found(self):
+        truth = ica_mixture([[[2.0, 1.0], [0.0, 1.0], [1.0, 1.0]]], n_points=300, noise_db=-50, random_state=0)
+        scale = 1e-5 * np.mean(np.square(truth.mixing[0]).sum(axis=1))
+        noise = {
+            rate: 1 / ICAMixture(1, 2, noise_rate=rate, n_init=1, random_state=0).fit(truth.X).noise_precision_.max()
+            for rate in (1e-6, 1e-2)
+        }
+        assert noise[1e-6] < 2 * scale < noise[1e-2]
 
 
 class TestRestarts:

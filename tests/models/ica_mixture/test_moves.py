@@ -9,7 +9,7 @@ from latentbits.models.ica_mixture.estimator import ICAMixture
 from latentbits.models.ica_mixture.learner import Switches, sweep
 from latentbits.models.ica_mixture.posterior import PRIOR, Clusters
 from latentbits.models.ica_mixture.start import start_state
-from tests.models.ica_mixture.tools import TRUTH, X, small_state
+from tests.models.ica_mixture.tools import TRUTH, X, small_state, structural
 from tests.reference.assertions import assert_nondecreasing
 
 
@@ -117,5 +117,28 @@ class TestSwitches:
         model = ICAMixture(1, 2, n_init=1, random_state=0).fit(X)
         split = model.history_[model.history_["move"] == "split"]
         assert split["kept"].any()
-        assert (split["kept"] <= (split["after"] > split["before"])).all()
         assert adjusted_rand_score(TRUTH.labels, model.labels_) == 1
+
+    def test_by_the_bound_two_humps_may_be_one_cluster(self):
+        by_bound, by_humps = (
+            ICAMixture(2, 2, criterion=word, n_init=2, tol=1e-4, random_state=0).fit(X)
+            for word in ("bound", "clusters")
+        )
+        tried = structural(by_bound.history_)
+        tried = tried[tried["move"] != "undo"]
+        assert not tried["kept"].all()
+        assert (tried["kept"] <= (tried["after"] >= tried["before"])).all()
+        assert (by_bound.n_clusters_, by_humps.n_clusters_) == (1, 2)
+        assert moves.hidden_clusters(by_bound._clusters)
+        assert not moves.hidden_clusters(by_humps._clusters)
+
+    def test_a_small_second_hump_is_no_cluster(self):
+        _, state = small_state()
+        for few, found in ((0.03, 0), (0.2, 1)):
+            one = Clusters(*(array[:1] for array in state.clusters))._replace(
+                pi=1000 * np.array([[[1 - few, few], [1.0, 0.0]]]),
+                phi=np.array([[[-2.0, 2.0], [0.0, 0.0]]]),
+                beta_shape=np.full((1, 2, 2), 10.0),
+                beta_rate=np.ones((1, 2, 2)),
+            )
+            assert len(moves.hidden_clusters(one)) == found

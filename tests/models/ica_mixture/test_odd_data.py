@@ -1,16 +1,37 @@
 """ICAMixture: odd data, mistakes and scikit-learn's checks; simulated data follow their recipe."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 from latentbits import DataError
 from latentbits.data.simulate.ica_mixture import ica_mixture
 from latentbits.models.ica_mixture.estimator import ICAMixture
 from tests.models.ica_mixture.tools import X
+
+KINDS = ("collinear", "constant", "integers", "few", "duplicates", "binary", "outlier", "heavy")
+
+
+def odd_table(kind, rng):
+    """A small table that is hard to factorise, in any unit; and numbers of clusters, sources and Gaussians."""
+    rows = rng.normal(size=(int(rng.integers(2, 30)), int(rng.integers(1, 7))))
+    n_rows, n_columns = rows.shape
+    rows = {
+        "collinear": lambda: rows[:, :1] @ rng.normal(size=(1, n_columns)),
+        "constant": lambda: np.where(np.arange(n_columns) % 2 == 0, 7.3, rows),
+        "integers": lambda: rng.integers(-3, 4, size=rows.shape).astype(float),
+        "few": lambda: rows[:2],
+        "duplicates": lambda: rows[rng.integers(0, 1 + n_rows // 4, size=n_rows)],
+        "binary": lambda: rng.integers(0, 2, size=rows.shape).astype(float),
+        "outlier": lambda: rows * np.where(np.arange(n_rows) == 0, 1e6, 1.0)[:, None],
+        "heavy": lambda: rng.standard_cauchy(size=rows.shape),
+    }[kind]()
+    return rows * 10.0 ** rng.uniform(-12, 12, size=n_columns), rng.integers(1, 5, size=3).tolist()
 
 
 class TestOddData:
@@ -33,6 +54,24 @@ class TestOddData:
         assert 1 <= model.n_clusters_ <= len(rows)
         for answer in (model.score_samples(rows), model.transform(rows), model.predict_proba(rows), model.sample(9)[0]):
             assert np.isfinite(answer).all()
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_small_tables_of_every_kind(self, kind):
+        for seed in range(4):
+            rows, sizes = odd_table(kind, np.random.default_rng([seed, KINDS.index(kind)]))
+            model = ICAMixture(*sizes, n_init=1, max_iter=40, tol=1e-4, random_state=seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(rows)
+            answers = model.score_samples(rows), model.transform(rows), model.predict_proba(rows)
+            for answer in (*answers, model.transform(rows, kind="unmixed"), model.objective_history_):
+                assert np.isfinite(answer).all()
+
+    def test_numbers_whose_squares_overflow_are_refused(self):
+        with pytest.raises(DataError, match=r"X\[0, 1\] is 1e\+200.*larger unit"):
+            ICAMixture().fit([[1.0, 1e200], [2.0, 3.0]])
+        tiny = ICAMixture(1, 1, n_init=1, tol=1e-3, random_state=0).fit(np.column_stack([X, X[:, 0] * 1e-200]))
+        assert np.isfinite(tiny.noise_precision_).all()
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
     def test_missing_values_are_refused_with_their_place(self, bad):

@@ -1,10 +1,13 @@
 """Data and small states for the tests of ICA mixtures."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from latentbits.data.simulate.ica_mixture import ica_mixture
 from latentbits.models.ica_mixture.posterior import PRIOR, Clusters
 from latentbits.models.ica_mixture.start import start_state
+from latentbits.models.ica_mixture.statistics import infer_hidden
 
 C, T, N, M, K = 2, 7, 3, 2, 2
 TRUTH = ica_mixture(
@@ -31,8 +34,40 @@ def small_state(seed=0, n_points=T, n_gaussians=K):
     return points, state._replace(clusters=Clusters(**noisy), labels=labels)
 
 
-def identity(n_clusters=C, n_sources=M):
-    return np.repeat(np.eye(n_sources)[None], n_clusters, axis=0), np.zeros((n_clusters, n_sources))
+class Dense(NamedTuple):
+    """The posterior of the hidden variables, one array element for each cluster and point."""
+
+    mean: np.ndarray
+    cov: np.ndarray
+    labels: np.ndarray
+    log_joint: np.ndarray
+
+
+def inferred(points, state, wanted=None):
+    """The hidden variables of all points in all clusters, or where they are wanted."""
+    return infer_hidden(
+        points, state.clusters, state.labels, np.ones(state.share.shape, bool) if wanted is None else wanted
+    )
+
+
+def dense(hidden):
+    """Means, covariances, labels and parts of the bound of hidden variables that are there for all pairs."""
+    n_clusters = hidden.owner[-1] + 1
+    n_sources = hidden.labels.shape[1]
+    mean = hidden.moments[:, 1 : 1 + n_sources]
+    second = np.zeros((len(mean), n_sources, n_sources))
+    rows, columns = np.tril_indices(n_sources)
+    second[:, rows, columns] = second[:, columns, rows] = hidden.moments[:, 1 + n_sources :]
+    cov = second - mean[:, :, None] * mean[:, None]
+    return Dense(*(a.reshape(n_clusters, -1, *a.shape[1:]) for a in (mean, cov, hidden.labels, hidden.log_joint)))
+
+
+def packed(hidden, mean, cov):
+    """Hidden variables with other means and covariances (C x T x ...)."""
+    second = cov + mean[..., :, None] * mean[..., None, :]
+    rows, columns = np.tril_indices(mean.shape[2])
+    moments = np.concatenate([np.ones((*mean.shape[:2], 1)), mean, second[..., rows, columns]], axis=2)
+    return hidden._replace(moments=moments.reshape(hidden.moments.shape))
 
 
 def structural(history):

@@ -7,7 +7,7 @@ from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, compo
 
 __all__ = ["SPECS", "Encoder", "Inference", "Update"]
 
-Inference = Literal["byy", "vb", "em"]
+Inference = Literal["auto", "byy", "vb", "em"]
 Encoder = Literal["round", "cdual", "greedy", "enum"]
 Update = Literal["closed", "gradient"]
 
@@ -20,12 +20,12 @@ SPECS = (
         parameters={
             **components("how many at most"),
             **RESTARTS,
-            "delta": Parameter(Number(0)),
+            "delta": Parameter(Number(0, optional=True)),
             "inference": Parameter(
                 Choice(get_args(Inference)),
-                Option("inference", "Bayesian Ying-Yang, variational Bayes or maximum likelihood"),
+                Option("inference", "BIC on a path, Bayesian Ying-Yang, variational Bayes or maximum likelihood"),
             ),
-            "encoder": Parameter(Choice(get_args(Encoder)), Option("encoder", "how byy finds codes")),
+            "encoder": Parameter(Choice(get_args(Encoder)), Option("encoder", "how auto and byy find codes")),
             "update": Parameter(Choice(get_args(Update))),
         },
     ),

@@ -169,8 +169,8 @@ class HarmonyLearning:
         return settle_and_discard(
             self.initialise(rng),
             stages=[
-                lambda state: self._settle(state, monitor, free_beta=False),
-                lambda state: self._settle(state, monitor, free_beta=True),
+                lambda state: self.settle(state, monitor, free_beta=False),
+                lambda state: self.settle(state, monitor, free_beta=True),
             ],
             parameters=lambda state: state.theta,
             drop=lambda state, factor: State(without(state.theta, factor), np.delete(state.alpha, factor)),
@@ -179,7 +179,7 @@ class HarmonyLearning:
             monitor=monitor,
         )
 
-    def _settle(self, state: State, monitor: Monitor, *, free_beta: bool) -> State:
+    def settle(self, state: State, monitor: Monitor, *, free_beta: bool) -> State:
         """Passes until codes and H are unchanged, or H has oscillated without a new maximum for `PATIENCE` passes."""
         step = closed_step if self.update == "closed" else gradient_step
         rise = monitor.tol * self.X.size

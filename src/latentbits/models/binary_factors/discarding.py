@@ -11,8 +11,9 @@ from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.models.binary_factors.model import Parameters
 
-__all__ = ["Discard", "Learned", "settle_and_discard", "weakest"]
+__all__ = ["Discard", "Learned", "least_length", "settle_and_discard", "weakest"]
 
+MARGIN = 1.25  # over the length of a column that pure noise gives, measured over rows and noise levels
 FEWEST_ROWS = 5  # a factor that is on (or off) in fewer rows is indistinguishable from outliers
 LARGEST_EDGE = 0.2  # but in small data this share of the rows is always enough
 
@@ -20,7 +21,7 @@ State = TypeVar("State")
 
 
 class Discard(NamedTuple):
-    """Factor number `factor` of the start was discarded after pass `iteration`; the reason is "weak" or "constant"."""
+    """Factor number `factor` of the start was discarded after pass `iteration`, as "weak", "constant" or by "bic"."""
 
     iteration: int
     factor: int
@@ -66,6 +67,21 @@ def settle_and_discard(
             discards.append(Discard(monitor.n_iter, numbers.pop(factor), reason, norm, float(theta.beta[factor])))
             state = drop(state, factor)
     return Climbed(Learned(state, discards), monitor.history[-1])
+
+
+def least_length(n_rows: int, n_columns: int) -> float:
+    """The default of delta: the length below which a column may be noise, in standard deviations of the noise.
+
+    A factor fitted to nothing but noise splits the rows along one direction. The two halves of a normal distribution
+    have their means sqrt(2 / pi) standard deviations from the centre, and the direction is that in which the sample
+    varies most, by up to 1 + sqrt(n / N) standard deviations of the noise.
+
+    Examples
+    --------
+    >>> round(least_length(200, 10), 2), round(least_length(20, 10), 2)
+    (1.22, 1.7)
+    """
+    return float(MARGIN * np.sqrt(2 / np.pi) * (1 + np.sqrt(n_columns / n_rows)))
 
 
 def weakest(theta: Parameters, n_rows: int, delta: float) -> int | None:

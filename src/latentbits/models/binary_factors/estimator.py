@@ -16,14 +16,16 @@ from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
 from latentbits.models.binary_factors import Encoder, Inference, Update
+from latentbits.models.binary_factors.auto import PATH_LIMIT
 from latentbits.models.binary_factors.encoders import ENUM_LIMIT, encode, signs
 from latentbits.models.binary_factors.model import (
     EXACT_LIMIT,
     Parameters,
     exact_posterior,
     mean_field,
+    n_parameters,
 )
-from latentbits.models.binary_factors.runs import Found, discards_table, found_by, make_runner, shifted
+from latentbits.models.binary_factors.runs import Found, discards_table, found_by, make_runner, shifted, sizes_table
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import place
 
@@ -31,6 +33,9 @@ __all__ = ["BinaryFactorAnalysis"]
 
 FEW_FACTORS = 12
 """Up to this many factors, mean field starts from the best of all codes of a row."""
+
+EVEN = 1e-3
+"""A factor whose probability is this near to 1/2 has no rarer state."""
 
 DOMINANT = 0.95
 """A column with more than this share of all variance dominates the fit, and `fit` warns."""
@@ -40,32 +45,36 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     """Binary factor analysis: continuous rows as a sum of causes that are on or off, plus noise.
 
     ``x = mixing_ @ y + mean_ + noise`` with every y_i either -1 or 1, and noise of the same precision in all variables.
-    With `inference="byy"` (the default) or `"vb"` the number of factors is estimated: start with more than expected;
-    factors that turn out weak or constant are discarded. If no factor is stronger than the noise, all are discarded:
-    `n_components_` is then 0, the model is a Gaussian, and every method still works (codes have no columns).
+    Unless `inference="em"`, the number of factors is estimated: start with more than expected; those that the data do
+    not need are discarded. If they need none, `n_components_` is 0, the model is a Gaussian, and every method still
+    works (codes have no columns).
 
     Parameters
     ----------
     n_components : int, default=5
         Number of factors to start with; for "em" the number of the fitted model.
-    inference : {"byy", "vb", "em"}, default="byy"
+    inference : {"auto", "byy", "vb", "em"}, default="auto"
+        - "auto": harmony learning ("byy") runs down from `n_components` to no factor at all; its state at each number
+          is refined by maximum likelihood ("em"), and the number with the smallest BIC is kept. The best of the four at
+          finding the number. With more than 12 factors it is the same as "byy", as "em" would take too long.
         - "byy": Bayesian Ying-Yang harmony learning. Every row gets one code, and the parameters maximise the harmony
           H, the joint log likelihood of rows and codes (plus the log prior). Fast, and good at finding the number.
         - "vb": variational Bayes with a factorised posterior of codes and parameters; always with priors.
         - "em": maximum likelihood with exact posteriors, without priors; no factor is discarded. For `bic`. Up to 16
           factors, because it sums over all codes.
     encoder : {"round", "cdual", "greedy", "enum"}, default="round"
-        How "byy" finds a row's code (see `solve_bqp`). The less exact ones select the number of factors better, and
-        are faster.
+        How "auto" and "byy" find a row's code while learning (see `solve_bqp`). The less exact ones select the number
+        of factors better, and are faster.
     priors : bool, default=True
-        Whether "byy" uses weak priors, which favour short columns of the mixing matrix and probabilities near 1/2.
-        They help when there are few rows.
+        Whether "auto" and "byy" use weak priors, which favour short columns of the mixing matrix and probabilities
+        near 1/2. They help when there are few rows.
     update : {"closed", "gradient"}, default="closed"
-        How "byy" updates the parameters: to the maximum given the codes, or by a gradient step.
-    delta : float, default=2.0
-        A factor is discarded when its column of the mixing matrix is shorter than `delta` standard deviations of the
-        noise. With 0, only factors that are on, or off, in fewer than 5 rows (and in less than a fifth of all rows)
-        are discarded.
+        How "auto" and "byy" update the parameters: to the maximum given the codes, or by a gradient step.
+    delta : float or None, default=None
+        A factor of "byy" or "vb" is discarded when its column of the mixing matrix is shorter than `delta` standard
+        deviations of the noise. None stands for 1.25 times the length that pure noise would give,
+        sqrt(2 / pi) (1 + sqrt(n_features / n_rows)), so for about 1 with many rows; the paper's value is 2. With 0,
+        only factors that are on, or off, in fewer than 5 rows (and in less than a fifth of all rows) are discarded.
     n_init : int, default=5
         Number of random starts; the one with the highest objective is kept. "vb" and "em" start from the codes of a
         quick fit by least squares and rounding, whose own start is random.
@@ -84,8 +93,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     Attributes
     ----------
     mixing_ : ndarray of shape (n_features, n_components_)
-        What each factor adds when on and subtracts when off; the longest column first. The sign of a factor is not
-        identified; it is chosen so that the entry of its column that is largest in size is positive.
+        What each factor adds when on and subtracts when off; the longest column first. Which of a factor's two states
+        is called on is a convention: it is the rarer one (if both are equally frequent, the one that adds to the
+        variable with the entry that is largest in size).
     mean_ : ndarray of shape (n_features,)
         The constant c of all rows. (The data's mean is this plus ``mixing_ @ (2 * factor_probabilities_ - 1)``.)
     noise_precision_ : float
@@ -96,14 +106,18 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         Number of factors that were not discarded.
     discards_ : DataFrame
         One line for each factor that the best start discarded: iteration (pass), factor (its number at the start),
-        reason ("weak" or "constant"), norm (length of its column), probability.
+        reason ("weak", "constant" or, for "auto", "bic"), norm (length of its column), probability.
+    sizes_ : DataFrame
+        For "auto", of every number of factors (n_components) the best log_likelihood of all starts and its bic; empty
+        for the others.
     objective_ : float
-        Objective of the best start: H for "byy", the evidence bound for "vb", the log likelihood for "em". Starts that
-        end with different numbers of factors are compared by it, which is valid because weak factors have been
-        discarded (with ``delta=0`` and priors, H rewards columns of zeros).
+        Objective of the best start: minus half the BIC for "auto", H for "byy", the evidence bound for "vb", the log
+        likelihood for "em". Starts of "byy" or "vb" that end with different numbers of factors are compared by it,
+        which is valid because weak factors have been discarded (with ``delta=0`` and priors, H rewards columns of
+        zeros).
     objective_history_ : ndarray of shape (n_iter_,)
-        The best start's objective after each pass. It never falls for "em"; for "vb", and "byy" with "enum", only where
-        factors are discarded; the other encoders may lower H.
+        The best start's objective after each pass. It never falls for "auto" (the best so far) and "em"; for "vb", and
+        "byy" with "enum", only where factors are discarded; the other encoders may lower H.
     restarts_ : DataFrame
         One line per start: seed, objective, n_iter, converged and n_components.
     restart_histories_ : list of ndarray
@@ -138,19 +152,19 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     3
     >>> model.transform(truth.X[:2]).shape
     (2, 3)
-    >>> model.discards_["reason"].tolist()
-    ['weak', 'weak']
+    >>> int(model.sizes_["bic"].argmin())
+    3
     """
 
     def __init__(
         self,
         n_components: int = 5,
         *,
-        inference: Inference = "byy",
+        inference: Inference = "auto",
         encoder: Encoder = "round",
         priors: bool = True,
         update: Update = "closed",
-        delta: float = 2.0,
+        delta: float | None = None,
         n_init: int = 5,
         max_iter: int = 2000,
         tol: float = 1e-6,
@@ -203,14 +217,20 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             scale = 1.0
         Z /= scale
         self._warn_dominant(Z)
-        runner = make_runner(Z, self.n_components, self.inference, self.encoder, self.update, self.priors, self.delta)
-        best, runs = self._best_run(runner, n_cells=float(Z.size), keep=partial(found_by, self.inference))
+        runner = make_runner(Z, self.n_components, self._learner, self.encoder, self.update, self.priors, self.delta)
+        keep = partial(found_by, self._learner)
+        best, runs = self._best_run(runner, n_cells=float(Z.size), keep=lambda outcome: (keep(outcome), outcome))
         shift = -Z.size * np.log(scale)  # densities of X, not of Z
         best, *runs = (shifted(run, shift) for run in (best, *runs))
         self._adopt_run(best, runs)
-        self.restarts_["n_components"] = [run.kept.theta.A.shape[1] for run in runs]
-        self._adopt(best.kept, centre, scale)
+        self.restarts_["n_components"] = [run.kept[0].theta.A.shape[1] for run in runs]
+        self.sizes_ = sizes_table([run.kept[1].stops for run in runs if self._learner == "auto"], shift)
+        self._adopt(best.kept[0], centre, scale)
         return self
+
+    @property
+    def _learner(self) -> str:
+        return "byy" if self.inference == "auto" and self.n_components > PATH_LIMIT else self.inference
 
     def _warn_dominant(self, Z: np.ndarray) -> None:
         variance = Z.var(axis=0)
@@ -231,7 +251,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
                 f'n_components={self.n_components} is too many for inference="em", which sums over all 2^m codes; '
                 f'use at most {EXACT_LIMIT}, or inference="byy" or "vb"'
             )
-        if self.inference == "byy" and self.encoder == "enum" and self.n_components > ENUM_LIMIT:
+        if self._learner in ("auto", "byy") and self.encoder == "enum" and self.n_components > ENUM_LIMIT:
             raise DataError(
                 f'n_components={self.n_components} is too many for encoder="enum", which tries all 2^m codes; '
                 f"use at most {ENUM_LIMIT}, or another encoder"
@@ -246,8 +266,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         A, c, phi, beta = found.theta
         order = np.argsort(-np.linalg.norm(A, axis=0), kind="stable")
         A = A[:, order]
-        sign = signs(A[np.abs(A).argmax(axis=0), np.arange(len(order))]).astype(float)
         beta = beta[order]
+        largest = A[np.abs(A).argmax(axis=0), np.arange(len(order))]
+        sign = np.where(np.abs(beta - 0.5) < EVEN, signs(largest), signs(0.5 - beta)).astype(float)
         self.mixing_ = A * sign * scale
         self.mean_ = c * scale + centre
         self.noise_precision_ = phi / scale**2
@@ -274,23 +295,23 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         Returns
         -------
         ndarray of int8, shape (n_rows, n_components_)
-            -1 for off and 1 for on. For "byy" the code found by `encoder`, for "em" the most probable code, for "vb"
-            the more probable state of each factor.
+            -1 for off and 1 for on. For "auto" and "em" the most probable code, for "byy" the code found by `encoder`,
+            for "vb" the more probable state of each factor.
         """
         check_is_fitted(self)
         data = self._data(X)
         if self.inference == "vb":
             return signs(self._mean_field(data))
-        encoder = "enum" if self.inference == "em" else self.encoder
+        encoder = self.encoder if self._learner == "byy" else "enum"
         with Workers(n_workers(self.n_jobs)) as workers:
             return encode(self._interaction, self._linear(data), encoder, workers)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probability of each factor being on in each row.
 
-        Exact for "byy" and "em" with up to 16 factors, by a sum over all codes. For "vb", and for "byy" with more
-        factors, the factors of a row are taken as independent given the row (mean field, started from a good code),
-        which tends to give overconfident probabilities.
+        Exact with up to 16 factors, by a sum over all codes, but for "vb". There, and with more factors, the factors of
+        a row are taken as independent given the row (mean field, started from a good code), which tends to give
+        overconfident probabilities.
 
         Parameters
         ----------
@@ -405,7 +426,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             The criterion; lower is better.
         """
         row_log = self.score_samples(X)
-        return float(np.log(len(row_log)) * self._n_parameters() - 2 * row_log.sum())
+        return float(np.log(len(row_log)) * n_parameters(*self.mixing_.shape) - 2 * row_log.sum())
 
     def aic(self, X: ArrayLike) -> float:
         """Akaike's information criterion.
@@ -420,11 +441,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         float
             The criterion; lower is better.
         """
-        return float(2 * self._n_parameters() - 2 * self.score_samples(X).sum())
-
-    def _n_parameters(self) -> int:
-        n, m = self.mixing_.shape
-        return n * m + m + n + 1
+        return float(2 * n_parameters(*self.mixing_.shape) - 2 * self.score_samples(X).sum())
 
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
         """Draw new rows from the model.

@@ -27,6 +27,7 @@ __all__ = [
     "log_odds",
     "mean_field",
     "moments",
+    "n_parameters",
     "noise_precision",
     "program",
     "shares",
@@ -212,6 +213,17 @@ def noise_precision(squares: float, count: float) -> float:
 def shares(ones: np.ndarray, n_rows: float) -> np.ndarray:
     """ones / n_rows, kept away from 0 and 1."""
     return np.clip(ones / n_rows, BETA_EDGE, 1 - BETA_EDGE)
+
+
+def n_parameters(n: int, m: int) -> int:
+    """The number of free parameters: mixing, probabilities, constants, and the noise.
+
+    Examples
+    --------
+    >>> n_parameters(10, 3)
+    44
+    """
+    return n * m + m + n + 1
 
 
 def _chunks(n_rows: int, n_codes: int) -> list[slice]:

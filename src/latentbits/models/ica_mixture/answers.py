@@ -8,9 +8,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from latentbits.models.ica_mixture.posterior import LOG_2PI, Clusters, Floats, live_sources, strengths
-from latentbits.models.ica_mixture.statistics import infer_hidden, settle
+from latentbits.models.ica_mixture.statistics import infer_hidden
 
-__all__ = ["arranged", "bounded_log_density", "exact_log_density", "source_means"]
+__all__ = ["arranged", "bounded_log_density", "exact_log_density", "source_means", "unmixed"]
 
 ROUNDS, STEADY = 200, 1e-8
 """Largest number of updates of the hidden variables of new points, and the rise of their bound that ends them."""
@@ -54,32 +54,33 @@ def exact_log_density(X: Floats, clusters: Clusters) -> Floats:
     """
     live = live_sources(clusters)
     mean, variance = clusters.source_moments()
-    return np.stack(
-        [
-            _log_density(
-                X - clusters.nu[c] - clusters.A[c][:, ~live[c]] @ mean[c, ~live[c]],
-                clusters.A[c][:, live[c]],
-                np.diag(1 / clusters.psi[c])
-                + (clusters.A[c][:, ~live[c]] * variance[c, ~live[c]]) @ clusters.A[c][:, ~live[c]].T,
-                clusters.pi_mean[c, live[c]],
-                clusters.phi[c, live[c]],
-                clusters.beta[c, live[c]],
-            )
-            for c in range(len(live))
-        ]
-    )
+    density = []
+    for c, on in enumerate(live):
+        A, psi = clusters.A[c], clusters.psi[c]
+        # In units of the noise: covariances are then I plus something positive, which is safe to factorise.
+        Z = (X - clusters.nu[c] - A[:, ~on] @ mean[c, ~on]) * np.sqrt(psi)
+        rest = A[:, ~on] * np.sqrt(np.outer(psi, np.maximum(variance[c, ~on], 0.0)))
+        gaussians = clusters.pi_mean[c, on], clusters.phi[c, on], clusters.beta[c, on]
+        density.append(_log_density(Z, A[:, on] * np.sqrt(psi)[:, None], rest, *gaussians) + 0.5 * np.log(psi).sum())
+    return np.stack(density)
 
 
-def _log_density(X: Floats, A: Floats, noise: Floats, pi: Floats, phi: Floats, beta: Floats) -> Floats:
-    """Log density of A s + noise, s with independent mixtures of Gaussians, T: K^M Gaussians, one after the other."""
+def _log_density(X: Floats, A: Floats, rest: Floats, pi: Floats, phi: Floats, beta: Floats) -> Floats:
+    """Log density of A s + rest z + noise, T: s with independent mixtures of Gaussians, z and noise of unit variance.
+
+    K^M Gaussians, one after the other.
+    """
     M, K = pi.shape
     total = np.full(len(X), -np.inf)  # of log sum exp, accumulated
     m = np.arange(M)
+    with np.errstate(divide="ignore"):
+        log_pi = np.log(pi)
     for labels in product(range(K), repeat=M):
         k = list(labels)
-        root = np.linalg.cholesky(noise + (A / beta[m, k]) @ A.T)
+        columns = np.hstack([A / np.sqrt(beta[m, k]), rest])
+        root = np.linalg.cholesky(np.eye(len(A)) + columns @ columns.T)
         white = solve_triangular(root, (X - A @ phi[m, k]).T, lower=True)
-        log = np.log(pi[m, k]).sum() - np.log(np.diag(root)).sum() - 0.5 * (white**2).sum(axis=0)
+        log = log_pi[m, k].sum() - np.log(np.diag(root)).sum() - 0.5 * (white**2).sum(axis=0)
         np.logaddexp(total, log, out=total)
     return total - 0.5 * X.shape[1] * LOG_2PI
 
@@ -94,6 +95,15 @@ def source_means(X: Floats, clusters: Clusters) -> Floats:
     return np.concatenate([_hidden_of(rows, clusters)[0] for rows in _chunks(X)], axis=1)
 
 
+def unmixed(X: Floats, clusters: Clusters) -> Floats:
+    """Sources by the pseudo-inverse of each cluster's A, in units of the noise, C x T x M; 0 where switched off."""
+    sources = np.zeros((len(clusters.A), len(X), clusters.A.shape[2]))
+    for c, on in enumerate(live_sources(clusters)):
+        size = np.sqrt(clusters.psi[c])
+        sources[c][:, on] = ((X - clusters.nu[c]) * size) @ np.linalg.pinv(clusters.A[c][:, on] * size[:, None]).T
+    return sources
+
+
 def _chunks(X: Floats) -> list[Floats]:
     return [X[start : start + CHUNK] for start in range(0, len(X), CHUNK)]
 
@@ -105,16 +115,14 @@ def _hidden_of(X: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
     """
     C, M, _ = clusters.pi.shape
     labels = np.repeat(clusters.pi_mean[:, None], len(X), axis=1)
-    R, shift = np.repeat(np.eye(M)[None], C, axis=0), np.zeros((C, M))
     mean, value = np.empty((C, len(X), M)), np.full((C, len(X)), -np.inf)
-    active = np.arange(len(X))
+    active = np.ones((C, len(X)), dtype=bool)
     for _ in range(ROUNDS):
-        hidden = infer_hidden(X[active], clusters, labels[:, active])
-        labels[:, active], new = settle(X[active], clusters, hidden, R, shift)
-        mean[:, active] = hidden.mean
-        rise = (new - value[:, active]).max(axis=0)
-        value[:, active] = new
-        active = active[rise > STEADY]
-        if len(active) == 0:
+        hidden = infer_hidden(X, clusters, labels, active)
+        pairs = hidden.owner, hidden.rows
+        labels[pairs], mean[pairs] = hidden.labels, hidden.moments[:, 1 : 1 + M]
+        active[pairs] = hidden.log_joint - value[pairs] > STEADY
+        value[pairs] = hidden.log_joint
+        if not active.any():
             break
     return mean, value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 import pandas as pd
@@ -11,14 +11,15 @@ from scipy.special import logsumexp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from latentbits.constraints import Choice
 from latentbits.errors import DataError
 from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Workers, one_blas_thread
 from latentbits.models.base import RestartedModel
-from latentbits.models.ica_mixture import answers
-from latentbits.models.ica_mixture.moves import source_densities
-from latentbits.models.ica_mixture.posterior import PRIOR, Floats, live_sources, strengths
+from latentbits.models.ica_mixture import Criterion, SourceKind, answers
+from latentbits.models.ica_mixture.moves import hidden_clusters, source_densities
+from latentbits.models.ica_mixture.posterior import PRIOR, Floats, Prior, live_sources, strengths
 from latentbits.models.ica_mixture.run import Event, Outcome, Plan, Run
 from latentbits.numerics import RandomSource, as_generator, check_number
 
@@ -26,6 +27,10 @@ __all__ = ["ICAMixture"]
 
 EXACT = 1000
 """Largest number of combinations of Gaussians for which densities are summed exactly."""
+
+
+LARGEST = 1e100
+"""Larger numbers are refused, and columns that vary by less than its inverse are constant: squares would overflow."""
 
 
 class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RestartedModel):
@@ -42,12 +47,28 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     Parameters
     ----------
-    n_clusters : int, default=5
-        Number of clusters to start with; `split` may add some.
+    n_clusters : int, default=10
+        Number of clusters to start with, by k-means: better more than there are, because clusters that aren't apart at
+        the start seldom get apart later. Superfluous ones are deleted; `split` may add some.
     n_sources : int, default=2
         Largest number of sources of each cluster.
-    n_gaussians : int, default=3
+    n_gaussians : int, default=5
         Number of Gaussians in the density of a source.
+    criterion : {"clusters", "bound"}, default="clusters"
+        What decides between one cluster with a two-humped source and two clusters. "bound": the lower bound of the
+        evidence, which often prefers the one cluster, because a second one has to pay for a mixing matrix of its own.
+        "clusters": humps are clusters. A split along a source with two humps (the density between them falls to a
+        fifth of the lower one, and each has 5 % of the cluster's rows) is kept even if it lowers the bound, and a
+        cluster is not deleted if that would make humps; all else is decided by the bound.
+    noise_shape : float, default=0.001
+        Shape of the gamma prior of the noise's precision.
+    noise_rate : float, default=1e-6
+        Rate of the gamma prior of the noise's precision, for data of unit variance. It holds the noise up: its variance
+        in a cluster of n rows is at least 2 ``noise_rate`` / n. The paper's rate is 0.001, above the noise of clean
+        data.
+    gaussian_rate : float, default=0.01
+        Rate of the gamma prior of the precisions of a source's Gaussians, for sources of unit variance. A small one
+        allows densities with sharp edges and peaks, by which sources can be told apart best. The paper's is 0.1.
     rescale : bool, default=True
         Whether every pass brings sources to mean 0 and variance 1, where this does not lower the bound.
     rotate : bool, default=True
@@ -93,6 +114,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         Offset of each cluster: its points where all sources are 0.
     noise_precision_ : ndarray of shape (n_clusters_, n_features)
         One over the variance of the noise.
+    humps_ : list of (int, int, float)
+        Sources with two humps (see `criterion`): cluster, source, and the share of its rows in the smaller hump.
     proportions_ : ndarray of shape (n_clusters_,)
         Mixing proportions of the clusters.
     labels_ : ndarray of int, shape (n_rows,)
@@ -100,7 +123,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     exact_ : bool
         Whether densities are exact sums over all combinations of Gaussians (see `score_samples`).
     history_ : DataFrame
-        Every move of the best start: iteration, move, cluster, source (-1 for all), bound before, bound after, kept.
+        Every move of the best start: iteration, move, cluster, source (-1 for all), bound before, bound after, kept. A
+        trial that was not kept ends with "undo".
         For "rescale" and "rotate" the bounds are the cluster's own part, without and with the map.
     objective_ : float
         The lower bound of the log evidence of the standardised data.
@@ -138,10 +162,14 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     def __init__(
         self,
-        n_clusters: int = 5,
+        n_clusters: int = 10,
         n_sources: int = 2,
-        n_gaussians: int = 3,
+        n_gaussians: int = 5,
         *,
+        criterion: Criterion = "clusters",
+        noise_shape: float = 1e-3,
+        noise_rate: float = 1e-6,
+        gaussian_rate: float = 0.01,
         rescale: bool = True,
         rotate: bool = True,
         split: bool = True,
@@ -157,6 +185,10 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.n_clusters = n_clusters
         self.n_sources = n_sources
         self.n_gaussians = n_gaussians
+        self.criterion = criterion
+        self.noise_shape = noise_shape
+        self.noise_rate = noise_rate
+        self.gaussian_rate = gaussian_rate
         self.rescale = rescale
         self.rotate = rotate
         self.split = split
@@ -188,16 +220,16 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """
         self._check_parameters()
         rows = self._numbers(X, reset=True)
-        self._centre = rows.mean(axis=0)
-        deviation = rows.std(axis=0)
+        self._centre, deviation = rows.mean(axis=0), rows.std(axis=0)
         # The deviation of a constant column is rounding, which dividing by it would amplify to unit variance.
-        constant = deviation <= 1e-12 * np.abs(rows).max(axis=0)
+        constant = deviation <= np.maximum(1e-12 * np.abs(rows).max(axis=0), 1 / LARGEST)
         self._scale = np.where(constant, 1.0, deviation)
         standard = self._standardised(rows)
+        prior = self._prior()
 
         def make_runner(workers: Workers) -> Any:
             def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[Any]:
-                return Run(standard, self._plan(), PRIOR, rng, monitor)()
+                return Run(standard, self._plan(), prior, rng, monitor)()
 
             return run
 
@@ -206,6 +238,9 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self._adopt(best.state)
         self.labels_ = self.predict(X)
         return self
+
+    def _prior(self) -> Prior:
+        return PRIOR._replace(psi_shape=self.noise_shape, psi_rate=self.noise_rate, beta_rate=self.gaussian_rate)
 
     def _plan(self) -> Plan:
         return Plan(*(getattr(self, name) for name in Plan._fields))
@@ -221,6 +256,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.source_strengths_ = strengths(clusters)
         self.n_sources_ = live_sources(clusters).sum(axis=1)
         self.n_clusters_ = len(order)
+        self.humps_ = [(cut.cluster, cut.source, smaller) for cut, smaller in hidden_clusters(clusters)]
         self.history_ = pd.DataFrame(outcome.history, columns=list(Event._fields))
 
     def _numbers(self, X: Any, *, reset: bool = False) -> Floats:
@@ -230,6 +266,11 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             raise DataError(
                 f"X[{i}, {j}] is {rows[i, j]}, but {type(self).__name__} takes finite numbers, no NaN and no infinity; "
                 "fill such cells in or leave their rows out"
+            )
+        if np.abs(rows).max() > LARGEST:
+            i, j = (int(place) for place in np.argwhere(np.abs(rows) > LARGEST)[0])
+            raise DataError(
+                f"X[{i}, {j}] is {rows[i, j]:g}, whose square is no number; give the column in a larger unit"
             )
         return rows
 
@@ -252,7 +293,9 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         check_is_fitted(self)
         rows = self._standardised(self._numbers(X))
         density = answers.exact_log_density if self.exact_ else answers.bounded_log_density
-        return density(rows, self._clusters).T + np.log(self.proportions_) - np.log(self._scale).sum()
+        with one_blas_thread():
+            joint = density(rows, self._clusters).T
+        return joint + np.log(self.proportions_) - np.log(self._scale).sum()
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable cluster of each row.
@@ -285,22 +328,30 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         joint = self._log_joint(X)
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
-    def transform(self, X: Any) -> Floats:
-        """Posterior means of the sources in each row's most probable cluster.
+    def transform(self, X: Any, kind: SourceKind = "mean") -> Floats:
+        """Sources in each row's most probable cluster.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Numbers, with the columns of the fit.
+        kind : {"mean", "unmixed"}, default="mean"
+            "mean": posterior means, which make use of the sources' densities and are drawn towards their Gaussians.
+            "unmixed": the row minus the cluster's mean, times the pseudo-inverse of its mixing matrix; linear in the
+            row, so nothing but noise is added to the sources. It is better where there is little noise; where there is
+            much, and for sources that are switched off (which are 0 there), "mean" is.
 
         Returns
         -------
         ndarray of shape (n_rows, n_sources)
-            Posterior means.
+            The sources.
         """
+        Choice(get_args(SourceKind)).check("kind", kind)
         labels = self.predict(X)
-        means = answers.source_means(self._standardised(self._numbers(X)), self._clusters)
-        return means[labels, np.arange(len(labels))]
+        rows = self._standardised(self._numbers(X))
+        with one_blas_thread():
+            find = answers.source_means if kind == "mean" else answers.unmixed
+            return find(rows, self._clusters)[labels, np.arange(len(labels))]
 
     def inverse_transform(self, X: ArrayLike, labels: ArrayLike | None = None) -> Floats:
         """Rows without noise, from sources and the clusters that they belong to.

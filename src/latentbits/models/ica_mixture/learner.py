@@ -14,18 +14,20 @@ from latentbits.models.ica_mixture.posterior import (
     Floats,
     Prior,
     combine,
-    divergences,
     kl_dirichlet_rows,
     log_mean_dirichlet,
     take,
 )
-from latentbits.models.ica_mixture.statistics import collect, infer_hidden, settle
+from latentbits.models.ica_mixture.statistics import Statistics, collect, infer_hidden
 from latentbits.models.ica_mixture.updates import cluster_bounds, update_clusters
 
-__all__ = ["Learned", "MapRecord", "State", "Switches", "bound", "learn", "responsibilities", "sweep"]
+__all__ = ["MapRecord", "State", "Switches", "assignment_bound", "learn", "responsibilities", "sweep"]
 
 QUICKEN, LONGEST = 1.5, 200.0
 """Growth factor of the over-relaxation after every success, and its upper limit."""
+
+NEGLIGIBLE = 1e-12
+"""A point with a smaller share in a cluster is left out of it until the next complete pass."""
 
 
 class State(NamedTuple):
@@ -35,9 +37,10 @@ class State(NamedTuple):
     earlier: Clusters  # a pass before; the direction of over-relaxation
     pace: Floats  # C: how far to go in that direction, 1 for no over-relaxation
     labels: Floats  # C x T x M x K: Q(k_mt)
-    log_joint: Floats  # C x T: each point's part of the bound inside each cluster
+    log_joint: Floats  # C x T: each point's part of the bound inside each cluster, -inf where it was left out
     share: Floats  # C x T: Q(c_t)
     rho: Floats  # C: the Dirichlet posterior of the clusters' shares
+    heights: Floats  # C: the clusters' parts of the bound; -inf before the first pass
     tag: NDArray[np.intp]  # C: an identifier of the cluster, new when its points have changed
 
 
@@ -58,68 +61,90 @@ class MapRecord(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """The clusters after a pass with Q(c_t) fixed, with the points' parts of the bound."""
+    """The result of a pass, on the first axis the cluster."""
 
     clusters: Clusters
     labels: Floats
     log_joint: Floats
+    share: Floats
+    heights: Floats
 
 
 def sweep(
-    X: Floats, state: State, prior: Prior, switches: Switches, *, free: bool = True
+    X: Floats, state: State, prior: Prior, switches: Switches, *, free: bool = True, complete: bool = True
 ) -> tuple[State, float, list[MapRecord]]:
     """One pass: every factor of the posterior once. Returns the new state, its bound, and the maps that were tried.
 
-    With `free` false Q(c_t) is fixed (in the first passes after a structural change).
+    With `free` false Q(c_t) is fixed, and the clusters, which are then independent of each other, are over-relaxed.
+    Unless `complete`, points stay out of the clusters where they have no share: Q(c_t) is then optimal among the
+    clusters that are left to it, so that the bound doesn't fall, at a fraction of the work when clusters are apart.
     """
-    start = _over_relaxed(state) if switches.relax else state.clusters
-    learned, maps = learn(X, state.share, start, state.labels, prior, switches)
-    pace = np.minimum(QUICKEN * state.pace, LONGEST)
-    if switches.relax:
-        before = (state.share * state.log_joint).sum(axis=1) - divergences(state.clusters, prior)
-        after = (state.share * learned.log_joint).sum(axis=1) - divergences(learned.clusters, prior)
-        # Over-relaxation gives no guarantee: clusters whose bound has fallen are done again without it.
-        if (fell := (after < before) & (state.pace > 1)).any():
-            redone, _ = learn(X, state.share[fell], take(state.clusters, fell), state.labels[fell], prior, switches)
-            for new, old in zip((*learned.clusters, *learned[1:]), (*redone.clusters, *redone[1:]), strict=True):
-                new[fell] = old
-            pace[fell] = 1.0
-    state = State(
+    free = free and len(state.rho) > 1
+    relax = switches.relax and not free
+    start = _over_relaxed(state) if relax else state.clusters
+    learned, maps = _learned(X, state, start, prior, switches, free=free, complete=complete)
+    pace = np.minimum(QUICKEN * state.pace, LONGEST) if relax else state.pace
+    # Over-relaxation gives no guarantee: clusters whose bound has fallen (or is NaN) are done again without it.
+    if relax and (fell := ~(learned.heights >= state.heights) & (state.pace > 1)).any():
+        part = _only(state, fell)
+        again, _ = _learned(X, part, part.clusters, prior, switches, free=False, complete=False)
+        for whole, redone in zip((*learned.clusters, *learned[1:]), (*again.clusters, *again[1:]), strict=True):
+            whole[fell] = redone
+        pace[fell] = 1.0
+    rho = prior.rho + learned.share.sum(axis=1)
+    new = State(
         learned.clusters,
         state.clusters,
         pace,
         learned.labels,
         learned.log_joint,
-        state.share,
-        prior.rho + state.share.sum(axis=1),
+        learned.share,
+        rho,
+        learned.heights,
         state.tag,
     )
-    if free:
-        state = state._replace(share=responsibilities(state))
-    return state, bound(state, prior), maps
+    return new, float(learned.heights.sum()) + assignment_bound(learned.share, rho, prior), maps
+
+
+def _learned(
+    X: Floats, state: State, clusters: Clusters, prior: Prior, switches: Switches, *, free: bool, complete: bool
+) -> tuple[Learned, list[MapRecord]]:
+    """Hidden variables given these clusters, Q(c_t) if it is free, and then the clusters."""
+    wanted = np.ones(state.share.shape, dtype=bool) if free and complete else state.share > 0
+    hidden = infer_hidden(X, clusters, state.labels, wanted)
+    pairs = hidden.owner, hidden.rows
+    labels, log_joint = state.labels.copy(), np.full(state.share.shape, -np.inf)
+    labels[pairs], log_joint[pairs] = hidden.labels, hidden.log_joint
+    share = responsibilities(log_joint, state.rho) if free else state.share
+    clusters, heights, maps = learn(clusters, collect(X, share, hidden, clusters), prior, switches)
+    return Learned(clusters, labels, log_joint, share, heights), maps
+
+
+def _only(state: State, which: NDArray[np.bool_]) -> State:
+    """The state of some clusters."""
+    rest = {name: getattr(state, name)[which] for name in State._fields[2:]}
+    return State(take(state.clusters, which), take(state.earlier, which), **rest)
 
 
 def learn(
-    X: Floats, weight: Floats, clusters: Clusters, labels: Floats, prior: Prior, switches: Switches
-) -> tuple[Learned, list[MapRecord]]:
-    """The hidden variables inside the clusters, then the parameters, with Q(c_t) = `weight` (C x T) fixed."""
-    hidden = infer_hidden(X, clusters, labels)
-    stats = collect(X, weight, hidden)
+    clusters: Clusters, stats: Statistics, prior: Prior, switches: Switches
+) -> tuple[Clusters, Floats, list[MapRecord]]:
+    """The parameters given the sums over points: all rules, then the maps that don't lower a cluster's bound.
+
+    Returns the clusters, their parts of the bound, and the maps that were tried.
+    """
     clusters = update_clusters(clusters, stats, prior)
-    C, _, M = hidden.mean.shape
-    R, shift = np.repeat(np.eye(M)[None], C, axis=0), np.zeros((C, M))
+    heights = cluster_bounds(clusters, stats, prior)
     maps = []
     for wanted, move in ((switches.rotate, rotate), (switches.rescale, rescale)):
         if wanted:
-            bounds = cluster_bounds(clusters, stats, prior)
             mapped = move(clusters, stats, prior)
-            better = mapped.bounds >= bounds  # per cluster: the priors are not invariant under the map
-            maps.append(MapRecord(move.__name__, bounds, mapped.bounds))
-            shift = np.where(better[:, None], shift + np.linalg.solve(R, mapped.shift[..., None])[..., 0], shift)
-            R = np.where(better[:, None, None], mapped.R @ R, R)
+            better = mapped.bounds >= heights  # per cluster: the priors are not invariant under the map
+            maps.append(MapRecord(move.__name__, heights, mapped.bounds))
             clusters = combine(better, mapped.clusters, clusters)
             stats = combine(better, mapped.stats, stats)
-    return Learned(clusters, *settle(X, clusters, hidden, R, shift)), maps
+            heights = np.where(better, mapped.bounds, heights)
+    return clusters, heights, maps
 
 
 def _over_relaxed(state: State) -> Clusters:
@@ -131,21 +156,27 @@ def _over_relaxed(state: State) -> Clusters:
     beyond = state.pace - 1
     by_source = beyond[:, None, None]
     return new._replace(
-        psi_rate=new.psi_rate * (new.psi_rate / old.psi_rate) ** beyond[:, None],
-        beta_rate=new.beta_rate * (new.beta_rate / old.beta_rate) ** by_source,
+        psi_rate=new.psi_rate * _power(new.psi_rate / old.psi_rate, beyond[:, None]),
+        beta_rate=new.beta_rate * _power(new.beta_rate / old.beta_rate, by_source),
         phi=new.phi + by_source * (new.phi - old.phi),
     )
 
 
-def responsibilities(state: State) -> Floats:
-    """Q(c_t), C x T (eq. 15)."""
-    joint = state.log_joint + log_mean_dirichlet(state.rho)[:, None]
-    return np.exp(joint - logsumexp(joint, axis=0))
+def _power(ratio: Floats, exponent: Floats) -> Floats:
+    """ratio ** exponent, at most 1e3 and at least 1e-3: further than that no extrapolation is to be trusted."""
+    return np.exp(np.clip(exponent * np.log(ratio), -7.0, 7.0))
 
 
-def bound(state: State, prior: Prior) -> float:
-    """The bound on the log evidence for any Q(c_t); at its optimum, sum_t log Z_t minus all divergences."""
-    joint = state.log_joint + log_mean_dirichlet(state.rho)[:, None]
-    share = state.share
-    points = (share * (joint - np.log(share, out=np.zeros_like(share), where=share > 0))).sum()
-    return float(points - divergences(state.clusters, prior).sum() - kl_dirichlet_rows(state.rho, prior.rho))
+def responsibilities(log_joint: Floats, rho: Floats) -> Floats:
+    """Q(c_t), C x T (eq. 15), without negligible shares."""
+    joint = log_joint + log_mean_dirichlet(rho)[:, None]
+    share = np.exp(joint - logsumexp(joint, axis=0))
+    share[share < NEGLIGIBLE] = 0.0
+    total: Floats = share / share.sum(axis=0)
+    return total
+
+
+def assignment_bound(share: Floats, rho: Floats, prior: Prior) -> float:
+    """The terms of Q(c_t) and Q(rho): with the clusters' parts, they are the bound on the log evidence."""
+    inside = log_mean_dirichlet(rho)[:, None] - np.log(share, out=np.zeros_like(share), where=share > 0)
+    return float((share * inside).sum() - kl_dirichlet_rows(rho, prior.rho))

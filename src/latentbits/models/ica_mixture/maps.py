@@ -22,6 +22,9 @@ __all__ = ["Mapped", "map_clusters", "rescale", "rotate"]
 RIDGE = 1e-10
 """Ridge relative to the trace: keeps the systems solvable when sources are almost collinear."""
 
+TINY = 1e-12
+"""A source with less variance is not stretched."""
+
 
 class Mapped(NamedTuple):
     """Clusters after a map, with their sums and their parts of the bound."""
@@ -36,6 +39,7 @@ class Mapped(NamedTuple):
 def rescale(clusters: Clusters, stats: Statistics, prior: Prior) -> Mapped:
     """Map to sources of mean 0 and variance 1; the clusters must be updated with `stats` before."""
     shift, variance = clusters.source_moments()
+    variance = np.where(variance > TINY, variance, 1.0)
     scale = 1 / np.sqrt(variance)
     stretched = clusters._replace(
         phi=(clusters.phi - shift[..., None]) * scale[..., None],
@@ -51,8 +55,13 @@ def rotate(clusters: Clusters, stats: Statistics, prior: Prior) -> Mapped:
 
 
 def map_clusters(clusters: Clusters, stats: Statistics, prior: Prior, R: Floats, shift: Floats) -> Mapped:
-    """Apply the map, then all update rules; the Gaussians change only by their own rules."""
-    back = np.linalg.inv(R)
+    """Apply the map, then all update rules; the Gaussians change only by their own rules.
+
+    A map without an inverse is not applied.
+    """
+    back = inverses(R)
+    lost = np.asarray(~np.isfinite(back).all(axis=(1, 2)))
+    R, back = (np.where(lost[:, None, None], np.eye(R.shape[1]), matrix) for matrix in (R, back))
     stats = map_statistics(stats, R, shift)
     clusters = clusters._replace(
         A=clusters.A @ back,
@@ -79,10 +88,20 @@ def best_directions(clusters: Clusters, stats: Statistics) -> Floats:
     n = np.maximum(stats.n, 1.0)
     R = np.repeat(np.eye(M)[None], len(v), axis=0)
     for m in range(M):
-        c = np.linalg.inv(R)[:, :, m]
+        c = inverses(R)[:, :, m]
         to_v, to_c = np.moveaxis(np.linalg.solve(W[:, m], np.stack([v[:, m], c], axis=-1)), -1, 0)
         linear, square = (c * to_v).sum(axis=1), (c * to_c).sum(axis=1)
         tau = (np.sqrt(linear**2 + 4 * n * square) - linear) / (2 * square)  # the positive root keeps det R positive
         R[:, m] = to_v + tau[:, None] * to_c
     R[few] = np.eye(M)
     return R
+
+
+def inverses(R: Floats) -> Floats:
+    """The inverse of every matrix, NaN for those that have none."""
+    try:
+        return np.asarray(np.linalg.inv(R), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        if len(R) == 1:
+            return np.full_like(R, np.nan)
+        return np.concatenate([inverses(R[[c]]) for c in range(len(R))])

@@ -29,6 +29,7 @@ __all__ = [
     "delete",
     "deletion_order",
     "find_cuts",
+    "hidden_clusters",
     "reinitialise",
     "source_densities",
     "split",
@@ -39,6 +40,9 @@ DISTANCE = 5.0
 
 VALLEY = 0.2
 """Two peaks are separate if the density between them falls to this part of the lower one, or less (section 2.3)."""
+
+MINORITY = 0.05
+"""A hump counts as a cluster of its own (`hidden_clusters`) if it has this share of its source's points, or more."""
 
 ALIVE = 0.01
 """A Gaussian with a smaller share of a source's points counts as dead."""
@@ -72,6 +76,24 @@ def find_cuts(clusters: Clusters) -> list[Cut]:
     return cuts
 
 
+def hidden_clusters(clusters: Clusters) -> list[tuple[Cut, float]]:
+    """Sources with two humps, each with the share of the cluster's points in the smaller one.
+
+    By the valley alone: Gaussians that are far apart for their width (J) make peaks and tails as well as humps.
+    """
+    found = []
+    live = live_sources(clusters)
+    for c, m in np.argwhere(live):
+        pi, phi = clusters.pi_mean[c, m], clusters.phi[c, m]
+        place = _deepest_valley(pi, phi, clusters.beta[c, m])
+        if place is not None:
+            upper = np.asarray(phi > place)
+            smaller = min(float(pi[upper].sum()), float(pi[~upper].sum()))
+            if smaller >= MINORITY:
+                found.append((Cut(int(c), int(m), upper), smaller))
+    return found
+
+
 def _widest_distance(pi: Floats, phi: Floats, beta: Floats) -> float | None:
     """Where neighbouring Gaussians are furthest apart, if J = |phi - phi'| sqrt(pi beta + pi' beta') exceeds the limit.
 
@@ -91,7 +113,7 @@ def _widest_distance(pi: Floats, phi: Floats, beta: Floats) -> float | None:
 def _deepest_valley(pi: Floats, phi: Floats, beta: Floats) -> float | None:
     """The bottom of the deepest valley between peaks of the density, if it is deep enough."""
     mean = float(pi @ phi)
-    sd = float(np.sqrt(pi @ (phi**2 + 1 / beta) - mean**2))
+    sd = max(float(pi @ (phi**2 + 1 / beta)) - mean**2, 0.0) ** 0.5
     grid = mean + sd * np.linspace(-5, 5, GRID)
     density = source_densities(pi, phi, beta, grid).sum(axis=1)
     inner = density[1:-1]
@@ -157,7 +179,7 @@ def revive(state: State, c: int, m: int) -> State:
     new.A[c, :, m] = 0
     new.A[c, n, m] = np.sqrt(TAKEN * variance)
     new.A_cov[c, :, m] = new.A_cov[c, :, :, m] = 0
-    new.A_cov[c, :, m, m] = variance / state.share[c].sum()
+    new.A_cov[c, :, m, m] = variance / max(float(state.share[c].sum()), 1.0)
     new.alpha_rate[c, m] = new.alpha_shape[c, m] * TAKEN * variance
     new.psi_rate[c, n] *= 1 - TAKEN
     return respread(state._replace(clusters=new), c, m, 0.0, 1.0)
@@ -178,7 +200,7 @@ def respread(state: State, c: int, m: int, mean: float, variance: float) -> Stat
     new.beta_rate[c, m] = (1 + n / 2) / precision
     labels[c, :, m] = 1 / K
     # earlier=new: a direction of over-relaxation across the change would be meaningless.
-    return state._replace(clusters=new, earlier=new, labels=labels)
+    return state._replace(clusters=new, earlier=new, labels=labels, heights=np.full(len(new.A), -np.inf))
 
 
 def deletion_order(state: State, prior: Prior) -> list[int]:
@@ -194,7 +216,7 @@ def delete(state: State, dropped: list[int], prior: Prior) -> State:
     """The state without some clusters; their points are reassigned to the others."""
     left = np.setdiff1d(np.arange(len(state.rho)), dropped)
     rest = _restructured(state, left, state.share[left], prior)
-    return rest._replace(share=responsibilities(rest))
+    return rest._replace(share=responsibilities(rest.log_joint, rest.rho))
 
 
 def _restructured(state: State, which: np.ndarray, share: Floats, prior: Prior) -> State:
@@ -207,5 +229,6 @@ def _restructured(state: State, which: np.ndarray, share: Floats, prior: Prior) 
         state.log_joint[which],
         share,
         prior.rho + share.sum(axis=1),
+        np.full(len(which), -np.inf),
         state.tag[which],
     )

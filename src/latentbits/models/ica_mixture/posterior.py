@@ -46,18 +46,21 @@ LIVE = 0.02
 
 
 class Prior(NamedTuple):
-    """Hyper-parameters (Appendix A); meant for data of about unit variance."""
+    """Hyper-parameters, for standardised data and sources of unit variance.
+
+    Those of Appendix A but for two rates, which are smaller (see `ICAMixture`).
+    """
 
     nu_precision: float = 0.001
     rho: float = 0.001
     pi: float = 0.001
     phi_precision: float = 1.0
     beta_shape: float = 1.2
-    beta_rate: float = 0.1
+    beta_rate: float = 0.01
     alpha_shape: float = 0.001
     alpha_rate: float = 0.001
     psi_shape: float = 0.001
-    psi_rate: float = 0.001
+    psi_rate: float = 1e-6
 
 
 PRIOR = Prior()
@@ -119,7 +122,7 @@ class Clusters(NamedTuple):
         """Mean and variance of each source's mixture of Gaussians, C x M each."""
         mean = (self.pi_mean * self.phi).sum(axis=-1)
         square = (self.pi_mean * (self.phi**2 + 1 / self.phi_precision + 1 / self.beta)).sum(axis=-1)
-        return mean, square - mean**2
+        return mean, np.maximum(square - mean**2, 0.0)  # below 0 by rounding only
 
 
 def strengths(clusters: Clusters) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 
 from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
-from latentbits.models.ica_mixture import moves
+from latentbits.models.ica_mixture import Criterion, moves
 from latentbits.models.ica_mixture.learner import State, Switches, sweep
 from latentbits.models.ica_mixture.posterior import Floats, Prior
 from latentbits.models.ica_mixture.start import nearest_centres, start_state
@@ -19,6 +19,9 @@ __all__ = ["Event", "Outcome", "Plan", "Run"]
 
 SETTLE = 5
 """Passes after a structural change during which the assignment of points to clusters is fixed."""
+
+CYCLE = 4
+"""Every so many passes all points are looked at in all clusters, and it is decided whether to go on."""
 
 COARSE = 10.0
 """Structural moves are tried, and their trials ended, at this many times the tolerance."""
@@ -36,12 +39,17 @@ DELETIONS = 3
 """Number of clusters whose deletion is tried between two moves that were kept."""
 
 
+APART = 0.01
+"""Rows in second humps count as more, or fewer, when their share of all rows differs by this."""
+
+
 class Plan(NamedTuple):
-    """The parameters of a run: the size of its start, and the moves that are allowed."""
+    """The parameters of a run: the size of its start, what decides, and the moves that are allowed."""
 
     n_clusters: int
     n_sources: int
     n_gaussians: int
+    criterion: Criterion
     rescale: bool
     rotate: bool
     split: bool
@@ -76,6 +84,12 @@ class Proposal(NamedTuple):
     source: int
     key: tuple[str, int, int]
     make: Callable[[], State]
+
+
+def _rows_apart(state: State) -> float:
+    """The number of rows in the smaller humps of two-humped sources."""
+    rows = state.share.sum(axis=1)
+    return sum(rows[cut.cluster] * smaller for cut, smaller in moves.hidden_clusters(state.clusters))
 
 
 class Run:
@@ -114,7 +128,10 @@ class Run:
         switches = Switches(self.plan.rescale, self.plan.rotate)
         trace: list[float] = []
         while True:
-            state, bound, maps = sweep(self.X, state, self.prior, switches, free=len(trace) >= settle)
+            place = (len(trace) - settle) % CYCLE
+            complete = len(trace) >= settle and place == 0
+            free = complete or (len(trace) >= settle and place % 2 == 0)  # the others are over-relaxed
+            state, bound, maps = sweep(self.X, state, self.prior, switches, free=free, complete=complete)
             self.monitor.record(bound)
             for record in maps:
                 for c, (before, after) in enumerate(zip(record.before, record.after, strict=True)):
@@ -123,9 +140,9 @@ class Run:
             trace.append(bound)
             if self.monitor.finished:
                 return state, bound, 0.0
-            if len(trace) < settle + 4:
+            if not complete or len(trace) < settle + CYCLE:
                 continue
-            rate = (trace[-1] - trace[-4]) / 3
+            rate = (trace[-1] - trace[-CYCLE]) / (CYCLE - 1)
             if rate < rise or goal - bound > HOPELESS * rate:
                 return state, bound, rate
             if self.plan.delete:
@@ -141,6 +158,8 @@ class Run:
 
     def _improved(self, state: State, bound: float, rate: float) -> tuple[State, float, float] | None:
         """The state after the first structural move that is kept; None if none is."""
+        if self.monitor.finished:
+            return None
         for proposal in self._proposals(state):
             if self.monitor.finished:
                 return None
@@ -148,15 +167,29 @@ class Run:
                 continue
             self.tried.add(proposal.key)
             began, mark = self.monitor.n_iter, len(self.history)
-            new, reached, new_rate = self._climb(proposal.make(), COARSE * self.rise, goal=bound)
+            # A split may be worth its price, so that it is climbed to the end whatever its bound.
+            goal = -np.inf if proposal.move == "split" and self.plan.criterion == "clusters" else bound
+            new, reached, new_rate = self._climb(proposal.make(), COARSE * self.rise, goal=goal)
             # The gain that ordinary passes would have made in the meantime doesn't count for the move.
-            kept = reached > bound + rate * (self.monitor.n_iter - began)
+            higher = reached > bound + rate * (self.monitor.n_iter - began)
+            kept = self._preferred(proposal.move, state, new, higher)
             event = Event(began, proposal.move, proposal.cluster, proposal.source, bound, reached, kept)
             self.history.insert(mark, event)
             if kept:
                 self.generation += 1
                 return self._renamed(state, new), reached, new_rate
+            self._note("undo", proposal.cluster, proposal.source, reached, bound, True)
         return None
+
+    def _preferred(self, move: str, old: State, new: State, higher: bool) -> bool:
+        """Whether a move is kept: if the bound is higher, but with "clusters" no move may set more rows apart in humps.
+
+        And a split that leaves fewer of them is kept whatever its bound.
+        """
+        if self.plan.criterion == "bound":
+            return higher
+        change = (_rows_apart(new) - _rows_apart(old)) / len(self.X)
+        return (higher and change <= APART) or (move == "split" and change < -APART)
 
     def _proposals(self, state: State) -> Iterator[Proposal]:
         """The moves to try, deletions first: every cluster less makes all further passes cheaper."""
@@ -172,7 +205,11 @@ class Run:
                 make = partial(moves.revive, state, c, m)
                 yield Proposal("reinitialise", c, m, ("revive", int(state.tag[c]), m), make)
         if self.plan.split:
-            for cut in moves.find_cuts(state.clusters):
+            cuts = moves.find_cuts(state.clusters)
+            if self.plan.criterion == "clusters":
+                own = sorted(moves.hidden_clusters(state.clusters), key=lambda found: -found[1])
+                cuts = [cut for cut, _ in own] + cuts
+            for cut in cuts:
                 make = partial(moves.split, state, cut, self.prior)
                 key = ("split", int(state.tag[cut.cluster]), cut.source)
                 yield Proposal("split", cut.cluster, cut.source, key, make)

@@ -25,8 +25,10 @@ def start_state(
     """A start from given Q(c_t), C x T."""
     clusters = start_clusters(X, share, n_sources, n_gaussians, prior, rng)
     labels = np.full((*share.shape, n_sources, n_gaussians), 1 / n_gaussians)
-    pace, rho = np.ones(len(share)), prior.rho + share.sum(axis=1)
-    return State(clusters, clusters, pace, labels, np.zeros(share.shape), share, rho, np.arange(len(share)))
+    C, rho = len(share), prior.rho + share.sum(axis=1)
+    return State(
+        clusters, clusters, np.ones(C), labels, np.zeros(share.shape), share, rho, np.full(C, -np.inf), np.arange(C)
+    )
 
 
 def nearest_centres(X: Floats, n_clusters: int, rng: np.random.Generator) -> Floats:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latentbits.kernels.arrays import kernel_array
-from latentbits.kernels.source_pass import label_pass, source_pass
+from latentbits.kernels.source_pass import source_pass
 from latentbits.models.ica_mixture.posterior import (
     LOG_2PI,
     Clusters,
@@ -20,16 +21,21 @@ from latentbits.models.ica_mixture.posterior import (
     log_mean_gamma,
 )
 
-__all__ = ["Hidden", "Statistics", "collect", "infer_hidden", "map_statistics", "settle"]
+__all__ = ["Hidden", "Statistics", "collect", "infer_hidden", "map_statistics"]
 
 
 class Hidden(NamedTuple):
-    """The posterior of the hidden variables of all points in all clusters."""
+    """The posterior of the hidden variables, for P pairs of a point and a cluster, cluster after cluster.
 
-    mean: Floats  # C x T x M, of the sources
-    cov: Floats  # C x T x M x M
-    entropy: Floats  # C x T: of Q(s_t)
-    labels: Floats  # C x T x M x K: Q(k_mt), which Gaussian made the source
+    Only pairs that matter are there: a point has no posterior in a cluster that it can't belong to.
+    """
+
+    rows: NDArray[np.intp]  # P: the points
+    owner: NDArray[np.intp]  # P: the clusters, rising
+    moments: Floats  # P x (1 + M + M (M + 1) / 2): 1, <s>, and the lower triangle of <s s'>
+    labels: Floats  # P x M x K: Q(k_mt), which Gaussian made the source
+    log_joint: Floats  # P: the point's part of the bound (eq. 15) inside the cluster, without <log rho_c> and log Z_t
+    free: Floats  # P: the entropy of Q(s_t) but for a constant, plus the log normalisers of Q(k_t)
 
 
 class Statistics(NamedTuple):
@@ -60,39 +66,26 @@ class Statistics(NamedTuple):
         return np.einsum("cmkm->cmk", self.ks), np.einsum("cmkmm->cmk", self.kss)
 
 
-def infer_hidden(X: Floats, clusters: Clusters, labels: Floats) -> Hidden:
+def infer_hidden(X: Floats, clusters: Clusters, labels: Floats, wanted: NDArray[np.bool_]) -> Hidden:
     """Q(s_t), Gaussians with full covariance (Appendix C, first rule), and then Q(k_t), from the Q(k_t) given.
 
-    The precisions of the points' Q(s_t) differ on the diagonal only.
+    For the points that are `wanted` (C x T) in a cluster. The precisions of their Q(s_t) differ on the diagonal only.
     """
-    pull = (X - clusters.nu[:, None]) @ np.swapaxes(clusters.pull, 1, 2)
-    given = kernel_array(labels)
-    mean, cov, log_det, labels = source_pass(pull, clusters.common_precision, *_gaussians(clusters), given)
-    return Hidden(mean, cov, 0.5 * (log_det + mean.shape[2] * (1 + LOG_2PI)), labels)
-
-
-def settle(X: Floats, clusters: Clusters, hidden: Hidden, R: Floats, shift: Floats) -> tuple[Floats, Floats]:
-    """Q(k_t) (C x T x M x K) of the sources R (s - shift), and each point's part of the bound in each cluster (C x T).
-
-    The latter is eq. 15 without <log rho_c> and log Z_t. R is C x M x M, shift C x M.
-    """
-    C, T, M = hidden.mean.shape
-    flat = hidden.cov.reshape(C, T, M * M)
-    R_back = np.swapaxes(R, 1, 2)
-    mean = (hidden.mean - shift[:, None]) @ R_back
-    variance = flat @ np.swapaxes((R[..., :, None] * R[..., None, :]).reshape(C, M, M * M), 1, 2)
-    labels, log_z = label_pass(mean, variance, *_gaussians(clusters))
-    psi, common = clusters.psi, clusters.common_precision
-    residual = X - clusters.nu[:, None]
-    noise = (
-        (residual**2 @ psi[..., None])[..., 0]
-        + (psi / clusters.nu_precision).sum(axis=1)[:, None]
-        + np.einsum("ctm,ctm->ct", mean, mean @ common - 2 * residual @ np.swapaxes(clusters.pull, 1, 2))
-        + (flat @ (R_back @ common @ R).reshape(C, M * M, 1))[..., 0]
+    owner, rows = (kernel_array(index, np.intp) for index in np.nonzero(wanted))
+    psi = clusters.psi
+    parts = (clusters.nu, clusters.A, psi, clusters.common_precision, _uncertainty(clusters), *_gaussians(clusters))
+    moments, new, misfit, free = source_pass(kernel_array(X), rows, owner, *map(kernel_array, (*parts, labels)))
+    M = labels.shape[2]
+    log_psi = (log_mean_gamma(clusters.psi_shape, clusters.psi_rate) - LOG_2PI - psi / clusters.nu_precision).sum(
+        axis=1
     )
-    log_psi = (log_mean_gamma(clusters.psi_shape, clusters.psi_rate) - LOG_2PI).sum(axis=1)
-    entropy = hidden.entropy + np.linalg.slogdet(R)[1][:, None]
-    return labels, 0.5 * (log_psi[:, None] - noise) + entropy + log_z
+    log_joint = 0.5 * (log_psi[owner] - misfit + M * (1 + LOG_2PI)) + free
+    return Hidden(rows, owner, moments, new, log_joint, free)
+
+
+def _uncertainty(clusters: Clusters) -> Floats:
+    """<A' Psi A> - <A>' Psi <A>, C x M x M."""
+    return np.einsum("cn,cnij->cij", clusters.psi, clusters.A_cov)
 
 
 def _gaussians(clusters: Clusters) -> tuple[Floats, Floats, Floats]:
@@ -106,24 +99,37 @@ def _gaussians(clusters: Clusters) -> tuple[Floats, Floats, Floats]:
     return beta, beta * clusters.phi, constant
 
 
-def collect(X: Floats, weight: Floats, hidden: Hidden) -> Statistics:
-    """The sums over points, weighted by `weight` (Q(c_t), C x T)."""
-    mean, cov, entropy, labels = hidden
-    C, T, M, K = labels.shape
-    weighted = np.swapaxes((labels * weight[..., None, None]).reshape(C, T, M * K), 1, 2)
-    second = (cov + mean[..., :, None] * mean[..., None, :]).reshape(C, T, M * M)
-    surprise = np.log(labels, out=np.zeros_like(labels), where=labels > 0)  # 0 log 0 = 0
-    of_labels = (np.swapaxes(weighted, 1, 2) * surprise.reshape(C, T, M * K)).sum(axis=(1, 2))
-    return Statistics(
-        n=weight.sum(axis=1),
-        x=weight @ X,
-        xx=weight @ X**2,
-        xs=X.T @ (weight[..., None] * mean),
-        k=weighted.sum(axis=2).reshape(C, M, K),
-        ks=(weighted @ mean).reshape(C, M, K, M),
-        kss=(weighted @ second).reshape(C, M, K, M, M),
-        entropy=(weight * entropy).sum(axis=1) - of_labels,
-    )
+def collect(X: Floats, share: Floats, hidden: Hidden, clusters: Clusters) -> Statistics:
+    """The sums over points, weighted by `share` (Q(c_t), C x T). `hidden` must have been inferred from `clusters`."""
+    C, N, M = clusters.A.shape
+    K = hidden.labels.shape[2]
+    weight = share[hidden.owner, hidden.rows]
+    ends = np.searchsorted(hidden.owner, np.arange(C + 1))
+    by_label = np.empty((C, M * K, hidden.moments.shape[1]))
+    xs, x, xx = np.empty((C, N, M)), np.empty((C, N)), np.empty((C, N))
+    for c in range(C):
+        mine = slice(ends[c], ends[c + 1])
+        w, points = weight[mine], X[hidden.rows[mine]]
+        weighted = hidden.moments[mine] * w[:, None]
+        by_label[c] = hidden.labels[mine].reshape(-1, M * K).T @ weighted
+        xs[c] = points.T @ weighted[:, 1 : 1 + M]
+        x[c], xx[c] = w @ points, w @ points**2
+    n = np.bincount(hidden.owner, weight, minlength=C).astype(np.float64)
+    by_label = by_label.reshape(C, M, K, -1)
+    stats = Statistics(n, x, xx, xs, by_label[..., 0], by_label[..., 1 : 1 + M], _full(by_label[..., 1 + M :], M), n)
+    # An entropy of Q(k) is its log normaliser minus the expected log densities, which are linear in the sums.
+    (first, second), (beta, beta_phi, constant) = stats.own, _gaussians(clusters)
+    expected = (stats.k * constant + first * beta_phi - 0.5 * second * beta).sum(axis=(1, 2))
+    free = np.bincount(hidden.owner, weight * hidden.free, minlength=C)
+    return stats._replace(entropy=free + 0.5 * n * M * (1 + LOG_2PI) - expected)
+
+
+def _full(lower: Floats, M: int) -> Floats:
+    """Symmetric matrices from their lower triangles, on the last axis."""
+    place = np.zeros((M, M), dtype=np.intp)
+    place[np.tril_indices(M)] = np.arange(lower.shape[-1])
+    full: Floats = lower[..., np.maximum(place, place.T)]
+    return full
 
 
 def map_statistics(stats: Statistics, R: Floats, shift: Floats) -> Statistics:

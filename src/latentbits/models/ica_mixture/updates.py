@@ -37,12 +37,16 @@ def update_beta(clusters: Clusters, stats: Statistics, prior: Prior) -> Clusters
 
 
 def update_A(clusters: Clusters, stats: Statistics, prior: Prior) -> Clusters:
-    """Q(A), row by row of A."""
-    psi = clusters.psi
-    precision = psi[..., None, None] * stats.ss[:, None]
-    C, N, M = clusters.A.shape
-    precision.reshape(C, N, M * M)[..., :: M + 1] += clusters.alpha[:, None]  # a view of the diagonals
-    A_cov = np.linalg.inv(precision).astype(np.float64, copy=False)
+    """Q(A), row by row of A: the covariance of row n is the inverse of psi_n <s s'> + Diag(alpha).
+
+    One decomposition D <s s'> D = V L V', with D = Diag(alpha)^-1/2, gives all of them as D V (psi_n L + 1)^-1 V' D,
+    which is positive whatever the sources are.
+    """
+    psi, size = clusters.psi, 1 / np.sqrt(clusters.alpha)
+    values, vectors = np.linalg.eigh(stats.ss * size[:, :, None] * size[:, None, :])
+    axes = size[..., None] * vectors
+    shrunk = 1 / (psi[..., None] * np.maximum(values, 0.0)[:, None] + 1)
+    A_cov = (axes[:, None] * shrunk[:, :, None]) @ np.swapaxes(axes, 1, 2)[:, None]
     pull = psi[..., None] * (stats.xs - clusters.nu[..., None] * stats.s[:, None])
     return clusters._replace(A=(A_cov @ pull[..., None])[..., 0], A_cov=A_cov)
 
