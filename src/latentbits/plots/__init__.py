@@ -8,6 +8,7 @@ from latentbits.plots.components import plot_components
 from latentbits.plots.couplings import plot_couplings
 from latentbits.plots.denoising import plot_denoising
 from latentbits.plots.ensemble import plot_member_weights, plot_reliability
+from latentbits.plots.factors import plot_scree
 from latentbits.plots.ica_mixture import plot_bound, plot_clusters, plot_source_densities, plot_strengths
 from latentbits.plots.mixing import plot_mixing, plot_source_scales
 from latentbits.plots.objective import plot_objective
@@ -25,6 +26,7 @@ __all__ = [
     "plot_mixing",
     "plot_objective",
     "plot_reliability",
+    "plot_scree",
     "plot_selection",
     "plot_source_densities",
     "plot_source_scales",
