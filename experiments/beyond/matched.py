@@ -71,7 +71,7 @@ def run(n: int, m: int, rows: int, segments: int, constant: bool, seed: int) -> 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
     plain = table[~table["constant"]]
-    cells = {key: group for key, group in plain.groupby(["n", "m", "rows", "segments"])}
+    cells = dict(list(plain.groupby(["n", "m", "rows", "segments"])))
     claims = [_reaches(cells[cell], cell, least) for cell, least in WANTED.items() if cell in cells]
     claims += [_no_worse(cells[cell], cell) for cell in LARGE if cell in cells]
     claims.append(_constant(table[table["constant"]]))

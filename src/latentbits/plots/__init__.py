@@ -12,6 +12,7 @@ from latentbits.plots.factors import plot_scree
 from latentbits.plots.ica_mixture import plot_bound, plot_clusters, plot_source_densities, plot_strengths
 from latentbits.plots.mixing import plot_mixing, plot_source_scales
 from latentbits.plots.objective import plot_objective
+from latentbits.plots.pair_fit import plot_pair_fit
 from latentbits.plots.selection import plot_comparison, plot_selection
 from latentbits.plots.weights import plot_weights
 
@@ -25,6 +26,7 @@ __all__ = [
     "plot_member_weights",
     "plot_mixing",
     "plot_objective",
+    "plot_pair_fit",
     "plot_reliability",
     "plot_scree",
     "plot_selection",

@@ -20,11 +20,11 @@ RUNAWAY = 60.0
 correlation above 0.9997, and no table tells that from 1."""
 
 
-def column_names(data: BinaryData) -> list[str]:
-    """The names of the columns in a sentence."""
+def column_names(data: BinaryData, *, quote: bool = True) -> list[str]:
+    """The names of the columns, in quotes for a sentence; "column 3" if they have none."""
     if data.column_names is None:
         return [place("column", j) for j in range(data.shape[1])]
-    return [quoted(name) for name in data.column_names]
+    return [quoted(name) for name in data.column_names] if quote else list(data.column_names)
 
 
 def check_size(data: BinaryData, n_components: int | None) -> None:

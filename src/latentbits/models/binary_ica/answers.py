@@ -33,6 +33,7 @@ class SourceModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
 
     n_points: int | None
     n_jobs: int | None
+    verbose: int
     posterior: Posterior
     mixing_: np.ndarray
     source_means_: np.ndarray

@@ -18,8 +18,8 @@ from latentbits.models.binary_ica.advice import (
     warn_about_size,
     warn_about_strength,
 )
-from latentbits.models.binary_ica.answers import SourceModel
 from latentbits.models.binary_ica.identifiability import most_sources
+from latentbits.models.binary_ica.judgement import JudgedSourceModel
 from latentbits.models.binary_ica.learning import Learning, segment_correlations
 from latentbits.models.binary_ica.parallel import of_correlations
 from latentbits.models.binary_ica.parameters import Prior
@@ -31,7 +31,7 @@ from latentbits.wording import counted
 __all__ = ["BinaryICA"]
 
 
-class BinaryICA(SourceModel, RestartedModel):
+class BinaryICA(JudgedSourceModel, RestartedModel):
     """Independent components of binary data whose sources change from segment to segment.
 
     In segment u, the sources z of a row are independent and normal, with means and scales of that segment. They are
@@ -104,6 +104,8 @@ class BinaryICA(SourceModel, RestartedModel):
         The labels of the segments: numbers by size, texts in natural order ("week 9" before "week 10"), dates as text.
     segment_share_ : ndarray of shape (n_segments,)
         Share of the training rows in each segment.
+    thresholds_ : ndarray of shape (n_segments, n_features)
+        Normal thresholds of the columns' shares of ones in each segment, ``P(1) = Phi(-threshold)``.
     objective_ : float
         Objective of the best start: the Gaussian likelihood of the correlations ("blica") or the log likelihood
         ("mle"), both with the log density of the prior where there is one, or a lower bound ("ivae").
@@ -214,6 +216,7 @@ class BinaryICA(SourceModel, RestartedModel):
         self.mixing_, self.source_means_, self.source_scales_ = learned.parameters
         self.segments_ = names
         self.segment_share_ = np.bincount(codes) / N
+        self.thresholds_ = learned.thresholds
         warn_about_strength(learned.parameters, column_names(data), stacklevel=3)
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -14,13 +13,13 @@ from latentbits.fitting.restarts import Restart, Schedule, best_of
 from latentbits.fitting.workers import n_workers
 from latentbits.models.binary_ica import Method, Shrinkage, blica, ivae, matched, mle
 from latentbits.models.binary_ica.correlation_matrices import regularise
+from latentbits.models.binary_ica.pair_warnings import Places, warn_about_constant
 from latentbits.models.binary_ica.parameters import PairwiseStatistics, Parameters, Prior, canonical
 from latentbits.models.binary_ica.rows import count_rows
-from latentbits.models.binary_ica.tetrachoric import Tetrachoric, tetrachoric
-from latentbits.models.degenerate import degeneracy
+from latentbits.models.binary_ica.tetrachoric import Tetrachoric, estimate
 from latentbits.numerics import RandomSource, as_generator
 
-__all__ = ["Learned", "Learning", "segment_correlations"]
+__all__ = ["FINE", "Learned", "Learning", "segment_correlations"]
 
 FINE, USUAL = 1e-8, 1e-6
 """Tolerances per cell if none is given. Of 40 x 20,000 rows 1e-6 would be 8 units of the objective in ten iterations,
@@ -28,12 +27,13 @@ which is far from the end; with matched shrinkage iterations are cheap enough fo
 
 
 class Learned(NamedTuple):
-    """The best run, all runs, the parameters in canonical form, and the mixings of all runs."""
+    """The best run, all runs, the parameters in canonical form, all mixings, and the columns' thresholds."""
 
     best: Restart[Any]
     runs: list[Restart[Any]]
     parameters: Parameters
     mixings: np.ndarray
+    thresholds: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,23 @@ class Learning:
 
     def learn(self, data: BinaryData, names: np.ndarray, codes: np.ndarray, K: int) -> Learned:
         """Fit K sources to rows with segment codes; names[codes] are the labels."""
+        found = segment_correlations(data, names[codes], self.n_jobs)
+        if self.shrinkage == "matched" and self.method != "ivae":
+            way_out = "they are left out there"
+        else:
+            way_out = "their correlations count as 0 there"
+        warn_about_constant(found.constant, Places(data.column_names, names), way_out)
+        return self._learn(data, found, codes, K)._replace(thresholds=found.thresholds)
+
+    def _learn(self, data: BinaryData, found: Tetrachoric, codes: np.ndarray, K: int) -> Learned:
+        n_segments = len(found.correlations)
         if self.method == "ivae":
-            rows = count_rows(data, codes, len(names))
+            rows = count_rows(data, codes, n_segments)
             return self._best(data, lambda workers: ivae.runner(rows, K), self._full(codes))
-        first = self._correlations(data, names, codes, K)
+        first = self._correlations(data, found, codes, K)
         if self.method == "blica":
             return first
-        rows = count_rows(data, codes, len(names))
+        rows = count_rows(data, codes, n_segments)
         points = mle.integrator(data.shape[1], K, self.n_points)
         # One run: it starts from BLICA's solution, and nothing in it is random.
         once = replace(self, n_init=1)
@@ -68,9 +78,8 @@ class Learning:
             data, lambda workers: mle.runner(first.parameters, rows, points, workers, self.prior), self._full(codes)
         )
 
-    def _correlations(self, data: BinaryData, names: np.ndarray, codes: np.ndarray, K: int) -> Learned:
+    def _correlations(self, data: BinaryData, found: Tetrachoric, codes: np.ndarray, K: int) -> Learned:
         """The fit to tetrachoric correlations, in either form."""
-        found = segment_correlations(data, names[codes], self.n_jobs)
         n_rows = np.bincount(codes).astype(float)
         if self.shrinkage == "matched":
             statistics = matched.statistics_of(found, n_rows, self.condition_number)
@@ -101,17 +110,12 @@ class Learning:
         best, runs = best_of(
             make_runner, schedule, as_generator(self.random_state), n_workers(self.n_jobs), keep=parameters_of
         )
-        return Learned(best, runs, best.kept, np.stack([run.kept.mixing.T for run in runs]))
+        return Learned(best, runs, best.kept, np.stack([run.kept.mixing.T for run in runs]), np.empty(0))
 
 
 def segment_correlations(
     data: BinaryData, labels: np.ndarray, n_jobs: int | None = None, weights: np.ndarray | None = None
 ) -> Tetrachoric:
-    """Tetrachoric correlations of segments; what is usual in short ones isn't warned about."""
-    with warnings.catch_warnings():
-        # Shrinkage is there for empty cells, and constant columns are left out where they are constant.
-        for usual in (".*empty cell", "columns that are never observed", ".*never seen in the same row"):
-            warnings.filterwarnings("ignore", message=usual)
-        if weights is not None or degeneracy(data, None):  # constant columns have been warned about
-            warnings.filterwarnings("ignore", message="constant columns")
-        return tetrachoric(data, segments=labels, weights=weights, n_jobs=n_jobs)
+    """Tetrachoric correlations of segments, in silence: shrinkage is there for empty cells, and columns are left out
+    where they are constant."""
+    return estimate(data, labels, weights, n_jobs=n_jobs)[0]

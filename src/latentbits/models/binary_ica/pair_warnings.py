@@ -10,7 +10,7 @@ import numpy as np
 from latentbits.data.messages import SHOWN, quoted
 from latentbits.wording import counted
 
-__all__ = ["FoundPairs", "Places", "either", "upper_pairs", "warn_about"]
+__all__ = ["FoundPairs", "Places", "either", "upper_pairs", "warn_about", "warn_about_constant"]
 
 
 class FoundPairs(NamedTuple):
@@ -61,19 +61,21 @@ class Places(NamedTuple):
 def warn_about(found: FoundPairs, places: Places, correct: float) -> None:
     """Everything that was not as it should be, a sentence each."""
     seen = np.diagonal(found.n_pairs, axis1=1, axis2=2) > 0
-    _warn_constant(found.constant & seen, places, "constant columns", "leave them out, or use longer segments")
-    _warn_constant(found.constant & ~seen, places, "columns that are never observed", "leave them out")
+    zero = "their correlations are given as 0 with a standard error of 1, so leave them out"
+    warn_about_constant(found.constant & seen, places, f"{zero}, or use longer segments")
+    warn_about_constant(found.constant & ~seen, places, zero, "columns that are never observed")
     _warn_unseen(upper_pairs(found.n_pairs == 0) & ~either(found.constant), places)
     _warn_empty(upper_pairs(found.empty), int(found.impossible.sum()), places, correct)
 
 
-def _warn_constant(flagged: np.ndarray, places: Places, what: str, way_out: str) -> None:
+def warn_about_constant(flagged: np.ndarray, places: Places, way_out: str, what: str = "constant columns") -> None:
+    """Name the flagged columns of segments (U, D), and say what becomes of them."""
     found = np.argwhere(flagged)
     if len(found):
         listed = ", ".join(places.column(*where) for where in found[:SHOWN])
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         warnings.warn(
-            f"{what}: {listed}{more}; their correlations are given as 0 with a standard error of 1, so {way_out}",
+            f"{what}: {listed}{more}; {way_out}",
             stacklevel=4,
         )
 

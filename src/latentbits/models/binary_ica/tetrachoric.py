@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from latentbits.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Tetrachoric", "pair_counts", "tetrachoric"]
+__all__ = ["Tetrachoric", "estimate", "pair_counts", "tetrachoric"]
 
 CHUNK = 4096
 """Pairs of columns per thread task: some milliseconds."""
@@ -186,20 +186,34 @@ def tetrachoric(
     X, segments = take_out(X, segments)
     data = BinaryData.of(X, binarize=binarize)
     check_number("correct", correct, least=0)
-    weight = check_row_weight(weights, data.shape[0], "weights")
+    weight = None if weights is None else check_row_weight(weights, data.shape[0], "weights")
+    answer, found = estimate(data, segments, weight, correct=correct, n_jobs=n_jobs)
+    warn_about(found, Places(data.column_names, answer.segments), correct)
+    return replace(answer, correlations=repair_correlation(answer.correlations)) if repair else answer
+
+
+def estimate(
+    data: BinaryData,
+    segments: Any = None,
+    weight: np.ndarray | None = None,
+    *,
+    correct: float = SMOOTHING,
+    n_jobs: int | None = None,
+) -> tuple[Tetrachoric, FoundPairs]:
+    """`tetrachoric` of validated data without its warnings, and what they would be about."""
     labels, groups = _groups(segments, data.shape[0])
+    rows = np.ones(data.shape[0]) if weight is None else weight
     # Tables of few segments at a time: those of all would take four times the memory of the answer.
     at_once = max(1, TABLES // (4 * data.shape[1] ** 2))
     with one_blas_thread(), Workers(n_workers(n_jobs)) as workers:
         parts = [
-            _segments(data, weight, groups[first : first + at_once], correct, weights is None, workers)
+            _segments(data, rows, groups[first : first + at_once], correct, weight is None, workers)
             for first in range(0, len(groups), at_once)
         ]
     found = FoundPairs(*(np.concatenate(part) if len(parts) > 1 else part[0] for part in zip(*parts, strict=True)))
-    warn_about(found, Places(data.column_names, labels), correct)
     own = 0 if labels is None else slice(None)
-    return Tetrachoric(
-        correlations=(repair_correlation(found.correlations) if repair else found.correlations)[own],
+    answer = Tetrachoric(
+        correlations=found.correlations[own],
         thresholds=ndtri(1 - found.shares)[own],
         standard_errors=found.errors[own],
         n_pairs=found.n_pairs[own],
@@ -208,6 +222,7 @@ def tetrachoric(
         segments=labels,
         column_names=data.column_names,
     )
+    return answer, found
 
 
 def _segments(
