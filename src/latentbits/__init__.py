@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from latentbits.models.binary_ica.blica import fit_blica
     from latentbits.models.binary_ica.correlation_matrices import repair_correlation
     from latentbits.models.binary_ica.estimator import BinaryICA
+    from latentbits.models.binary_ica.factor_analysis import factor_analysis
     from latentbits.models.binary_ica.identifiability import (
         identifiability,
         identifiability_rank,
@@ -59,6 +60,7 @@ _HOME = {
     "apply_marks": "latentbits.data.marks",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",
+    "factor_analysis": "latentbits.models.binary_ica.factor_analysis",
     "fit_blica": "latentbits.models.binary_ica.blica",
     "identifiability": "latentbits.models.binary_ica.identifiability",
     "identifiability_rank": "latentbits.models.binary_ica.identifiability",

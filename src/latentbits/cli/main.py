@@ -20,6 +20,7 @@ from latentbits.cli.commands.report import report
 from latentbits.cli.commands.select import select
 from latentbits.cli.commands.simulate import simulate
 from latentbits.cli.commands.suspects import suspects
+from latentbits.cli.commands.tetrachoric import tetrachoric
 from latentbits.errors import DataError, ModelFileError
 from latentbits.version import __version__
 
@@ -72,7 +73,7 @@ def program() -> None:
 
 
 COMMANDS = (
-    *(fit, false_zeros, repeat_visits, select, compare),
+    *(fit, false_zeros, repeat_visits, select, compare, tetrachoric),
     *(report, denoise, suspects, explain),
     *(simulate, demo, experiments, completion),
 )

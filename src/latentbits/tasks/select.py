@@ -9,34 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.jobs import run_all
-from latentbits.models.cell_model import CellModel
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_selection
 from latentbits.tasks import trials
+from latentbits.tasks.criteria import CRITERIA, HELD_OUT, LOWER_IS_BETTER, check_criteria
 from latentbits.tasks.source_selection import SegmentedRows, pair_jobs
 from latentbits.tasks.stability import component_stability
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CRITERIA", "HeldOutCells", "OrderSelection", "select_order"]
-
-CRITERIA = {
-    "aic": "Akaike's criterion of the fit on all data; lower is better",
-    "bic": "Schwarz' criterion of the fit on all data; lower is better",
-    "evidence": "log evidence (BetaICA: a bound by variational Bayes, integrated by sampling); higher is better",
-    "cv": "mean log likelihood of held-out rows; higher is better",
-    "cells": "mean log likelihood of held-out cells; higher is better",
-    "pairs": "mean log likelihood of pairs of cells of held-out rows, in segments (BinaryICA); higher is better",
-}
-LOWER_IS_BETTER = ("aic", "bic")
-HELD_OUT = ("cv", "cells", "pairs")
+__all__ = ["CRITERIA", "HeldOutCells", "OrderSelection", "check_criteria", "select_order"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +123,11 @@ def select_order(
     orders : iterable of int, or int
         The numbers of components to compare, for example ``range(2, 9)``; 1 for a model without such a number.
     criterion : str, sequence of str or None, default=None
-        None means "aic", or "pairs" with `segments`. Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once and scored by
+        Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once and scored by
         the model's `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is held out
         once and predicted from the rest of its row, which works for every model of 0-1 data.
-        With `segments` "pairs" is the only one: rows are held out within each segment, and the pairs of their cells
-        predicted; 0, which is independent columns, is then compared too.
+        None means "aic", or with `segments` "pairs", the only one there: rows are held out within each segment, and
+        the pairs of their cells predicted; 0 sources, which are independent columns, are then compared too.
         AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more each.
         They need not agree. AIC and "cv" measure how many components describe the rows, "cells" how many improve the
         prediction of a cell: there point estimates of short rows (`AspectBernoulli`, `LogisticPCA`) are overconfident
@@ -187,7 +175,7 @@ def select_order(
             n_jobs=n_jobs,
             verbose=verbose,
         )
-    wanted = check_criteria(criterion or "aic", estimator)
+    wanted = check_criteria("aic" if criterion is None else criterion, estimator)
     numbers = _check_orders(orders)
     varies = parameter in estimator.get_params(deep=False)
     if not varies and numbers != [1]:
@@ -239,7 +227,7 @@ def _select_sources(
     """`select_order` of a model of segments: by pairs, with 0 and 1 source as baselines."""
     if not hasattr(estimator, "pair_score"):
         raise DataError(f"{type(estimator).__name__} knows no segments; leave them out, or give BinaryICA()")
-    wanted = check_criteria(criterion or "pairs", estimator)
+    wanted = check_criteria("pairs" if criterion is None else criterion, estimator)
     check_number("n_folds", n_folds, least=2, integer=True)
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     windows = estimator.n_segments if segments is None else segments
@@ -306,51 +294,6 @@ def _fit_without_cells(
     make: Callable[[], Any], data: BinaryData, folds: Folds, fold: int, keep: bool
 ) -> trials.Outcome:
     return trials.fit_without_cells(make(), data, folds.cells(fold), keep=keep)
-
-
-def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str]:
-    """The criteria as a list, each of them known and defined for each estimator."""
-    for estimator in estimators:
-        if not isinstance(estimator, BaseEstimator):
-            raise DataError(f"{estimator!r} is not an estimator; give one such as AspectBernoulli(3)")
-    wanted = [criterion] if isinstance(criterion, str) else list(criterion or ())
-    unknown = [name for name in wanted if name not in CRITERIA]
-    if unknown or not wanted or len(set(wanted)) < len(wanted):
-        named = f"criterion {unknown[0]!r} is unknown" if unknown else f"criterion={criterion!r} repeats or names none"
-        raise DataError(f"{named}; use any of {', '.join(CRITERIA)}, each once")
-    for estimator in estimators:
-        for name in wanted:
-            if not _is_defined(name, estimator):
-                fitting = [c for c in CRITERIA if _is_defined(c, estimator)]
-                way_out = (
-                    f"use any of {', '.join(fitting)} (--criterion)" if fitting else "give one of latentbits' models"
-                )
-                raise DataError(f"{type(estimator).__name__} has no {name}{_why_not(name, estimator)}; {way_out}")
-    return wanted
-
-
-def _is_defined(criterion: str, estimator: Any) -> bool:
-    return hasattr(estimator, _NEEDS[criterion]) and not _why_not(criterion, estimator)
-
-
-def _why_not(criterion: str, estimator: Any) -> str:
-    """Why a criterion makes no sense for a model that has the method behind it; empty if it does."""
-    if criterion == "cv" and hasattr(estimator, "pair_score"):
-        return ", as rows of segments are judged by their pairs"
-    if criterion == "cv" and isinstance(estimator, CellModel):
-        return ", as it predicts cells from the rest of their row, and no whole rows"
-    return ""
-
-
-_NEEDS = {
-    "aic": "aic",
-    "bic": "bic",
-    "evidence": "log_evidence",
-    "cv": "score_samples",
-    "cells": "reconstruct",
-    "pairs": "pair_score",
-}
-"""The method behind each criterion."""
 
 
 def _check_orders(orders: Iterable[int] | int) -> list[int]:

@@ -109,6 +109,33 @@ class Tetrachoric:
         blocks = [pd.DataFrame(C, index=columns, columns=columns) for C in self.correlations]
         return pd.concat(blocks, keys=list(self.segments), names=["segment", "column"])
 
+    def to_pairs(self) -> pd.DataFrame:
+        """A line for each pair of columns (and segment): correlation, standard error, rows, and what is a guess.
+
+        Examples
+        --------
+        >>> X = BinaryData.of([[0, 0], [0, 1], [1, 0], [1, 1]], column_names=["tea", "milk"])
+        >>> tetrachoric(X, weights=[40, 10, 10, 40]).to_pairs()[["left", "right", "n"]].values.tolist()
+        [['tea', 'milk', 100.0]]
+        """
+        import pandas as pd
+
+        D = self.correlations.shape[-1]
+        left, right = np.triu_indices(D, 1)
+        names = np.array([str(j + 1) for j in range(D)] if self.column_names is None else self.column_names)
+        many = 1 if self.segments is None else len(self.segments)
+        parts = {
+            "correlation": self.correlations,
+            "standard_error": self.standard_errors,
+            "n": self.n_pairs,
+            "empty_cell": self.zero_cells,
+        }
+        columns = {name: part.reshape(many, D, D)[:, left, right].ravel() for name, part in parts.items()}
+        table = pd.DataFrame({"left": np.tile(names[left], many), "right": np.tile(names[right], many), **columns})
+        if self.segments is not None:
+            table.insert(0, "segment", np.repeat(self.segments, len(left)))
+        return table
+
 
 def tetrachoric(
     X: Any,
