@@ -97,7 +97,7 @@ def _fit_lines(fit: GoodnessOfFit, sure: SourceIntervals | None) -> Iterator[str
     if sure is not None:
         clear = int(((sure.mixing.low > 0) | (sure.mixing.high < 0)).sum())
         yield (
-            f"{clear} of {counted(sure.mixing.low.size, 'entry')} of the mixing "
+            f"{clear} of {sure.mixing.low.size} entries of the mixing "
             f"{'is' if clear == 1 else 'are'} clearly not 0 ({sure.level:.0%} intervals of {sure.n_samples} fits to "
             "rows drawn again, in intervals.csv)."
         )
