@@ -53,8 +53,8 @@ def identifiability(n_variables: int, n_components: int, n_segments: int, *, pub
     published : bool, default=False
         Whether to count as Hyttinen, Barin-Pacela and Hyvärinen do (Table 1): with means, variances and the scales of
         variables. It counts the scale of every source twice, and so is lower by m where m = n: 5 variables and sources
-        in 4 segments, 7 in 3, 8 in 3 and 4 in 6 are locally identifiable, though its count is negative. With fewer sources than
-        variables it counts means as statistics, and may be too high.
+        in 4 segments, 7 in 3, 8 in 3 and 4 in 6 are locally identifiable, though its count is negative. With fewer
+        sources than variables it counts means as statistics, and may be too high.
 
     Returns
     -------
