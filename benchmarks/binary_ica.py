@@ -1,4 +1,4 @@
-"""Binary ICA: posteriors of rows by products of probabilities against logarithms of each, and memory of correlations."""
+"""Binary ICA: posteriors of rows by products of probabilities against single logarithms; memory of correlations."""
 
 from __future__ import annotations
 

@@ -138,12 +138,12 @@ def judge(table: pd.DataFrame) -> list[Claim]:
             ours=f"{len(surprising)} of {len(few)} cells" + (f": {_listed(surprising)}" if len(surprising) else ""),
             holds=surprising.empty,
             note="The paper's count charges the scales of the sources twice (in mixing and segments). Counted "
-            "once, (5,4), (7,3), (8,3) and (4,6) have at least as many statistics as unknowns, and equations of full rank; "
+            "once, (5,4), (7,3), (8,3) and (4,6) have no fewer statistics than unknowns, and full rank; "
             "a solver that doesn't creep finds the truth there in most models.",
         ),
         Claim(
             result="binary ICA 1",
-            statement="where the equations have full rank, what solves them is the truth (80 % of models); elsewhere never",
+            statement="where the equations have full rank, what solves them is the truth (in 80 %); elsewhere never",
             paper="by its count",
             ours=f"{count_of(full['exact'])} solved models of full rank, {count_of(short['exact'])} of others",
             holds=bool(full["exact"].mean() >= 0.8 and not short["exact"].any()),
