@@ -233,11 +233,15 @@ def estimate(
     # Tables of few segments at a time: those of all would take four times the memory of the answer.
     at_once = max(1, TABLES // (4 * data.shape[1] ** 2))
     with one_blas_thread(), Workers(n_workers(n_jobs)) as workers:
-        parts = [
-            _segments(data, rows, groups[first : first + at_once], correct, weight is None, workers)
-            for first in range(0, len(groups), at_once)
-        ]
-    found = FoundPairs(*(np.concatenate(part) if len(parts) > 1 else part[0] for part in zip(*parts, strict=True)))
+        found = _segments(data, rows, groups[:at_once], correct, weight is None, workers)
+        if at_once < len(groups):  # into arrays of the final size: joining parts would hold all of them twice
+            first = found
+            found = FoundPairs(*(np.empty((len(groups), *part.shape[1:]), part.dtype) for part in first))
+            for start in range(0, len(groups), at_once):
+                some = slice(start, start + at_once)
+                parts = first if start == 0 else _segments(data, rows, groups[some], correct, weight is None, workers)
+                for whole, part in zip(found, parts, strict=True):
+                    whole[some] = part
     own = 0 if labels is None else slice(None)
     answer = Tetrachoric(
         correlations=found.correlations[own],
