@@ -23,8 +23,15 @@ if TYPE_CHECKING:
     from latentbits.models.binary_factors.encoders import solve_bqp
     from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
     from latentbits.models.binary_ica.blica import fit_blica
+    from latentbits.models.binary_ica.correlation_matrices import repair_correlation
     from latentbits.models.binary_ica.estimator import BinaryICA
-    from latentbits.models.binary_ica.identifiability import identifiability, mean_cosine_similarity
+    from latentbits.models.binary_ica.factor_analysis import factor_analysis
+    from latentbits.models.binary_ica.identifiability import (
+        identifiability,
+        identifiability_rank,
+        mean_cosine_similarity,
+    )
+    from latentbits.models.binary_ica.parallel import parallel_analysis
     from latentbits.models.binary_ica.parameters import pairwise_from_model
     from latentbits.models.binary_ica.segments import segments_by_length
     from latentbits.models.binary_ica.tetrachoric import tetrachoric
@@ -53,13 +60,17 @@ _HOME = {
     "apply_marks": "latentbits.data.marks",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",
+    "factor_analysis": "latentbits.models.binary_ica.factor_analysis",
     "fit_blica": "latentbits.models.binary_ica.blica",
     "identifiability": "latentbits.models.binary_ica.identifiability",
+    "identifiability_rank": "latentbits.models.binary_ica.identifiability",
     "load_model": "latentbits.persistence",
     "mean_cosine_similarity": "latentbits.models.binary_ica.identifiability",
+    "parallel_analysis": "latentbits.models.binary_ica.parallel",
     "pairwise_from_model": "latentbits.models.binary_ica.parameters",
     "read_histories": "latentbits.data.readers",
     "read_table": "latentbits.data.readers",
+    "repair_correlation": "latentbits.models.binary_ica.correlation_matrices",
     "save_model": "latentbits.persistence",
     "segments_by_length": "latentbits.models.binary_ica.segments",
     "select_order": "latentbits.tasks.select",

@@ -46,7 +46,7 @@ def test_binary_ica_by_segments(run: Run, votes: Path, tmp_path: Path) -> None:
     result = run("fit", votes, *arguments, "--out", out)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("2 sources in 12 segments of 720 rows x 6 columns")
-    assert files(out) == ALWAYS | {"mixing.csv", "sources.csv", "segments.csv"}
+    assert files(out) == ALWAYS | {"mixing.csv", "sources.csv", "segments.csv", "pairs.csv", "intervals.csv"}
     assert {"source_scales.png", "mixing.png"} <= files(out / "plots")
     assert pd.read_csv(out / "segments.csv")["segment"].tolist() == list(range(5, 17)), "numbers, in their order"
     sources, model = pd.read_csv(out / "sources.csv"), load_model(out / "model.npz")

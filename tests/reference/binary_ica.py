@@ -19,6 +19,33 @@ def blica_objective(A, s, q, correlations, n_rows):
     return total
 
 
+def matched_objective(A, s, correlations, delta, n_rows, mixing_precision, scale_precision):
+    """The model's correlations fitted to the data's, the same delta added to both diagonals; with the log prior."""
+    total = -mixing_precision / 2 * (A**2).sum() - scale_precision / 2 * (np.log(s) ** 2).sum()
+    for u in range(len(n_rows)):
+        S = np.eye(len(A)) + A @ np.diag(s[u] ** 2) @ A.T
+        sd = np.sqrt(np.diag(S))
+        model = S / np.outer(sd, sd) + np.diag(delta[u])
+        data = correlations[u] + np.diag(delta[u])
+        total += n_rows[u] / 2 * (-np.log(np.linalg.det(model)) - np.trace(data @ np.linalg.inv(model)))
+    return total
+
+
+def arcsine_objective(A, s, correlations, nugget, n_rows, mixing_precision, scale_precision):
+    """As `matched_objective`, every correlation replaced by 2/pi arcsin of it."""
+    total = -mixing_precision / 2 * (A**2).sum() - scale_precision / 2 * (np.log(s) ** 2).sum()
+    n = len(A)
+    for u in range(len(n_rows)):
+        S = np.eye(n) + A @ np.diag(s[u] ** 2) @ A.T
+        model, data = np.diag(1 + nugget[u]), np.diag(1 + nugget[u])
+        for i, j in product(range(n), range(n)):
+            if i != j:
+                model[i, j] = 2 / math.pi * math.asin(S[i, j] / math.sqrt(S[i, i] * S[j, j]))
+                data[i, j] = 2 / math.pi * math.asin(correlations[u, i, j])
+        total += n_rows[u] / 2 * (-np.log(np.linalg.det(model)) - np.trace(data @ np.linalg.inv(model)))
+    return total
+
+
 def orthant_probability(x, A, mu, s):
     """P(x) of a row (NaN: missing) as the multivariate normal probability of an orthant (eq. 6)."""
     seen = [i for i in range(len(x)) if not np.isnan(x[i])]

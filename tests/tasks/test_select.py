@@ -90,7 +90,6 @@ def test_evidence_is_the_bound_of_beta_ica(truth):
         ),
         (BetaICA(inference="em"), {"criterion": "evidence"}, "BetaICA has no evidence"),
         ("mixture", {}, "'mixture' is not an estimator; give one such as"),
-        (AspectBernoulli(), {"criterion": None}, "names none"),
         (AspectBernoulli(), {"orders": []}, "orders is empty"),
         (AspectBernoulli(), {"orders": [0, 2]}, "an order=0 must be a whole number of at least 1"),
         (AspectBernoulli(), {"criterion": "cv", "n_folds": 1}, "n_folds=1"),

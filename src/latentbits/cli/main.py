@@ -21,6 +21,7 @@ from latentbits.cli.commands.rows import rows
 from latentbits.cli.commands.select import select
 from latentbits.cli.commands.simulate import simulate
 from latentbits.cli.commands.suspects import suspects
+from latentbits.cli.commands.tetrachoric import tetrachoric
 from latentbits.errors import DataError, ModelFileError
 from latentbits.version import __version__
 
@@ -73,7 +74,7 @@ def program() -> None:
 
 
 COMMANDS = (
-    *(fit, false_zeros, repeat_visits, select, compare),
+    *(fit, false_zeros, repeat_visits, select, compare, tetrachoric),
     *(report, denoise, suspects, explain, rows),
     *(simulate, demo, experiments, completion),
 )

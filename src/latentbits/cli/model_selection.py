@@ -41,14 +41,16 @@ def select_number(
     default: tuple[str, ...],
     folds: int,
     progress: bool,
+    segments: list[Any] | None = None,
 ) -> OrderSelection:
     """Fit the model with each of the numbers, and judge them; `parameters` are the model's others.
 
     Without a criterion those of `default` are used that the model has.
     """
-    from latentbits.models.registry import model_class
+    from latentbits.models.registry import MODELS, model_class
     from latentbits.tasks.select import select_order
 
+    default = ("pairs",) if MODELS[model].data == "segments" else default
     own = {name: value for name, value in parameters.items() if name not in ("random_state", "n_jobs")}
     estimator = model_class(model)(**own)
     return select_order(
@@ -57,6 +59,7 @@ def select_number(
         numbers,
         criterion=criterion or [name for name in default if name != "aic" or hasattr(estimator, "aic")],
         n_folds=folds,
+        segments=segments,
         random_state=parameters.get("random_state"),
         n_jobs=parameters.get("n_jobs"),
         verbose=int(progress),

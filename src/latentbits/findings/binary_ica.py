@@ -22,12 +22,23 @@ from latentbits.findings.results import (
     size,
     unused,
 )
+from latentbits.models.binary_ica.bootstrap import SourceIntervals
 from latentbits.models.binary_ica.estimator import BinaryICA
+from latentbits.models.binary_ica.pair_fit import GoodnessOfFit
 from latentbits.wording import counted
 
 __all__ = ["gather"]
 
 N_LISTED = 4
+MOST_PAIRS = 1000
+"""Lines of pairs.csv."""
+
+N_SAMPLES = 30
+MOST_WORK = 2_000_000
+"""Columns cubed times segments, up to which findings have intervals: some seconds; beyond, ask `bootstrap` for them."""
+
+FITS = 1.3
+"""An rms z up to this is called a fit: right models had 0.7 to 1.1, one source too few about 1.6 and more."""
 
 
 def gather(model: BinaryICA, data: BinaryData, segments: Any = None) -> Results:
@@ -43,14 +54,53 @@ def gather(model: BinaryICA, data: BinaryData, segments: Any = None) -> Results:
     }
     if segments is not None:
         tables["sources"].insert(1, unused("segment", list(tables["sources"].columns)), segments)
-    summary = {**common_summary(model, data), "segments": len(model.segments_)}
+    fit = model.goodness_of_fit(data, segments)
+    tables["pairs"] = fit.pairs.head(MOST_PAIRS)
+    sure = _intervals(model, data, segments)
+    if sure is not None:
+        tables["intervals"] = sure.to_frame(attributes(data))
+    summary = {
+        **common_summary(model, data),
+        "segments": len(model.segments_),
+        "fit": {"rms_z": fit.rms_z, "beyond_3": fit.beyond_3, "pairs": fit.n_pairs, "thin": fit.n_thin},
+    }
     figures: Figures = {
         "source_scales": partial(plots.plot_source_scales, model),
         "mixing": partial(plots.plot_mixing, model),
+        "pair_fit": fit.plot,
         "objective": partial(plots.plot_objective, model),
     }
     lines = list(_lines(model, summary, attributes(data), segments is not None))
+    lines[1:1] = list(_fit_lines(fit, sure))
     return Results(model, data, tables, summary, figures, lines)
+
+
+def _intervals(model: BinaryICA, data: BinaryData, segments: Any) -> SourceIntervals | None:
+    """Intervals of the mixing where they are known and take no minutes."""
+    cost = data.shape[1] ** 3 * len(model.segments_)
+    if model.method != "blica" or model.shrinkage != "matched" or cost > MOST_WORK:
+        return None
+    return model.bootstrap(data, segments, n_samples=N_SAMPLES)
+
+
+def _fit_lines(fit: GoodnessOfFit, sure: SourceIntervals | None) -> Iterator[str]:
+    """Whether the model fits, and how sure its mixing is."""
+    if fit.n_pairs:
+        worst = fit.pairs.iloc[0]
+        judged = "fits" if fit.rms_z <= FITS else "doesn't fit well; more sources may help (latentbits select)"
+        yield (
+            f"The model {judged}: correlations of pairs differ from it by {fit.rms_z:.2f} standard errors (rms; 1 if "
+            f"it is right), {fit.beyond_3:.1%} of them by more than 3; most in segment {worst['segment']}: "
+            f"{quoted(worst['left'])} and {quoted(worst['right'])}, {worst['r']:.2f} in the data and "
+            f"{worst['rho']:.2f} in the model."
+        )
+    if sure is not None:
+        clear = int(((sure.mixing.low > 0) | (sure.mixing.high < 0)).sum())
+        yield (
+            f"{clear} of {sure.mixing.low.size} entries of the mixing "
+            f"{'is' if clear == 1 else 'are'} clearly not 0 ({sure.level:.0%} intervals of {sure.n_samples} fits to "
+            "rows drawn again, in intervals.csv)."
+        )
 
 
 def _segments_table(model: BinaryICA, names: list[str]) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from math import erfc, exp, pi, sqrt
 import numba
 import numpy as np
 
-__all__ = ["LARGEST", "fit_tables", "normal_cdf2"]
+__all__ = ["LARGEST", "fit_tables", "normal_cdf2", "table_errors"]
 
 LARGEST = 0.9999
 """The correlations that `fit_tables` gives lie within this and its negative."""
@@ -194,3 +194,14 @@ def fit_tables(counts, n, p, q, h, k, rho, error):
         rho[i] = sign * (1.0 - v) * (1.0 + v) / (1.0 + v * v)  # 1 - v * v would lose digits of a rho near 0
         at_limit = abs(rho[i]) >= LARGEST - 1e-12  # a clipped estimate has no asymptotic standard error
         error[i] = 1.0 if at_limit else _standard_error(P11, p[i], q[i], h[i], k[i], rho[i], n[i])
+
+
+@numba.njit(**_LOOP)
+def table_errors(h, k, rho, n, error):
+    """Standard errors of tetrachoric correlations of n rows whose true values are the thresholds h, k and rho.
+
+    P(1) = Phi(h) and Phi(k); 1-D float64 arrays, |rho| < 1. NumPy equivalent: Pearson's formula (`_standard_error`).
+    """
+    for i in range(h.shape[0]):
+        joint = _cdf(h[i], k[i], rho[i])
+        error[i] = _standard_error(joint, _phi(h[i]), _phi(k[i]), h[i], k[i], rho[i], n[i])

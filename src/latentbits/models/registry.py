@@ -21,7 +21,7 @@ from latentbits.models import (
 )
 from latentbits.models.spec import ModelSpec, spec_of
 
-__all__ = ["MODELS", "NUMBER_MODELS", "TABLE_MODELS", "model_class", "model_name"]
+__all__ = ["MODELS", "NUMBER_MODELS", "SEGMENT_MODELS", "TABLE_MODELS", "model_class", "model_name"]
 
 MODELS: dict[str, ModelSpec] = {
     spec.name: spec
@@ -46,6 +46,9 @@ MODELS: dict[str, ModelSpec] = {
 
 NUMBER_MODELS = tuple(name for name, spec in MODELS.items() if spec.data == "numbers")
 """The models of continuous data."""
+
+SEGMENT_MODELS = tuple(name for name, spec in MODELS.items() if spec.data == "segments")
+"""The models of 0-1 data in segments."""
 
 TABLE_MODELS = tuple(name for name, spec in MODELS.items() if spec.data == "table")
 """The models of 0-1 tables, which predict every cell: they can be compared."""

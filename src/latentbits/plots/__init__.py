@@ -8,6 +8,7 @@ from latentbits.plots.components import plot_components
 from latentbits.plots.couplings import plot_couplings
 from latentbits.plots.denoising import plot_denoising
 from latentbits.plots.ensemble import plot_member_weights, plot_reliability
+from latentbits.plots.factors import plot_scree
 from latentbits.plots.ica_mixture import (
     plot_bound,
     plot_cluster_means,
@@ -17,6 +18,7 @@ from latentbits.plots.ica_mixture import (
 )
 from latentbits.plots.mixing import plot_mixing, plot_source_scales
 from latentbits.plots.objective import plot_objective
+from latentbits.plots.pair_fit import plot_pair_fit
 from latentbits.plots.selection import plot_comparison, plot_selection
 from latentbits.plots.weights import plot_weights
 
@@ -31,7 +33,9 @@ __all__ = [
     "plot_member_weights",
     "plot_mixing",
     "plot_objective",
+    "plot_pair_fit",
     "plot_reliability",
+    "plot_scree",
     "plot_selection",
     "plot_source_densities",
     "plot_source_scales",

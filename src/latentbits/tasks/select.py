@@ -9,32 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.jobs import run_all
-from latentbits.models.cell_model import CellModel
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_selection
 from latentbits.tasks import trials
+from latentbits.tasks.criteria import CRITERIA, HELD_OUT, LOWER_IS_BETTER, check_criteria
+from latentbits.tasks.source_selection import SegmentedRows, pair_jobs
 from latentbits.tasks.stability import component_stability
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CRITERIA", "HeldOutCells", "OrderSelection", "select_order"]
-
-CRITERIA = {
-    "aic": "Akaike's criterion of the fit on all data; lower is better",
-    "bic": "Schwarz' criterion of the fit on all data; lower is better",
-    "evidence": "log evidence (BetaICA: a bound by variational Bayes, integrated by sampling); higher is better",
-    "cv": "mean log likelihood of held-out rows; higher is better",
-    "cells": "mean log likelihood of held-out cells; higher is better",
-}
-LOWER_IS_BETTER = ("aic", "bic")
-HELD_OUT = ("cv", "cells")
+__all__ = ["CRITERIA", "HeldOutCells", "OrderSelection", "check_criteria", "select_order"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +66,7 @@ class OrderSelection:
     best_order : int
         The choice of the first criterion.
     best_model : estimator
-        Fitted to all data with `best_order` components.
+        Fitted to all data with `best_order` components; None for 0 sources of data in segments.
     models : dict
         All models fitted to all data, by their number of components.
     held_out : HeldOutCells or None
@@ -114,9 +104,10 @@ def select_order(
     X: Any,
     orders: Iterable[int] | int,
     *,
-    criterion: str | Sequence[str] = "aic",
+    criterion: str | Sequence[str] | None = None,
     n_folds: int = 10,
     parameter: str = "n_components",
+    segments: Any = None,
     random_state: RandomSource = None,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -131,10 +122,12 @@ def select_order(
         Data that the estimator can be fitted to.
     orders : iterable of int, or int
         The numbers of components to compare, for example ``range(2, 9)``; 1 for a model without such a number.
-    criterion : str or sequence of str, default="aic"
+    criterion : str, sequence of str or None, default=None
         Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once and scored by
         the model's `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is held out
         once and predicted from the rest of its row, which works for every model of 0-1 data.
+        None means "aic", or with `segments` "pairs", the only one there: rows are held out within each segment, and
+        the pairs of their cells predicted; 0 sources, which are independent columns, are then compared too.
         AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more each.
         They need not agree. AIC and "cv" measure how many components describe the rows, "cells" how many improve the
         prediction of a cell: there point estimates of short rows (`AspectBernoulli`, `LogisticPCA`) are overconfident
@@ -145,6 +138,8 @@ def select_order(
         Number of folds of the held-out criteria.
     parameter : str, default="n_components"
         The estimator's parameter to vary.
+    segments : array-like of shape (n_rows,), str, int or None, default=None
+        For `BinaryICA`, what its `fit` takes: labels, the name of a column of the frame X, or a number of windows.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the folds, and of the fits if the estimator has no `random_state` of its own.
     n_jobs : int or None, default=None
@@ -168,7 +163,19 @@ def select_order(
     >>> found.table["n_components"].tolist()
     [1, 2, 3]
     """
-    wanted = check_criteria(criterion, estimator)
+    if segments is not None or hasattr(estimator, "pair_score"):
+        return _select_sources(
+            estimator,
+            X,
+            orders,
+            segments,
+            criterion,
+            n_folds,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+    wanted = check_criteria("aic" if criterion is None else criterion, estimator)
     numbers = _check_orders(orders)
     varies = parameter in estimator.get_params(deep=False)
     if not varies and numbers != [1]:
@@ -188,18 +195,54 @@ def select_order(
     done = dict(zip(jobs, outcomes, strict=True))
     trials.sum_up_convergence([outcome.model for outcome in outcomes])
     models = {k: done["all", k, 0].model for k in numbers}
-    scores = pd.DataFrame(
-        [
-            (what, k, fold, outcome.scores[what])
-            for (what, k, fold), outcome in sorted(done.items(), key=lambda item: item[0])
-            if what in HELD_OUT
-        ],
-        columns=["criterion", "n_components", "fold", "score"],
-    )
+    scores = _scores(done)
     stability = pd.concat([_stability(k, model) for k, model in models.items()], ignore_index=True)
     table = _table(wanted, data, {k: done["all", k, 0] for k in numbers}, scores, stability)
     held_out = _held_out(folds, numbers, done) if "cells" in wanted else None
     return OrderSelection(table, _choices(wanted, table), scores, stability, models, held_out)
+
+
+def _scores(done: dict[tuple[str, int, int], trials.Outcome]) -> pd.DataFrame:
+    """A line for each fold of each held-out criterion."""
+    rows = [
+        (what, k, fold, outcome.scores[what])
+        for (what, k, fold), outcome in sorted(done.items(), key=lambda item: item[0])
+        if what in HELD_OUT
+    ]
+    return pd.DataFrame(rows, columns=["criterion", "n_components", "fold", "score"])
+
+
+def _select_sources(
+    estimator: Any,
+    X: Any,
+    orders: Iterable[int] | int,
+    segments: Any,
+    criterion: str | Sequence[str] | None,
+    n_folds: int,
+    *,
+    random_state: RandomSource,
+    n_jobs: int | None,
+    verbose: int,
+) -> OrderSelection:
+    """`select_order` of a model of segments: by pairs, with 0 and 1 source as baselines."""
+    if not hasattr(estimator, "pair_score"):
+        raise DataError(f"{type(estimator).__name__} knows no segments; leave them out, or give BinaryICA()")
+    wanted = check_criteria("pairs" if criterion is None else criterion, estimator)
+    check_number("n_folds", n_folds, least=2, integer=True)
+    fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
+    windows = estimator.n_segments if segments is None else segments
+    rows = SegmentedRows.of(X, windows, estimator.binarize, n_folds, fold_seed)
+    numbers = [k for k in _check_orders(orders) if k <= rows.data.shape[1]]
+    jobs = pair_jobs(rows, lambda k: partial(trials.prepared, estimator, seed, n_components=k), [0, *numbers], n_folds)
+    outcomes = run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
+    done = dict(zip(jobs, outcomes, strict=True))
+    trials.sum_up_convergence([outcome.model for outcome in outcomes])
+    models = {0: None, **{k: done["all", k, 0].model for k in numbers}}
+    stability = pd.concat([_stability(k, models[k]) for k in numbers], ignore_index=True)
+    fits = {0: trials.Outcome(None, 0.0, {}), **{k: done["all", k, 0] for k in numbers}}
+    scores = _scores(done)
+    table = _table(wanted, rows.data, fits, scores, stability)
+    return OrderSelection(table, _choices(wanted, table), scores, stability, models)
 
 
 def _held_out(folds: Folds, numbers: list[int], done: dict[tuple[str, int, int], trials.Outcome]) -> HeldOutCells:
@@ -251,42 +294,6 @@ def _fit_without_cells(
     make: Callable[[], Any], data: BinaryData, folds: Folds, fold: int, keep: bool
 ) -> trials.Outcome:
     return trials.fit_without_cells(make(), data, folds.cells(fold), keep=keep)
-
-
-def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str]:
-    """The criteria as a list, each of them known and defined for each estimator."""
-    for estimator in estimators:
-        if not isinstance(estimator, BaseEstimator):
-            raise DataError(f"{estimator!r} is not an estimator; give one such as AspectBernoulli(3)")
-    wanted = [criterion] if isinstance(criterion, str) else list(criterion or ())
-    unknown = [name for name in wanted if name not in CRITERIA]
-    if unknown or not wanted or len(set(wanted)) < len(wanted):
-        named = f"criterion {unknown[0]!r} is unknown" if unknown else f"criterion={criterion!r} repeats or names none"
-        raise DataError(f"{named}; use any of {', '.join(CRITERIA)}, each once")
-    for estimator in estimators:
-        for name in wanted:
-            if not _is_defined(name, estimator):
-                fitting = [c for c in CRITERIA if _is_defined(c, estimator)]
-                way_out = (
-                    f"use any of {', '.join(fitting)} (--criterion)" if fitting else "give one of latentbits' models"
-                )
-                raise DataError(f"{type(estimator).__name__} has no {name}{_why_not(name, estimator)}; {way_out}")
-    return wanted
-
-
-def _is_defined(criterion: str, estimator: Any) -> bool:
-    return hasattr(estimator, _NEEDS[criterion]) and not _why_not(criterion, estimator)
-
-
-def _why_not(criterion: str, estimator: Any) -> str:
-    """Why a criterion makes no sense for a model that has the method behind it; empty if it does."""
-    if criterion == "cv" and isinstance(estimator, CellModel):
-        return ", as it predicts cells from the rest of their row, and no whole rows"
-    return ""
-
-
-_NEEDS = {"aic": "aic", "bic": "bic", "evidence": "log_evidence", "cv": "score_samples", "cells": "reconstruct"}
-"""The method behind each criterion."""
 
 
 def _check_orders(orders: Iterable[int] | int) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from latentbits.errors import DataError
 from latentbits.numerics import Similarity, check_number, match_components
 
 __all__ = ["component_stability"]
@@ -23,8 +24,9 @@ def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
     Parameters
     ----------
     model : estimator
-        A fitted model with `components_`, `restarts_` and `restart_components_`. With a single restart, or a single
-        component, the stability is 1 by definition and says nothing.
+        A fitted model with `components_` (or a `mixing_`, whose columns are compared then), `restarts_` and
+        `restart_components_`. With a single restart, or a single component, the stability is 1 by definition and says
+        nothing.
     top : int, default=5
         Number of restarts to compare, the best included.
 
@@ -43,12 +45,12 @@ def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
     """
     check_is_fitted(model)
     check_number("top", top, least=2, integer=True)
-    best = model.components_
+    best = _components(model)
     order = np.argsort(-model.restarts_["objective"].to_numpy(), kind="stable")[1:top]
     others = [model.restart_components_[run] for run in order]
     if not others or len(best) < 2:
         return np.ones(len(best))
-    metric: Similarity = model.similarity_
+    metric: Similarity = getattr(model, "similarity_", "cosine")
     alike, unlike = [], []
     for other in others:
         if metric == "cosine":  # a direction and its opposite are the same component
@@ -64,6 +66,16 @@ def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
     if room <= 1e-9:  # all components are the same
         return np.ones(len(best))
     return (np.mean(alike, axis=0) - chance) / room
+
+
+def _components(model: Any) -> np.ndarray:
+    """The components of the best restart, as rows; those of a model of sources are the columns of its mixing."""
+    if not hasattr(model, "restart_components_"):
+        raise DataError(
+            f"{type(model).__name__} keeps no components of its restarts; fit it again with this version, or give a "
+            "model such as AspectBernoulli or BinaryICA"
+        )
+    return np.asarray(model.components_ if hasattr(model, "components_") else model.mixing_.T)
 
 
 def _turned(best: np.ndarray, other: np.ndarray) -> np.ndarray:

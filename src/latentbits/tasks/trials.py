@@ -27,6 +27,7 @@ __all__ = [
     "fit_all",
     "fit_without_cells",
     "fit_without_rows",
+    "summary_of",
 ]
 
 
@@ -61,7 +62,7 @@ def fit_all(estimator: Any, data: Data) -> Outcome:
 def fit_without_rows(estimator: Any, data: Data, train: np.ndarray, test: np.ndarray) -> Outcome:
     """A fit on some rows; the mean log likelihood of the others (`score`)."""
     model, seconds = _timed_fit(estimator, _rows(data, train))
-    return Outcome(_summary_of(model), seconds, {"cv": float(model.score(_rows(data, test)))})
+    return Outcome(summary_of(model), seconds, {"cv": float(model.score(_rows(data, test)))})
 
 
 def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray, *, keep: bool = False) -> Outcome:
@@ -74,7 +75,7 @@ def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray, *, k
     # Reconstructed from `seen`: the row's weights must not be estimated from the hidden cells.
     probabilities = model.reconstruct(seen)
     score = CellScore.of(data, hidden, probabilities)
-    outcome = Outcome(_summary_of(model), seconds, {"cells": score.log_likelihood, "auc": score.auc})
+    outcome = Outcome(summary_of(model), seconds, {"cells": score.log_likelihood, "auc": score.auc})
     if not keep:
         return outcome
     return replace(outcome, predicted=probabilities[hidden & observed_cells(data)].astype(np.float32))
@@ -138,7 +139,8 @@ class _FitSummary:
     r_hat_: Any = None
 
 
-def _summary_of(model: Any) -> _FitSummary:
+def summary_of(model: Any) -> _FitSummary:
+    """What is kept of a fold's model."""
     return _FitSummary(bool(getattr(model, "converged_", True)), getattr(model, "r_hat_", None))
 
 

@@ -6,15 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from latentbits.data.simulate import binary_ica as simulated
 from latentbits.errors import DataError
 from latentbits.models.binary_ica.estimator import BinaryICA
 from latentbits.models.binary_ica.identifiability import (
-    default_sources,
+    Rank,
+    correlation_jacobian,
     identifiability,
+    identifiability_rank,
     mean_cosine_similarity,
+    most_sources,
     rows_needed,
 )
+from latentbits.models.binary_ica.parameters import correlations
 from latentbits.models.binary_ica.segments import segments_by_length
+from latentbits.wording import counted
 from tests.models.binary_ica.tools import NAN, TRUTH, random_parameters
 
 
@@ -28,8 +34,34 @@ class TestIdentifiability:
 
     def test_equals_table_1_of_the_paper(self):
         table = np.array(self.TABLE_1.split(), dtype=int).reshape(5, 9)
-        ours = [[identifiability(n, n, U) for n in range(2, 11)] for U in range(2, 7)]
+        ours = [[identifiability(n, n, U, published=True) for n in range(2, 11)] for U in range(2, 7)]
         np.testing.assert_array_equal(ours, table)
+
+    @pytest.mark.parametrize(("n", "m", "U"), [(5, 5, 4), (7, 7, 3), (4, 4, 6), (3, 2, 3), (6, 2, 3), (4, 4, 5)])
+    def test_the_count_is_negative_where_the_rank_falls_short(self, n, m, U):
+        rank, unknowns = identifiability_rank(n, m, U)
+        assert unknowns == n * m + U * m - m
+        assert (rank == unknowns) == (identifiability(n, m, U) >= 0)
+
+    def test_the_rank_sees_what_the_count_does_not(self):
+        assert identifiability(10, 3, 1) > 0
+        assert identifiability_rank(10, 3, 1) == Rank(27, 30), "a rotation of three sources has three angles"
+        assert identifiability(3, 2, 3, published=True) == 0
+        assert identifiability_rank(3, 2, 3) == Rank(9, 10)
+
+    def test_the_jacobian_equals_finite_differences(self):
+        given = random_parameters(4, 2, 3)
+        A, log_s = given.mixing, np.log(given.scales)
+        x = np.concatenate([A.ravel(), log_s.ravel()])
+
+        def correlations_at(x):
+            B = x[:8].reshape(4, 2) * np.exp(x[8:].reshape(3, 1, 2))
+            return correlations(B)[:, *np.triu_indices(4, 1)].ravel()
+
+        J = correlation_jacobian(A, log_s)
+        step = 1e-6 * np.eye(len(x))
+        numeric = np.stack([(correlations_at(x + e) - correlations_at(x - e)) / 2e-6 for e in step], axis=1)
+        np.testing.assert_allclose(J, numeric, atol=1e-8)
 
     @pytest.mark.filterwarnings("ignore:constant columns")
     def test_fit_warns_of_what_cannot_be_identified(self):
@@ -61,20 +93,19 @@ class TestIdentifiability:
             (5, 2, 100, 2),
         ],
     )
-    def test_the_default_number_of_sources(self, n, U, rows, expected):
-        K = default_sources(n, U, rows)
+    def test_the_largest_default_number_of_sources(self, n, U, rows, expected):
+        K = most_sources(n, U, rows)
         assert expected == K
         assert K == 1 or identifiability(n, K, U) >= 0
         assert rows < 5 or rows >= rows_needed(n, K)
 
-    @pytest.mark.parametrize(("rows", "n_sources"), [(400, 2), (1000, 3)])
-    def test_the_default_is_told_with_its_numbers(self, rows, n_sources):
-        text = (
-            f"{n_sources} sources of 6 columns in 10 segments with {rows / 10:.1f} rows each on average will be sought"
-        )
+    @pytest.mark.parametrize("n_sources", [1, 2, 4])
+    def test_the_default_is_what_parallel_analysis_finds(self, n_sources):
+        truth = simulated.binary_ica(300, 10, n_sources, 10, random_state=1)
+        text = f"{counted(n_sources, 'source')} of 10 columns in 10 segments will be sought, which parallel analysis"
         with pytest.warns(UserWarning, match=text):
-            model = BinaryICA(n_init=1, random_state=0).fit(TRUTH.X[:rows])
-        assert model.mixing_.shape == (6, n_sources)
+            model = BinaryICA(n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
+        assert model.mixing_.shape == (10, n_sources)
 
     def test_a_number_that_is_given_is_taken_in_silence(self):
         with warnings.catch_warnings():
@@ -104,6 +135,14 @@ class TestSegments:
         cut = BinaryICA(2, n_init=2, random_state=0).fit(TRUTH.X)
         np.testing.assert_array_equal(cut.mixing_, model.mixing_)
         assert BinaryICA(2, n_init=1, n_segments=4, random_state=0).fit(TRUTH.X).segments_.tolist() == [0, 1, 2, 3]
+
+    def test_a_number_cuts_the_series_into_so_many_windows(self, model):
+        cut = BinaryICA(2, n_init=2, random_state=0).fit(TRUTH.X, segments=10)
+        np.testing.assert_array_equal(cut.mixing_, model.mixing_)
+        known = model.transform(TRUTH.X, segments=TRUTH.segments)
+        np.testing.assert_array_equal(cut.transform(TRUTH.X, segments=10), known)
+        with pytest.raises(DataError, match="at most 3"):
+            BinaryICA(2).fit(TRUTH.X[:3], segments=4)
 
     def test_labels_of_any_type_give_the_same_model(self, model):
         names = np.array([f"year {u:02}" for u in TRUTH.segments])

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from scipy.stats import multivariate_normal, norm
 
 from latentbits import BinaryData, DataError
-from latentbits.models.binary_ica.tetrachoric import regularise, repair_correlation, tetrachoric
+from latentbits.models.binary_ica.correlation_matrices import regularise, repair_correlation
+from latentbits.models.binary_ica.tetrachoric import tetrachoric
 from tests.reference import tetrachoric as reference
 
 FOUR_ROWS = [[0, 0], [0, 1], [1, 0], [1, 1]]

@@ -20,10 +20,11 @@ def criterion_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
     """Give a command the criteria of choosing a number."""
     return click.option(
         "--criterion",
-        type=Names(("aic", "bic", "evidence", "cv", "cells")),
+        type=Names(("aic", "bic", "evidence", "cv", "cells", "pairs")),
         metavar="LIST",
-        help="aic, bic, evidence (beta-ica), cv (held-out rows), cells (held-out cells); the first one chooses.  "
-        f"[default: {','.join(default)}; for nmf and fast-ica cells]",
+        help="aic, bic, evidence (beta-ica), cv (held-out rows), cells (held-out cells), pairs (binary-ica); the "
+        "first one chooses.  "
+        f"[default: {','.join(default)}; for nmf and fast-ica cells, for binary-ica pairs]",
     )
 
 

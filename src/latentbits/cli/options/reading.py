@@ -163,7 +163,9 @@ def read_with_segments(file: Path, reading: Values, column: str) -> tuple[Binary
     empty = next((i for i, label in enumerate(labels) if not label.strip()), None)
     if empty is not None:
         raise DataError(f'{file.name}: {place("row", empty)} has nothing in the column "{column}"; fill it in')
-    try:
-        return data, [float(label) for label in labels]
-    except ValueError:
-        return data, labels
+    for number in (int, float):  # "1994" stays 1994, and doesn't become 1994.0
+        try:
+            return data, [number(label) for label in labels]
+        except ValueError:
+            continue
+    return data, labels

@@ -5,9 +5,11 @@ from typing import Literal, get_args
 from latentbits.constraints import Choice, Number
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS", "Method"]
+__all__ = ["SPECS", "Method", "Posterior", "Shrinkage"]
 
 Method = Literal["blica", "mle", "ivae"]
+Shrinkage = Literal["matched", "published"]
+Posterior = Literal["exact", "normal"]
 
 SPECS = (
     ModelSpec(
@@ -21,7 +23,16 @@ SPECS = (
             "n_points": Parameter(Number(2, integer=True, optional=True)),
             "n_segments": Parameter(Number(1, integer=True)),
             "condition_number": Parameter(Number(1, above=True, optional=True)),
+            "tol": Parameter(
+                Number(0, optional=True),
+                Option("tol", "a start has converged when a cell's log likelihood rises by less than this"),
+            ),
             "method": Parameter(Choice(get_args(Method)), Option("method", "how to fit")),
+            "shrinkage": Parameter(
+                Choice(get_args(Shrinkage)), Option("shrinkage", "of blica: the model shrunk as the data, or not")
+            ),
+            "prior": Parameter(Number(0)),
+            "posterior": Parameter(Choice(get_args(Posterior))),
         },
     ),
 )

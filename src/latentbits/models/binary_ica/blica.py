@@ -20,7 +20,17 @@ from latentbits.fitting.workers import n_workers
 from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, canonical
 from latentbits.numerics import RandomSource, as_generator
 
-__all__ = ["State", "fit_blica", "objective", "parameters_of", "runner", "source_means", "start"]
+__all__ = [
+    "State",
+    "fit_blica",
+    "objective",
+    "parameters_of",
+    "runner",
+    "source_means",
+    "start",
+    "start_at",
+    "with_means",
+]
 
 
 START_STRENGTH = 2.0
@@ -71,13 +81,18 @@ def start(statistics: PairwiseStatistics, n_components: int, rng: np.random.Gene
     Sources start with slightly different random scales, and Q with the values that give S its unit diagonal.
     """
     C, _, N = statistics
-    U, n, _ = C.shape
-    values, axes = np.linalg.eigh(np.tensordot(N / N.sum(), C, axes=1))
+    return start_at(np.tensordot(N / N.sum(), C, axes=1), len(N), n_components, rng)
+
+
+def start_at(average: np.ndarray, n_segments: int, n_components: int, rng: np.random.Generator) -> State:
+    """A start from the average correlations (n, n)."""
+    n = len(average)
+    values, axes = np.linalg.eigh(average)
     used = min(n, n_components)
     length = np.sqrt(np.maximum(values[::-1][:used], START_NOISE))
     rotation = np.linalg.qr(rng.standard_normal((n_components, n_components)))[0]
     A = START_STRENGTH * (axes[:, ::-1][:, :used] * length) @ rotation[:used]
-    log_s = rng.normal(0.0, START_SPREAD, (U, n_components))
+    log_s = rng.normal(0.0, START_SPREAD, (n_segments, n_components))
     total = 1 + np.exp(2 * log_s) @ (A**2).T
     return State(A, log_s, -np.log(total) / 2)
 
@@ -93,9 +108,13 @@ def runner(statistics: PairwiseStatistics, n_components: int) -> Runner[State]:
 
 def parameters_of(state: State, statistics: PairwiseStatistics) -> Parameters:
     """The model in its canonical form, the sources' means from the thresholds."""
-    A, s = state.A / LINK, np.exp(state.log_s)
-    share = statistics.n_rows / statistics.n_rows.sum()
-    return canonical(Parameters(A, source_means(A, s, statistics.thresholds), s), share)
+    return with_means(state.A / LINK, np.exp(state.log_s), statistics.thresholds, statistics.n_rows)
+
+
+def with_means(mixing: np.ndarray, scales: np.ndarray, thresholds: np.ndarray, n_rows: np.ndarray) -> Parameters:
+    """Mixing and scales with the means that the thresholds ask for, in the canonical form."""
+    means = source_means(mixing, scales, thresholds)
+    return canonical(Parameters(mixing, means, scales), n_rows / n_rows.sum())
 
 
 def source_means(mixing: np.ndarray, scales: np.ndarray, thresholds: np.ndarray) -> np.ndarray:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from latentbits.numerics import check_number
 
-__all__ = ["default_sources", "identifiability", "mean_cosine_similarity", "rows_needed"]
+__all__ = [
+    "Rank",
+    "correlation_jacobian",
+    "identifiability",
+    "identifiability_rank",
+    "mean_cosine_similarity",
+    "most_sources",
+    "rows_needed",
+]
+
+RANK_TOLERANCE = 1e-9
+"""Singular values below this, relative to the largest, count as 0: rounding leaves some 1e-15."""
 
 FEW, HALF, MANY = 5, 50, 300
 """Rows a segment for up to a third, up to half, and more of the columns as sources.
@@ -20,16 +33,14 @@ of 50 rows, the similarity was 0.96 if 4 were sought, 0.94 if 6 were, and 0.75 i
 """
 
 
-def identifiability(n_variables: int, n_components: int, n_segments: int) -> int:
-    """Number of statistics minus number of unknowns: if it is negative, expect many mixings to fit equally well.
+def identifiability(n_variables: int, n_components: int, n_segments: int, *, published: bool = False) -> int:
+    """Number of statistics minus number of unknowns: if it is negative, many mixings fit equally well.
 
-    The count of Hyttinen, Barin-Pacela and Hyvärinen (Table 1): each segment has a covariance for each pair of
-    variables, a variance and a mean for each variable; unknown are the mixing and, in each segment, mean and variance
-    of each source and the scale of each variable, which binarisation hides. It is a rule of thumb in both directions. A
-    count that isn't negative is no proof: two variables, one segment, or two segments of as many variables as sources
-    are never enough. And it counts the scale of every source twice, in the mixing and in the segments, so that a
-    slightly negative count (down to minus the number of sources) may do: five variables and sources in four segments
-    were found exactly in 3 of 10 models.
+    Each segment has a correlation for each pair of variables; unknown are the mixing and, in each segment, the scale of
+    each source, less a factor for each source that can be moved between the two: U n (n-1) / 2 - (n m + U m - m).
+    Thresholds don't count, as the sources' means are found from them afterwards. A count that isn't negative is no
+    proof, as one segment shows, which tells no rotation of the sources; `identifiability_rank` looks at the equations
+    themselves.
 
     Parameters
     ----------
@@ -39,6 +50,11 @@ def identifiability(n_variables: int, n_components: int, n_segments: int) -> int
         Number of sources.
     n_segments : int
         Number of segments.
+    published : bool, default=False
+        Whether to count as Hyttinen, Barin-Pacela and Hyvärinen do (Table 1): with means, variances and the scales of
+        variables. It counts the scale of every source twice, and so is lower by m where m = n: 5 variables and sources
+        in 4 segments, 7 in 3, 8 in 3 and 4 in 6 are locally identifiable, though its count is negative. With fewer
+        sources than variables it counts means as statistics, and may be too high.
 
     Returns
     -------
@@ -47,15 +63,81 @@ def identifiability(n_variables: int, n_components: int, n_segments: int) -> int
 
     Examples
     --------
-    >>> identifiability(6, 6, 4), identifiability(5, 5, 4)
+    >>> identifiability(5, 5, 4), identifiability(5, 5, 4, published=True)
     (0, -5)
+    >>> identifiability(3, 2, 3)
+    -1
     """
     n, m, U = n_variables, n_components, n_segments
     for name, value in {"n_variables": n, "n_components": m, "n_segments": U}.items():
         check_number(name, value, least=1, integer=True)
-    statistics = U * (n * (n - 1) // 2 + 2 * n)
-    unknowns = n * m + 2 * U * m + U * n
-    return int(statistics - unknowns)
+    if published:
+        return int(U * (n * (n - 1) // 2 + 2 * n) - (n * m + 2 * U * m + U * n))
+    return int(U * n * (n - 1) // 2 - (n * m + U * m - m))
+
+
+class Rank(NamedTuple):
+    """The rank of the equations of a model: it is locally identifiable if `rank` equals `unknowns`."""
+
+    rank: int
+    unknowns: int
+
+
+def identifiability_rank(n_variables: int, n_components: int, n_segments: int, *, random_state: int = 0) -> Rank:
+    """The rank of the derivatives of all correlations by all unknowns, at a random model.
+
+    Parameters
+    ----------
+    n_variables : int
+        Number of columns of the data.
+    n_components : int
+        Number of sources.
+    n_segments : int
+        Number of segments.
+    random_state : int, default=0
+        Seed of the model; the rank is the same for almost all of them.
+
+    Returns
+    -------
+    Rank
+        Named tuple of `rank` and `unknowns`, n m + U m - m. If they are equal, no other mixing near the true one fits
+        as well; otherwise there are unknowns - rank directions in which it can be changed without a trace.
+
+    Examples
+    --------
+    >>> identifiability_rank(5, 5, 4), identifiability_rank(3, 2, 3)
+    (Rank(rank=40, unknowns=40), Rank(rank=9, unknowns=10))
+    """
+    n, m, U = n_variables, n_components, n_segments
+    identifiability(n, m, U)  # which refuses what isn't a number of at least 1
+    rng = np.random.default_rng(random_state)
+    A, s = rng.uniform(-2, 2, (n, m)), rng.uniform(0.5, 2, (U, m))
+    J = correlation_jacobian(A, np.log(s))
+    return Rank(int(np.linalg.matrix_rank(J, tol=RANK_TOLERANCE * np.linalg.norm(J, 2))), n * m + U * m - m)
+
+
+def correlation_jacobian(A: np.ndarray, log_s: np.ndarray) -> np.ndarray:
+    """Derivatives of the correlations (pairs of segment 0, of segment 1, ...) by A, then log s, row by row; c is in A.
+
+    With S = I + B B^T, B = A diag(s), r_ij = S_ij / sqrt(S_ii S_jj) has the derivative
+    (B_jk - r_ij B_ik sqrt(S_jj / S_ii)) / sqrt(S_ii S_jj) by B_ik, and the same with i and j exchanged.
+    """
+    n, m = A.shape
+    U = len(log_s)
+    left, right = np.triu_indices(n, 1)
+    pairs = np.arange(len(left))
+    J = np.zeros((U, len(left), n * m + U * m))
+    for u in range(U):
+        s = np.exp(log_s[u])
+        B = A * s
+        S = np.eye(n) + B @ B.T
+        by_B = np.zeros((len(left), n, m))
+        for i, j in ((left, right), (right, left)):
+            scale = np.sqrt(S[i, i] * S[j, j])[:, None]
+            by_B[pairs, i] += (B[j] - (S[i, j] / S[i, i])[:, None] * B[i]) / scale
+        J[u, :, : n * m] = (by_B * s).reshape(len(left), -1)
+        J[u, :, n * m + u * m : n * m + (u + 1) * m] = np.einsum("pik,ik->pk", by_B, B)
+    return J.reshape(-1, n * m + U * m)
 
 
 def rows_needed(n_variables: int, n_components: int) -> int:
@@ -65,8 +147,8 @@ def rows_needed(n_variables: int, n_components: int) -> int:
     return HALF if n_components <= n_variables // 2 else MANY
 
 
-def default_sources(n_variables: int, n_segments: int, rows: float) -> int:
-    """The number of sources if none is given: half as many as columns, or a third with few `rows` a segment.
+def most_sources(n_variables: int, n_segments: int, rows: float) -> int:
+    """How many sources may be looked for unasked: at most half as many as columns, a third with few `rows` a segment.
 
     At least 1, and no more than are identifiable; one segment tells no sources apart. As many as columns are found only
     if there are so many, and with many rows, so they must be asked for.

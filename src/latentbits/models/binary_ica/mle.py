@@ -12,7 +12,7 @@ from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.restarts import Runner
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_ica.orthant import Orthants
-from latentbits.models.binary_ica.parameters import Parameters
+from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior
 from latentbits.models.binary_ica.quadrature import Grid
 from latentbits.models.binary_ica.rows import CountedRows
 
@@ -55,21 +55,29 @@ def integrator(n_variables: int, n_components: int, n_points: int | None = None)
     return Orthants.sobol(n_variables, n_points or ORTHANT_POINTS)
 
 
-def objective(state: State, rows: CountedRows, integrator: Integrator, workers: Workers) -> tuple[float, State]:
-    """sum over rows of log P(x | u), and its gradient."""
+def objective(
+    state: State, rows: CountedRows, integrator: Integrator, workers: Workers, prior: Prior | None = None
+) -> tuple[float, State]:
+    """sum over rows of log P(x | u), with the log prior if there is one, and its gradient."""
     A, mu, log_s = state
     s = np.exp(log_s)
     parts = workers.map(lambda u: integrator.gradient(*rows.segment(u), A, mu[u], s[u]), range(len(mu)))
     values, dA, d_mu, d_log_s = zip(*parts, strict=True)
-    return float(np.sum(values)), State(np.sum(dA, axis=0), np.stack(d_mu), np.stack(d_log_s))
+    gradient = State(np.sum(dA, axis=0), np.stack(d_mu), np.stack(d_log_s))
+    if prior is None:
+        return float(np.sum(values)), gradient
+    log_prior, prior_A, prior_s = prior(LINK * A, log_s)
+    return float(np.sum(values)) + log_prior, State(gradient.A + LINK * prior_A, gradient.mu, gradient.log_s + prior_s)
 
 
 def start(parameters: Parameters) -> State:
-    """The state of given parameters, clipped to the limits."""
+    """The state of given parameters, the mean of log s moved into A as the prior wants it, clipped to the limits."""
+    log_s = np.log(np.clip(parameters.scales, WEAKEST, WIDEST))
+    middle = log_s.mean(axis=0)
     return State(
-        np.clip(parameters.mixing, -STRONGEST, STRONGEST),
-        np.clip(parameters.means, -FARTHEST, FARTHEST),
-        np.log(np.clip(parameters.scales, WEAKEST, WIDEST)),
+        np.clip(parameters.mixing * np.exp(middle), -STRONGEST, STRONGEST),
+        np.clip(parameters.means / np.exp(middle), -FARTHEST, FARTHEST),
+        np.clip(log_s - middle, np.log(WEAKEST), np.log(WIDEST)),
     )
 
 
@@ -80,11 +88,13 @@ def limits(state: State) -> tuple[State, State]:
     return lower, State(*(np.full(part.shape, limit) for part, limit in zip(state, high, strict=True)))
 
 
-def runner(parameters: Parameters, rows: CountedRows, integrator: Integrator, workers: Workers) -> Runner[State]:
+def runner(
+    parameters: Parameters, rows: CountedRows, integrator: Integrator, workers: Workers, prior: Prior
+) -> Runner[State]:
     """One climb from the given model; nothing in it is random."""
 
     def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
         first = start(parameters)
-        return ascend(lambda state: objective(state, rows, integrator, workers), first, monitor, limits(first))
+        return ascend(lambda state: objective(state, rows, integrator, workers, prior), first, monitor, limits(first))
 
     return run

@@ -9,7 +9,16 @@ from numpy.typing import ArrayLike
 
 from latentbits.errors import DataError
 
-__all__ = ["LINK", "PairwiseStatistics", "Parameters", "canonical", "covariances", "pairwise_from_model"]
+__all__ = [
+    "LINK",
+    "PairwiseStatistics",
+    "Parameters",
+    "Prior",
+    "canonical",
+    "correlations",
+    "covariances",
+    "pairwise_from_model",
+]
 
 LINK = float(np.sqrt(np.pi / 8))
 """The c of P(x = 1 | y) = Phi(c y), with which the probit approximates the logistic function."""
@@ -23,6 +32,27 @@ class Parameters(NamedTuple):
     mixing: np.ndarray
     means: np.ndarray
     scales: np.ndarray
+
+
+class Prior(NamedTuple):
+    """Precisions of normal priors around 0: of the entries of c A, and of the logarithms of the scales.
+
+    Chosen on simulations of the paper's recipe. Together they also fix the scale of a source.
+    """
+
+    mixing: float = 0.4
+    log_scales: float = 3.0
+
+    @classmethod
+    def of_strength(cls, strength: float) -> Prior:
+        """Both precisions, multiplied."""
+        default = cls()
+        return cls(strength * default.mixing, strength * default.log_scales)
+
+    def __call__(self, A: np.ndarray, log_s: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """The logarithm of its density but for a constant, and its derivatives; A with c in it."""
+        value = -(self.mixing * np.sum(A**2) + self.log_scales * np.sum(log_s**2)) / 2
+        return float(value), -self.mixing * A, -self.log_scales * log_s
 
 
 class PairwiseStatistics(NamedTuple):
@@ -62,6 +92,13 @@ def covariances(parameters: Parameters) -> np.ndarray:
     """I + c^2 A diag(s_u^2) A^T of each segment (U, n, n): the covariance of the paper's q (eq. 4)."""
     B = LINK * parameters.mixing * parameters.scales[:, None, :]
     return np.eye(len(parameters.mixing)) + B @ B.transpose(0, 2, 1)
+
+
+def correlations(B: np.ndarray) -> np.ndarray:
+    """The correlation matrices of I + B B^T (U, n, n), for B = c A diag(s_u) of each segment (U, n, m)."""
+    S = np.eye(B.shape[1]) + B @ B.transpose(0, 2, 1)
+    sd = np.sqrt(np.diagonal(S, axis1=1, axis2=2))
+    return np.asarray(S / (sd[:, :, None] * sd[:, None, :]))
 
 
 def pairwise_from_model(mixing: ArrayLike, means: ArrayLike, scales: ArrayLike) -> PairwiseStatistics:

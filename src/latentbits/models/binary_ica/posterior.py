@@ -9,20 +9,22 @@ beyond c |a_i| s of about 10, digits are lost.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr, ndtri
+from scipy.special import ndtri
 from scipy.stats import qmc
 
-from latentbits.data.binary_data import MISSING
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.probit_ep import probit_ep
+from latentbits.kernels.probit_products import log_probit_products
 from latentbits.models.binary_ica.logs import LOG_ROOT_2PI, normalised
 from latentbits.models.binary_ica.parameters import LINK, Parameters
 
-__all__ = ["Nodes", "RowPosterior", "adapted_nodes", "posterior", "posterior_of_mixture"]
+__all__ = ["Nodes", "RowPosterior", "adapted_nodes", "normal_posterior", "posterior", "posterior_of_mixture"]
 
 REACH = 8.0
 """Standard deviations that a grid covers on either side; the posterior's tails are lighter than the prior's."""
@@ -72,6 +74,21 @@ def posterior(
     cells: np.ndarray, codes: np.ndarray, parameters: Parameters, nodes: Nodes, workers: Workers
 ) -> RowPosterior:
     """Posterior of rows (N, n) with known segments (N,); each row on its own."""
+    return _by_segment(cells, codes, parameters, workers, partial(_one_segment, nodes=nodes))
+
+
+def normal_posterior(cells: np.ndarray, codes: np.ndarray, parameters: Parameters, workers: Workers) -> RowPosterior:
+    """Means and variances by expectation propagation alone; the log likelihood is left at 0."""
+    return _by_segment(cells, codes, parameters, workers, _normal_segment)
+
+
+def _by_segment(
+    cells: np.ndarray,
+    codes: np.ndarray,
+    parameters: Parameters,
+    workers: Workers,
+    solve_rows: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, ...]],
+) -> RowPosterior:
     m = parameters.mixing.shape[1]
     answer = RowPosterior(np.zeros(len(cells)), np.zeros((len(cells), m)), np.zeros((len(cells), m)))
 
@@ -79,7 +96,7 @@ def posterior(
         rows = np.flatnonzero(codes == u)
         # Equal rows of a segment have the same posterior, which is computed once.
         distinct, place = np.unique(cells[rows], axis=0, return_inverse=True)
-        found = _one_segment(distinct, parameters.mixing, parameters.means[u], parameters.scales[u], nodes)
+        found = solve_rows(distinct, parameters.mixing, parameters.means[u], parameters.scales[u])
         for target, part in zip(answer, found, strict=True):
             target[rows] = part[place.ravel()]
 
@@ -115,17 +132,25 @@ def _one_segment(
     return log_p, mu + s * mean, s**2 * variance
 
 
+def _normal_segment(
+    cells: np.ndarray, A: np.ndarray, mu: np.ndarray, s: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    B = np.ascontiguousarray(LINK * A * s)
+    mean, covariance = probit_ep(np.ascontiguousarray(cells), B, LINK * A @ mu, MAX_SWEEPS, SWEEP_TOL)
+    return np.zeros(len(cells)), mu + s * mean, s**2 * np.diagonal(covariance, axis1=1, axis2=2)
+
+
 def _block(cells: np.ndarray, B: np.ndarray, h: np.ndarray, nodes: Nodes) -> tuple[np.ndarray, ...]:
     m = B.shape[1]
     centre, covariance = probit_ep(np.ascontiguousarray(cells), B, h, MAX_SWEEPS, SWEEP_TOL)
     L = np.linalg.cholesky(covariance)
     eps = centre[:, None, :] + nodes.points @ L.transpose(0, 2, 1)
     Y = eps @ B.T + h
-    sign = np.where(cells == 1, 1.0, -1.0)[:, None, :]
-    cell_log = np.where((cells != MISSING)[:, None, :], log_ndtr(sign * Y), 0.0)
+    cell_log = np.empty(Y.shape[:2])
+    log_probit_products(Y, np.ascontiguousarray(cells), cell_log)
     log_prior = -0.5 * (eps**2).sum(axis=2) - m * LOG_ROOT_2PI
     log_det = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
-    joint = cell_log.sum(axis=2) + log_prior + nodes.log_weight + log_det[:, None]
+    joint = cell_log + log_prior + nodes.log_weight + log_det[:, None]
     log_p, weight = normalised(joint)
     # Moments about the centre, so that a small variance isn't the difference of two large numbers.
     away = eps - centre[:, None, :]

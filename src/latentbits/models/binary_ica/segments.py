@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from numbers import Integral
 from typing import Any
 
 import narwhals as nw
@@ -15,7 +16,7 @@ from latentbits.errors import DataError
 from latentbits.numerics import check_number
 from latentbits.wording import counted, place
 
-__all__ = ["encode_labels", "known_codes", "segments_by_length", "take_out"]
+__all__ = ["encode_labels", "known_codes", "segments_by_length", "take_out", "windows"]
 
 
 def segments_by_length(n_rows: int, n_segments: int) -> NDArray[np.intp]:
@@ -59,6 +60,13 @@ def take_out(X: Any, segments: Any) -> tuple[Any, Any]:
     if segments not in frame.columns:
         raise DataError(f"X has no column {quoted(segments)}; give the name of a column of X, or an array of labels")
     return frame.drop(segments).to_native(), frame[segments].to_native()
+
+
+def windows(labels: Any, n_rows: int) -> Any:
+    """Labels as they are; a whole number as the labels of so many windows of equal length."""
+    if not isinstance(labels, Integral) or isinstance(labels, bool):
+        return labels
+    return segments_by_length(n_rows, int(labels))
 
 
 def encode_labels(labels: Any, n_rows: int) -> tuple[np.ndarray, NDArray[np.intp]]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.messages import SHOWN, quoted
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
-from latentbits.kernels.bivariate_normal import fit_tables
+from latentbits.kernels.bivariate_normal import LARGEST, fit_tables
 from latentbits.models.base import check_row_weight
+from latentbits.models.binary_ica.correlation_matrices import repair_correlation
+from latentbits.models.binary_ica.pair_warnings import FoundPairs, Places, either, upper_pairs, warn_about
+from latentbits.models.binary_ica.pairs import standard_errors
 from latentbits.models.binary_ica.segments import encode_labels, take_out
 from latentbits.models.cells import indicator_blocks
 from latentbits.numerics import check_number
@@ -23,7 +24,7 @@ from latentbits.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Tetrachoric", "pair_counts", "regularise", "repair_correlation", "tetrachoric"]
+__all__ = ["Tetrachoric", "estimate", "pair_counts", "tetrachoric"]
 
 CHUNK = 4096
 """Pairs of columns per thread task: some milliseconds."""
@@ -33,6 +34,9 @@ ROWS = 1 << 16
 
 SMOOTHING = 0.5
 """Count of the absent value of a constant column if `correct` is 0, so that thresholds are finite in any case."""
+
+TABLES = 1 << 23
+"""Numbers that the 2 x 2 tables held at the same time may have: 64 MB."""
 
 UNKNOWN_ERROR = 1.0
 """The standard error of a correlation without data: the largest that a value in [-1, 1] can have."""
@@ -49,11 +53,14 @@ class Tetrachoric:
     thresholds : array, D or U x D
         A cell is 1 where its normal variable is above the threshold of its column.
     standard_errors : array, as `correlations`
-        At most 1, which is also given to pairs without data; the diagonal is 0.
+        At most 1, which is also given to pairs without data, and to those whose table has both cells of a diagonal
+        empty, so that nothing tells how near to 1 or -1 the correlation is; the diagonal is 0.
     n_pairs : array, as `correlations`
         The number of rows (the sum of their weights) in which both columns are observed.
     zero_cells : bool array, as `correlations`
         The pairs whose correlation was estimated from a 2 x 2 table with an empty cell, counted as `correct`.
+    constant : bool array, as `thresholds`
+        The columns that don't have both a 0 and a 1, or are never observed, and so say nothing.
     segments : array or None
         The labels of the U segments, in order.
     column_names : list of str or None
@@ -65,8 +72,23 @@ class Tetrachoric:
     standard_errors: np.ndarray
     n_pairs: np.ndarray
     zero_cells: np.ndarray
+    constant: np.ndarray
     segments: np.ndarray | None = None
     column_names: list[str] | None = None
+
+    def __repr__(self) -> str:
+        """Sizes and the strongest pair, which tell more than the first numbers of five arrays."""
+        D = self.correlations.shape[-1]
+        size = counted(D, "column")
+        if self.segments is not None:
+            size += f", {counted(len(self.segments), 'segment')}"
+        if D < 2:
+            return f"Tetrachoric({size})"
+        where = np.unravel_index(np.abs(self.correlations - np.eye(D)).argmax(), self.correlations.shape)
+        inside = None if self.segments is None else self.segments
+        pair = Places(self.column_names, inside).pair(0 if inside is None else int(where[0]), *map(int, where[-2:]))
+        r, error = self.correlations[where], self.standard_errors[where]
+        return f"Tetrachoric({size}; strongest: {r:.2f}, standard error {error:.2g}, {pair})"
 
     def to_frame(self) -> pd.DataFrame:
         """The correlations with the columns' names; with segments, a block of rows (segment, column) for each.
@@ -86,6 +108,33 @@ class Tetrachoric:
             return pd.DataFrame(self.correlations, index=columns, columns=columns)
         blocks = [pd.DataFrame(C, index=columns, columns=columns) for C in self.correlations]
         return pd.concat(blocks, keys=list(self.segments), names=["segment", "column"])
+
+    def to_pairs(self) -> pd.DataFrame:
+        """A line for each pair of columns (and segment): correlation, standard error, rows, and what is a guess.
+
+        Examples
+        --------
+        >>> X = BinaryData.of([[0, 0], [0, 1], [1, 0], [1, 1]], column_names=["tea", "milk"])
+        >>> tetrachoric(X, weights=[40, 10, 10, 40]).to_pairs()[["left", "right", "n"]].values.tolist()
+        [['tea', 'milk', 100.0]]
+        """
+        import pandas as pd
+
+        D = self.correlations.shape[-1]
+        left, right = np.triu_indices(D, 1)
+        names = np.array([str(j + 1) for j in range(D)] if self.column_names is None else self.column_names)
+        many = 1 if self.segments is None else len(self.segments)
+        parts = {
+            "correlation": self.correlations,
+            "standard_error": self.standard_errors,
+            "n": self.n_pairs,
+            "empty_cell": self.zero_cells,
+        }
+        columns = {name: part.reshape(many, D, D)[:, left, right].ravel() for name, part in parts.items()}
+        table = pd.DataFrame({"left": np.tile(names[left], many), "right": np.tile(names[right], many), **columns})
+        if self.segments is not None:
+            table.insert(0, "segment", np.repeat(self.segments, len(left)))
+        return table
 
 
 def tetrachoric(
@@ -164,28 +213,75 @@ def tetrachoric(
     X, segments = take_out(X, segments)
     data = BinaryData.of(X, binarize=binarize)
     check_number("correct", correct, least=0)
-    weight = check_row_weight(weights, data.shape[0], "weights")
+    weight = None if weights is None else check_row_weight(weights, data.shape[0], "weights")
+    answer, found = estimate(data, segments, weight, correct=correct, n_jobs=n_jobs)
+    warn_about(found, Places(data.column_names, answer.segments), correct)
+    return replace(answer, correlations=repair_correlation(answer.correlations)) if repair else answer
+
+
+def estimate(
+    data: BinaryData,
+    segments: Any = None,
+    weight: np.ndarray | None = None,
+    *,
+    correct: float = SMOOTHING,
+    n_jobs: int | None = None,
+) -> tuple[Tetrachoric, FoundPairs]:
+    """`tetrachoric` of validated data without its warnings, and what they would be about."""
     labels, groups = _groups(segments, data.shape[0])
+    rows = np.ones(data.shape[0]) if weight is None else weight
+    # Tables of few segments at a time: those of all would take four times the memory of the answer.
+    at_once = max(1, TABLES // (4 * data.shape[1] ** 2))
     with one_blas_thread(), Workers(n_workers(n_jobs)) as workers:
-        counts = _count(data, weight, groups, workers)
-        n_pairs = counts.sum(axis=1)
-        shares, constant = _shares(counts, correct or SMOOTHING)
-        estimable = _upper_pairs(n_pairs > 0) & ~_either(constant)
-        correlations, errors = _fit(counts, shares, correct, estimable, workers)
-    empty = (counts == 0).any(axis=1) & estimable
-    place = _Places(data.column_names, labels)
-    _warn_constant(constant, place)
-    _warn_unseen(_upper_pairs(n_pairs == 0) & ~_either(constant), place)
-    _warn_empty(empty, place, correct)
+        found = _segments(data, rows, groups[:at_once], correct, weight is None, workers)
+        if at_once < len(groups):  # into arrays of the final size: joining parts would hold all of them twice
+            first = found
+            found = FoundPairs(*(np.empty((len(groups), *part.shape[1:]), part.dtype) for part in first))
+            for start in range(0, len(groups), at_once):
+                some = slice(start, start + at_once)
+                parts = first if start == 0 else _segments(data, rows, groups[some], correct, weight is None, workers)
+                for whole, part in zip(found, parts, strict=True):
+                    whole[some] = part
     own = 0 if labels is None else slice(None)
-    return Tetrachoric(
-        correlations=(repair_correlation(correlations) if repair else correlations)[own],
-        thresholds=ndtri(1 - shares)[own],
-        standard_errors=errors[own],
-        n_pairs=n_pairs[own],
-        zero_cells=(empty | np.swapaxes(empty, 1, 2))[own],
+    answer = Tetrachoric(
+        correlations=found.correlations[own],
+        thresholds=ndtri(1 - found.shares)[own],
+        standard_errors=found.errors[own],
+        n_pairs=found.n_pairs[own],
+        zero_cells=found.empty[own],
+        constant=found.constant[own],
         segments=labels,
         column_names=data.column_names,
+    )
+    return answer, found
+
+
+def _segments(
+    data: BinaryData,
+    weight: np.ndarray,
+    groups: list[np.ndarray],
+    correct: float,
+    whole_numbers: bool,
+    workers: Workers,
+) -> FoundPairs:
+    """The correlations of some segments, from tables that are forgotten then."""
+    counts = _count(data, weight, groups, workers)
+    n_pairs = counts.sum(axis=1)
+    shares, constant = _shares(counts, correct or SMOOTHING)
+    estimable = upper_pairs(n_pairs > 0) & ~either(constant)
+    correlations, errors = _fit(counts, shares, correct, estimable, workers)
+    empty = (counts == 0).any(axis=1) & estimable
+    # A diagonal without a single row: however near to 1 the correlation is, the table would look the same.
+    diagonal = ((counts[:, 1] + counts[:, 2] == 0) | (counts[:, 0] + counts[:, 3] == 0)) & estimable
+    errors[diagonal | np.swapaxes(diagonal, 1, 2)] = UNKNOWN_ERROR
+    return FoundPairs(
+        correlations,
+        errors,
+        n_pairs.astype(np.int32) if whole_numbers else n_pairs,
+        shares,
+        constant,
+        empty | np.swapaxes(empty, 1, 2),
+        diagonal.sum(axis=(1, 2)),
     )
 
 
@@ -237,55 +333,16 @@ def _fit(
         tables = counts[u, :, i, j]
         rho, error = np.empty((2, len(u)))
         margins = (shares[u, i], shares[u, j], quantiles[u, i], quantiles[u, j])
-        fit_tables(np.where(tables == 0, float(correct), tables), tables.sum(axis=1), *margins, rho, error)
+        n = tables.sum(axis=1)
+        fit_tables(np.where(tables == 0, float(correct), tables), n, *margins, rho, error)
+        clipped = (np.abs(rho) >= LARGEST - 1e-12) & (tables > 0).all(axis=1)
+        h, k = margins[2:]
+        error[clipped] = standard_errors(h[clipped], k[clipped], rho[clipped], n[clipped])
         correlations[u, i, j] = correlations[u, j, i] = rho
         errors[u, i, j] = errors[u, j, i] = error
 
     workers.map(fit, [slice(start, start + CHUNK) for start in range(0, len(segment), CHUNK)])
     return correlations, errors
-
-
-def repair_correlation(C: ArrayLike, smallest: float = 1e-6) -> np.ndarray:
-    """C (or a stack of such matrices) as positive definite correlation matrices: eigenvalues clipped, then rescaled.
-
-    Eigenvalues below `smallest` are raised to it and the diagonal is brought back to 1, as psych::cor.smooth does. A
-    matrix without such eigenvalues comes back as it is.
-
-    Examples
-    --------
-    >>> repair_correlation([[1, 0.9, 0.2], [0.9, 1, 0.9], [0.2, 0.9, 1]]).round(3)
-    array([[1.   , 0.785, 0.231],
-           [0.785, 1.   , 0.785],
-           [0.231, 0.785, 1.   ]])
-    """
-    C = np.asarray(C, dtype=np.float64)
-    check_number("smallest", smallest, least=0, above=True)
-    values, vectors = np.linalg.eigh(C)
-    clipped = (vectors * np.maximum(values, smallest)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-    scale = np.sqrt(np.diagonal(clipped, axis1=-2, axis2=-1))
-    rescaled = clipped / (scale[..., :, None] * scale[..., None, :])
-    symmetric = (rescaled + np.swapaxes(rescaled, -1, -2)) / 2
-    symmetric[..., np.eye(C.shape[-1], dtype=bool)] = 1.0
-    return np.where((values[..., 0] < smallest)[..., None, None], symmetric, C)
-
-
-def regularise(C: ArrayLike, condition_number: float) -> np.ndarray:
-    """(C + delta I) / (1 + delta), delta >= 0 the least that brings the condition number down to `condition_number`.
-
-    C is a correlation matrix or a stack of them, positive definite or not; the answer is positive definite, with a
-    diagonal of 1. With l_1 and l_n the extreme eigenvalues, delta = max(0, (l_1 - r l_n) / (r - 1)).
-
-    Examples
-    --------
-    >>> float(np.linalg.cond(regularise([[1, 0.9], [0.9, 1]], 10)).round(6))
-    10.0
-    """
-    C = np.asarray(C, dtype=np.float64)
-    check_number("condition_number", condition_number, least=1, above=True)
-    values = np.linalg.eigvalsh(C)
-    delta = np.maximum(0.0, (values[..., -1] - condition_number * values[..., 0]) / (condition_number - 1))
-    delta = delta[..., None, None]
-    return (C + delta * np.eye(C.shape[-1])) / (1 + delta)
 
 
 def _groups(segments: Any, n_rows: int) -> tuple[np.ndarray | None, list[np.ndarray]]:
@@ -294,67 +351,3 @@ def _groups(segments: Any, n_rows: int) -> tuple[np.ndarray | None, list[np.ndar
         return None, [np.arange(n_rows)]
     labels, member = encode_labels(segments, n_rows)
     return labels, np.split(np.argsort(member, kind="stable"), np.cumsum(np.bincount(member))[:-1])
-
-
-def _either(flags: np.ndarray) -> np.ndarray:
-    """Pairs of which one or both are flagged."""
-    return flags[:, :, None] | flags[:, None, :]
-
-
-def _upper_pairs(flags: np.ndarray) -> np.ndarray:
-    """Each flagged pair once: above the diagonal."""
-    return np.triu(flags, 1)
-
-
-class _Places(NamedTuple):
-    """Columns and segments in the words of a warning."""
-
-    names: list[str] | None
-    labels: np.ndarray | None
-
-    def column(self, segment: int, j: int) -> str:
-        return self._name(j) + self._inside(segment)
-
-    def pair(self, segment: int, i: int, j: int) -> str:
-        return f"columns {self._name(i)} and {self._name(j)}{self._inside(segment)}"
-
-    def _name(self, j: int) -> str:
-        return str(j + 1) if self.names is None else quoted(self.names[j])
-
-    def _inside(self, segment: int) -> str:
-        return "" if self.labels is None else f" in segment {self.labels[segment]}"
-
-
-def _warn_constant(constant: np.ndarray, places: _Places) -> None:
-    found = np.argwhere(constant)
-    if len(found):
-        listed = ", ".join(places.column(*where) for where in found[:SHOWN])
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        warnings.warn(
-            f"constant columns: {listed}{more}; their correlations are given as 0 with a standard error of 1, so "
-            "leave them out, or use longer segments",
-            stacklevel=3,
-        )
-
-
-def _warn_unseen(unseen: np.ndarray, places: _Places) -> None:
-    found = np.argwhere(unseen)
-    if len(found):
-        warnings.warn(
-            f"{counted(len(found), 'pair')} of columns {'is' if len(found) == 1 else 'are'} never seen in the same row "
-            f"(first: {places.pair(*found[0])}); such correlations are given as 0 with a standard error of 1",
-            stacklevel=3,
-        )
-
-
-def _warn_empty(empty: np.ndarray, places: _Places, correct: float) -> None:
-    found = np.argwhere(empty)
-    if len(found):
-        U, D, _ = empty.shape
-        warnings.warn(
-            f"{len(found)} of {counted(U * D * (D - 1) // 2, 'pair')} of columns "
-            f"{'has' if len(found) == 1 else 'have'} an empty cell in the 2 x 2 table, which "
-            f"counts as correct={correct:g} (first: {places.pair(*found[0])}); zero_cells says which; their "
-            "correlations, even the sign, and standard errors are little more than a guess",
-            stacklevel=3,
-        )

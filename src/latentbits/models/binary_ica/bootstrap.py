@@ -1,0 +1,128 @@
+"""How sure a mixing is: fits to rows drawn again, within segments, from the fitted model on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
+from scipy.special import ndtri
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.jobs import run_all
+from latentbits.fitting.monitor import Monitor
+from latentbits.models.binary_ica import matched
+from latentbits.models.binary_ica.learning import FINE, segment_correlations
+from latentbits.models.binary_ica.parameters import Parameters, Prior
+
+__all__ = ["Intervals", "SourceIntervals", "aligned", "bootstrap_fits", "intervals_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """An estimate with its interval: arrays of the same shape, `low`, `high` and the standard error `se`."""
+
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    se: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SourceIntervals:
+    """Result of `BinaryICA.bootstrap`.
+
+    Attributes
+    ----------
+    mixing : Intervals
+        Of `mixing_`, n_features x n_components.
+    variances : Intervals
+        Of the sources' variances in the segments, ``source_scales_ ** 2``, n_segments x n_components.
+    level : float
+        What the intervals should cover.
+    n_samples : int
+        How many fits they come from.
+    mixings : ndarray of shape (n_samples, n_features, n_components)
+        The mixings of all fits, aligned.
+    """
+
+    mixing: Intervals
+    variances: Intervals
+    level: float
+    n_samples: int
+    mixings: np.ndarray
+
+    def to_frame(self, names: list[str] | None = None) -> pd.DataFrame:
+        """The mixing as a table: variable, source, estimate, se, low and high.
+
+        Parameters
+        ----------
+        names : list of str or None, default=None
+            Names of the variables; None numbers them from 0.
+
+        Returns
+        -------
+        DataFrame
+            A line for each variable and source.
+        """
+        n, m = self.mixing.estimate.shape
+        variables = list(range(n)) if names is None else names
+        columns = {name: getattr(self.mixing, name).ravel() for name in ("estimate", "se", "low", "high")}
+        return pd.DataFrame({"variable": np.repeat(variables, m), "source": np.tile(np.arange(m), n), **columns})
+
+    def __repr__(self) -> str:
+        clear = float(np.mean((self.mixing.low > 0) | (self.mixing.high < 0)))
+        return f"SourceIntervals({self.n_samples} fits, {self.level:.0%} intervals; {clear:.0%} of the mixing isn't 0)"
+
+
+def bootstrap_fits(
+    data: BinaryData,
+    names: np.ndarray,
+    codes: np.ndarray,
+    fitted: Parameters,
+    prior: Prior,
+    seeds: list[int],
+    n_jobs: int | None,
+    verbose: bool,
+) -> list[Parameters]:
+    """A fit for each seed, to rows drawn with replacement within each segment; each starts from the fitted model."""
+    n_rows = np.bincount(codes).astype(float)
+    labels = names[codes]
+    order = np.argsort(codes, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(n_rows.astype(int))])
+    first = matched.start_from(fitted)
+
+    def one(seed: int) -> Parameters:
+        rng = np.random.default_rng(seed)
+        weight = np.zeros(len(codes))
+        for begin, end in pairwise(ends.tolist()):
+            drawn = rng.integers(begin, end, size=end - begin)
+            np.add.at(weight, order[drawn], 1.0)
+        statistics = matched.statistics_of(segment_correlations(data, labels, weights=weight), n_rows)
+        monitor = Monitor(FINE, 2000, float(data.n_observed))
+        last = matched.finish if statistics.nugget is not None else matched.climb
+        return aligned(matched.parameters_of(last(statistics, prior, first, monitor).state, statistics), fitted)
+
+    return run_all([partial(one, seed) for seed in seeds], title="Bootstrap", n_jobs=n_jobs, verbose=verbose)
+
+
+def aligned(found: Parameters, like: Parameters) -> Parameters:
+    """The same model with its sources in the order, and of the sign, in which they are most like those of another."""
+    unit = [A / np.maximum(np.linalg.norm(A, axis=0), 1e-300) for A in (like.mixing, found.mixing)]
+    cosine = unit[0].T @ unit[1]
+    _, order = linear_sum_assignment(np.abs(cosine), maximize=True)
+    sign = np.where(cosine[np.arange(len(order)), order] < 0, -1.0, 1.0)
+    return Parameters(found.mixing[:, order] * sign, found.means[:, order] * sign, found.scales[:, order])
+
+
+def intervals_of(estimate: np.ndarray, samples: np.ndarray, level: float) -> Intervals:
+    """Normal intervals around the estimate, as wide as the samples spread.
+
+    Percentiles would need hundreds of samples for their ends, and are off where shrinkage moves samples to one side.
+    """
+    se = samples.std(axis=0, ddof=1)
+    width = float(ndtri(0.5 + level / 2)) * se
+    return Intervals(estimate, estimate - width, estimate + width, se)

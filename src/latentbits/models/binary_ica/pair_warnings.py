@@ -1,0 +1,109 @@
+"""What tetrachoric correlations have to warn about, with the names of columns and segments."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from latentbits.data.messages import SHOWN, quoted
+from latentbits.wording import counted
+
+__all__ = ["FoundPairs", "Places", "either", "upper_pairs", "warn_about", "warn_about_constant"]
+
+
+class FoundPairs(NamedTuple):
+    """What is found in U segments of D columns.
+
+    correlations, errors, n_pairs: (U, D, D). shares: (U, D) of ones. constant: (U, D). empty: (U, D, D), tables with an
+    empty cell. impossible: (U,) how many tables have an empty diagonal.
+    """
+
+    correlations: np.ndarray
+    errors: np.ndarray
+    n_pairs: np.ndarray
+    shares: np.ndarray
+    constant: np.ndarray
+    empty: np.ndarray
+    impossible: np.ndarray
+
+
+def either(flags: np.ndarray) -> np.ndarray:
+    """Pairs of which one or both are flagged."""
+    return np.asarray(flags[:, :, None] | flags[:, None, :])
+
+
+def upper_pairs(flags: np.ndarray) -> np.ndarray:
+    """Each flagged pair once: above the diagonal."""
+    return np.triu(flags, 1)
+
+
+class Places(NamedTuple):
+    """Columns and segments in the words of a warning."""
+
+    names: list[str] | None
+    labels: np.ndarray | None
+
+    def column(self, segment: int, j: int) -> str:
+        return self._name(j) + self._inside(segment)
+
+    def pair(self, segment: int, i: int, j: int) -> str:
+        return f"columns {self._name(i)} and {self._name(j)}{self._inside(segment)}"
+
+    def _name(self, j: int) -> str:
+        return str(j + 1) if self.names is None else quoted(self.names[j])
+
+    def _inside(self, segment: int) -> str:
+        return "" if self.labels is None else f" in segment {self.labels[segment]}"
+
+
+def warn_about(found: FoundPairs, places: Places, correct: float) -> None:
+    """Everything that was not as it should be, a sentence each."""
+    seen = np.diagonal(found.n_pairs, axis1=1, axis2=2) > 0
+    zero = "their correlations are given as 0 with a standard error of 1, so leave them out"
+    warn_about_constant(found.constant & seen, places, f"{zero}, or use longer segments")
+    warn_about_constant(found.constant & ~seen, places, zero, "columns that are never observed")
+    _warn_unseen(upper_pairs(found.n_pairs == 0) & ~either(found.constant), places)
+    _warn_empty(upper_pairs(found.empty), int(found.impossible.sum()), places, correct)
+
+
+def warn_about_constant(flagged: np.ndarray, places: Places, way_out: str, what: str = "constant columns") -> None:
+    """Name the flagged columns of segments (U, D), and say what becomes of them."""
+    found = np.argwhere(flagged)
+    if len(found):
+        listed = ", ".join(places.column(*where) for where in found[:SHOWN])
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        warnings.warn(
+            f"{what}: {listed}{more}; {way_out}",
+            stacklevel=4,
+        )
+
+
+def _warn_unseen(unseen: np.ndarray, places: Places) -> None:
+    found = np.argwhere(unseen)
+    if len(found):
+        warnings.warn(
+            f"{counted(len(found), 'pair')} of columns {'is' if len(found) == 1 else 'are'} never seen in the same row "
+            f"(first: {places.pair(*found[0])}); such correlations are given as 0 with a standard error of 1",
+            stacklevel=4,
+        )
+
+
+def _warn_empty(empty: np.ndarray, impossible: int, places: Places, correct: float) -> None:
+    found = np.argwhere(empty)
+    if len(found):
+        U, D, _ = empty.shape
+        perfect = (
+            f"; in {impossible} of these a whole diagonal is empty, so that "
+            "nothing tells how near to 1 or -1 the correlation is, and the standard error is given as 1"
+            if impossible
+            else ""
+        )
+        warnings.warn(
+            f"{len(found)} of {counted(U * D * (D - 1) // 2, 'pair')} of columns "
+            f"{'has' if len(found) == 1 else 'have'} an empty cell in the 2 x 2 table, which "
+            f"counts as correct={correct:g} (first: {places.pair(*found[0])}); zero_cells says which; their "
+            f"correlations, even the sign, and standard errors are little more than a guess{perfect}",
+            stacklevel=4,
+        )

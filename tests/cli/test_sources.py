@@ -1,0 +1,69 @@
+"""`latentbits select` with segments, `tetrachoric`, and what a fit of binary ICA says about itself."""
+
+import json
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from latentbits import simulate
+from latentbits.cli.main import program
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    truth = simulate.binary_ica(150, 6, 2, 6, random_state=0)
+    table = pd.DataFrame(truth.X, columns=["tea", "milk", "wine", "beer", "rum", "gin"])
+    table["year"] = 1990 + truth.segments
+    path = tmp_path_factory.mktemp("sources") / "series.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def run(*arguments):
+    result = CliRunner().invoke(program, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_select_with_segments(file):
+    result = run(
+        *("select", file, "--model", "binary-ica", "--segments", "year", "--components", "1:2"),
+        *("--folds", "2", "--restarts", "1", "--seed", "0", "--json"),
+    )
+    answer = json.loads(result.stdout)
+    assert answer["best"] == 2
+    assert [line["n_components"] for line in answer["selection"]] == [0, 1, 2]
+
+
+def test_segments_of_other_models_are_refused(file):
+    result = CliRunner().invoke(program, ["select", str(file), "--components", "2", "--segments", "year"])
+    assert result.exit_code == 2
+    assert "--segments is not an option of aspect-bernoulli" in result.output
+
+
+def test_tetrachoric_gives_a_labelled_table(file, tmp_path):
+    run("tetrachoric", file, "--exclude", "year", "--out", tmp_path / "c.csv")
+    table = pd.read_csv(tmp_path / "c.csv", index_col="column")
+    assert table.index.tolist() == table.columns.tolist() == ["tea", "milk", "wine", "beer", "rum", "gin"]
+    assert table.loc["tea", "milk"] == table.loc["milk", "tea"]
+    run("tetrachoric", file, "--segments", "year", "--pairs", "--out", tmp_path / "p.csv")
+    pairs = pd.read_csv(tmp_path / "p.csv")
+    assert len(pairs) == 6 * 15
+    assert pairs["segment"].unique().tolist() == list(range(1990, 1996))
+
+
+def test_a_fit_says_whether_it_fits_and_how_sure_it_is(file, tmp_path):
+    out = tmp_path / "run"
+    result = run(
+        *("fit", file, "--model", "binary-ica", "--segments", "year", "--components", "2", "--restarts", "1"),
+        *("--seed", "0", "--out", out),
+    )
+    assert "The model fits" in result.stdout
+    assert "of 12 entries of the mixing" in result.stdout
+    summary = json.loads((out / "summary.json").read_text())
+    assert 0.6 < summary["fit"]["rms_z"] < 1.2
+    assert pd.read_csv(out / "segments.csv")["segment"].tolist() == list(range(1990, 1996)), "1990, not 1990.0"
+    intervals = pd.read_csv(out / "intervals.csv")
+    assert (intervals["low"] < intervals["high"]).all()
+    assert pd.read_csv(out / "pairs.csv")["z"].abs().is_monotonic_decreasing
