@@ -90,7 +90,7 @@ def assert_finite(values: Any) -> None:
 def test_python_warns_in_a_sentence_and_answers_in_finite_numbers(model: str, name: str) -> None:
     cells, K, sentence = TABLES[name]
     if model == "binary-ica" and name in REFUSED_BY_BINARY_ICA:
-        with pytest.raises(DataError, match="give more columns|use at most"):
+        with pytest.raises(DataError, match=r"give more columns|use at most"):
             make(model, K).fit(cells)
         return
     with warnings.catch_warnings(record=True) as given:
