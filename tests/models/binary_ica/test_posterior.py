@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.special import log_ndtr
+from sklearn.base import clone
 
 from latentbits.data.simulate import binary_ica as simulated
 from latentbits.fitting.workers import Workers
+from latentbits.kernels.probit_products import log_probit_products
 from latentbits.models.binary_ica.parameters import Parameters
 from latentbits.models.binary_ica.posterior import adapted_nodes, posterior, posterior_of_mixture
-from tests.models.binary_ica.tools import cells_of, random_parameters, rows_with_missing
+from tests.models.binary_ica.tools import TRUTH, cells_of, random_parameters, rows_with_missing
 from tests.reference import binary_ica as twin
 
 
@@ -61,3 +64,25 @@ class TestPosterior:
         np.testing.assert_allclose(found.mean, mean)
         second = sum(wu[:, None] * (part.variance + part.mean**2) for wu, part in zip(w, each, strict=True))
         np.testing.assert_allclose(found.variance, second - mean**2)
+
+
+def test_the_normal_approximation_is_near_and_not_the_same(model):
+    exact = model.transform(TRUTH.X, segments=TRUTH.segments)
+    sd = model.posterior_sd(TRUTH.X, segments=TRUTH.segments)
+    fast = clone(model).set_params(posterior="normal").fit(TRUTH.X, segments=TRUTH.segments)
+    away = np.abs(fast.transform(TRUTH.X, segments=TRUTH.segments) - exact) / sd
+    assert 0 < away.max() < 0.3
+    assert np.sqrt((away**2).mean()) < 0.05
+    wide = fast.posterior_sd(TRUTH.X, segments=TRUTH.segments)
+    np.testing.assert_allclose(wide, sd, rtol=0.3)
+
+
+def test_products_of_probabilities_equal_sums_of_logarithms():
+    rng = np.random.default_rng(0)
+    Y = rng.normal(0, 4, (3, 5, 90))
+    cells = rng.integers(-1, 2, (3, 90)).astype(np.int8)
+    out = np.empty((3, 5))
+    log_probit_products(Y, cells, out)
+    sign = np.where(cells == 1, 1.0, -1.0)[:, None, :]
+    expected = np.where((cells >= 0)[:, None, :], log_ndtr(sign * Y), 0.0).sum(axis=2)
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
