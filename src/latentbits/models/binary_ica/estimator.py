@@ -79,7 +79,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         400, 40 and 512 in posteriors and scores, whose points adapt to each row.
     posterior : {"exact", "normal"}, default="exact"
         How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates,
-        "normal" takes the normal distribution that expectation propagation finds, which is some 40 times as fast
+        "normal" takes the normal distribution that expectation propagation finds, which is some 20 times as fast
         and, at usual strengths, right within a hundredth of a standard deviation.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
