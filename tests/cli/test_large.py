@@ -79,6 +79,24 @@ def test_a_table_in_blocks_is_fitted_as_one_at_once(
     assert again.exit_code == 0, again.output
 
 
+def test_a_folder_of_parquet_files_is_one_table(run: Run, table: Path, tmp_path: Path) -> None:
+    frame = pd.read_parquet(table)
+    (tmp_path / "parts").mkdir()
+    for number, rows in enumerate((slice(0, 150), slice(150, 400))):
+        frame[rows].to_parquet(tmp_path / "parts" / f"{number}.parquet", index=False)
+    run("fit", table, *SETTINGS, "--out", tmp_path / "file")
+    result = run("fit", tmp_path / "parts", *SETTINGS, "--out", tmp_path / "folder")
+    assert result.exit_code == 0, result.output
+    np.testing.assert_array_equal(components(tmp_path / "file"), components(tmp_path / "folder"))
+    assert run("suspects", tmp_path / "folder", tmp_path / "parts", "--top", 3).exit_code == 0
+    (tmp_path / "empty").mkdir()
+    assert_refused(
+        run("fit", tmp_path / "empty", *SETTINGS, "--out", tmp_path / "x"), "a folder without .parquet files"
+    )
+    two = run("fit", table, table, *SETTINGS, "--out", tmp_path / "x")
+    assert_refused(two, "unexpected extra argument", code=2)
+
+
 def test_a_checkpoint_is_left_and_used(run: Run, table: Path, tmp_path: Path) -> None:
     for name in ("first", "second"):
         result = run("fit", table, *SETTINGS, "--checkpoint", tmp_path / "positions", "--out", tmp_path / name)

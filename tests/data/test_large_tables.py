@@ -91,8 +91,17 @@ class TestBlocks:
     def test_frames_keep_their_column_names(self):
         frame = pd.DataFrame(CELLS, columns=[f"c{j}" for j in range(21)])
         assert BinaryData.of([frame[:300], frame[300:]]).column_names == list(frame.columns)
-        with pytest.raises(DataError, match="block 2 of rows has other columns than the first"):
+        with pytest.raises(DataError, match="block 2 of rows has other columns than the first, such as x"):
             BinaryData.of([frame[:300], frame[300:].rename(columns={"c3": "x"})])
+        with pytest.raises(DataError, match="block 2 of rows has the columns of the first in another order"):
+            BinaryData.of([frame[:300], frame[300:][list(frame.columns[::-1])]])
+        with pytest.raises(DataError, match="block 2 of rows has 20 columns, and the first has 21"):
+            BinaryData.of([CELLS[:300], CELLS[300:, 1:]])
+        with pytest.raises(DataError, match="block 2 is no table"):
+            BinaryData.of(iter([CELLS[:300], None]))
+
+    def test_blocks_without_rows_are_passed_over(self):
+        np.testing.assert_array_equal(BinaryData.of([CELLS[:300], CELLS[:0], CELLS[300:]]).dense(), CODES)
 
     def test_a_bad_cell_is_named_by_its_row_in_the_table(self, small_blocks, tmp_path):
         bad = CELLS.copy()

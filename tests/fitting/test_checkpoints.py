@@ -1,5 +1,6 @@
 """Fits that are interrupted and go on: the same answer, to the last bit, as without the interruption."""
 
+import json
 import os
 import signal
 import subprocess
@@ -82,12 +83,49 @@ def test_it_does_go_on_and_does_not_begin_anew(often, tmp_path, monkeypatch):
 
 
 def test_a_finished_fit_makes_no_pass_again(tmp_path, monkeypatch):
-    first = AspectBernoulli(3, n_init=2, checkpoint=tmp_path).fit(X)  # without a seed: that of the fit is kept
+    first = AspectBernoulli(3, n_init=2, random_state=4, checkpoint=tmp_path).fit(X)
     monkeypatch.setattr(Monitor, "record", lambda self, value: pytest.fail("a pass was made"))
-    again = AspectBernoulli(3, n_init=2, checkpoint=tmp_path).fit(X)
+    again = AspectBernoulli(3, n_init=2, random_state=4, checkpoint=tmp_path).fit(X)
     np.testing.assert_array_equal(first.components_, again.components_)
     assert first.objective_ == again.objective_
     assert first.converged_ == again.converged_
+
+
+def test_without_a_seed_an_interrupted_fit_goes_on_and_a_finished_one_is_made_anew(often, tmp_path):
+    def model():
+        return AspectBernoulli(3, n_init=1, tol=1e-9, checkpoint=tmp_path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        kill_after(patch, 3)
+        with pytest.raises(Killed):
+            model().fit(X)
+    (file,) = tmp_path.glob("*/seeds.json")
+    seeds = json.loads(file.read_text())
+    assert model().fit(X).restarts_["seed"].tolist() == seeds
+    assert model().fit(X).restarts_["seed"].tolist() != seeds
+
+
+def test_a_generator_counts_by_the_state_that_it_is_in(tmp_path):
+    def fitted(seed, checkpoint):
+        rng = np.random.default_rng(seed)
+        return AspectBernoulli(3, n_init=1, random_state=rng, checkpoint=checkpoint).fit(X).components_
+
+    for seed in (3, 4):
+        np.testing.assert_array_equal(fitted(seed, tmp_path), fitted(seed, None))
+
+
+def test_it_says_where_it_goes_on(often, tmp_path):
+    model = AspectBernoulli(3, n_init=2, tol=1e-9, random_state=4, checkpoint=tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        kill_after(patch, 5)
+        with pytest.raises(Killed):
+            model.fit(X)
+    with pytest.warns(UserWarning, match="the checkpoint is gone on with: start 1 after pass 15"):
+        model.fit(X)
+    with pytest.warns(UserWarning, match="start 1 is finished, start 2 is finished"):
+        model.fit(X)
+    with pytest.warns(UserWarning, match="knows fits of other data or parameters only, so this one begins anew"):
+        model.fit(X[:50])
 
 
 @pytest.mark.parametrize("change", [{"n_components": 2}, {"tol": 1e-3}, {"noise": "white"}, {"random_state": 5}])
@@ -141,7 +179,7 @@ def test_a_damaged_file_is_named(name, tmp_path):
     model = AspectBernoulli(3, n_init=1, random_state=4, checkpoint=tmp_path).fit(X)
     (file,) = tmp_path.glob(f"*/{name}")
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    with pytest.raises(DataError, match=rf"{name} is damaged; delete the folder \w+, and the fit begins anew"):
+    with pytest.raises(DataError, match=rf"{name} is damaged; delete the folder .*, and the fit begins anew"):
         model.fit(X)
 
 

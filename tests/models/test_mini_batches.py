@@ -246,6 +246,15 @@ class TestPartialFit:
         assert 1e-6 < moved < 0.15
         assert fitted.log_likelihood(TRUTH.X) > before - 0.02 * abs(before)
 
+    def test_blocks_of_a_generator_are_learned_from_in_turn(self):
+        blocks = [TRUTH.X[:100], TRUTH.X[100:200]]
+        one_by_one = AspectBernoulli(3, random_state=0).partial_fit(blocks[0]).partial_fit(blocks[1])
+        at_once = AspectBernoulli(3, random_state=0).partial_fit(block for block in blocks)
+        np.testing.assert_array_equal(at_once.components_, one_by_one.components_)
+        assert at_once.n_iter_ == 2
+        with pytest.raises(ValueError, match="sample_weight belongs to one block"):
+            at_once.partial_fit(blocks, sample_weight=np.ones(200))
+
     def test_going_on_after_pruning(self, monkeypatch):
         monkeypatch.setattr(BetaICA, "_are_extinct", lambda self, components: np.arange(len(components.mean)) == 3)
         model = BetaICA(4, random_state=0).partial_fit(TRUTH.X[:100])

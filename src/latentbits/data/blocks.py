@@ -86,17 +86,33 @@ def _sliced(X: Any) -> Iterator[tuple[int, Any]]:
 def _one_by_one(X: Iterable[Any], encode: Encode, binarize: float | None) -> list[BinaryData]:
     blocks: list[BinaryData] = []
     first = 0
-    for part in X:
+    for number, part in enumerate(X, start=1):
+        if getattr(part, "shape", None) is None or len(part.shape) != 2:
+            raise DataError(f"block {number} is no table; give an iterable of arrays, sparse matrices or frames")
+        if part.shape[0] == 0:  # usual where a stream is filtered
+            continue
         block = encoded_block(part, first, encode, binarize)
         blocks.append(block if block.is_sparse else block.to_packed())
         first += block.shape[0]
-        if block.shape[1] != blocks[0].shape[1] or block.column_names != blocks[0].column_names:
-            raise DataError(
-                f"block {len(blocks)} of rows has other columns than the first; give all blocks the same columns"
-            )
+        _check_columns(number, block, blocks[0])
     if not blocks:
         raise DataError("there is no block of rows; give an iterable of tables, such as a list of arrays")
     return blocks
+
+
+def _check_columns(number: int, block: BinaryData, like: BinaryData) -> None:
+    """Refuse other columns than those of the first block."""
+    if block.shape[1] != like.shape[1]:
+        reason = f"has {block.shape[1]} columns, and the first has {like.shape[1]}"
+    elif sorted(block.column_names or ()) == sorted(like.column_names or ()):
+        reason = "has the columns of the first in another order" if block.column_names != like.column_names else ""
+    else:
+        other = next(
+            name for name in block.column_names or ["columns without names"] if name not in (like.column_names or ())
+        )
+        reason = f"has other columns than the first, such as {other}"
+    if reason:
+        raise DataError(f"block {number} of rows {reason}; give all blocks the same columns")
 
 
 def encoded_block(part: Any, first: int, encode: Encode, binarize: float | None) -> BinaryData:
@@ -104,8 +120,7 @@ def encoded_block(part: Any, first: int, encode: Encode, binarize: float | None)
     try:
         return encode(part, binarize=binarize)
     except DataError:
-        names = [str(first + i + 1) for i in range(len(part) if not sp.issparse(part) else part.shape[0])]
-        return encode(part, binarize=binarize, row_names=names)
+        return encode(part, binarize=binarize, row_names=[str(first + i + 1) for i in range(part.shape[0])])
 
 
 def stacked(blocks: Sequence[BinaryData]) -> BinaryData:

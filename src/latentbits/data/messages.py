@@ -219,7 +219,7 @@ def check_is_file(file: Path, origin: Origin) -> None:
         If `file` is not a file.
     """
     if file.is_dir():
-        raise origin.error("this is a folder; give the path of a file in it")
+        raise origin.error("this is a folder without .parquet files; give the path of a file")
     if not file.exists():
         try:
             near = difflib.get_close_matches(file.name, [other.name for other in file.parent.iterdir()], 1, 0.75)

@@ -27,6 +27,7 @@ __all__ = ["ProblemCheckpoints", "RunCheckpoint"]
 EVERY = 60.0
 """Seconds from a position that is saved to the next."""
 
+FINISHED = "is finished"
 _SEEDS = "seeds.json"
 _DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
@@ -51,20 +52,44 @@ class ProblemCheckpoints:
             reason = error.strerror or error
             raise DataError(f"checkpoint={str(folder)!r} can't be a folder ({reason}); name another one") from None
 
-    def seeds(self, drawn: list[int]) -> list[int]:
-        """The seeds of the runs: those of the fit that is gone on with, or else the ones drawn now."""
+    def seeds(self, drawn: list[int], *, fixed: bool) -> list[int]:
+        """The seeds of the runs: those of the fit that is gone on with, or else the ones drawn now.
+
+        Without a fixed seed a fit that was finished isn't gone on with: another one is wanted.
+        """
         file = self.folder / _SEEDS
-        if not file.exists():
+        known = self._known_seeds(file) if file.exists() else None
+        if known is not None and not fixed and self._is_finished(len(known)):
+            known = None
+            for index in range(len(drawn)):
+                self.of_run(index).file.unlink(missing_ok=True)
+        if known is None:
             with atomic_file(file) as draft:
                 draft.write_text(json.dumps(drawn), encoding="utf-8")
             return drawn
-        try:
-            known = json.loads(file.read_text(encoding="utf-8"))
-        except _DAMAGE:
-            raise _damaged(file) from None
-        if not isinstance(known, list) or len(known) != len(drawn):
+        if len(known) != len(drawn):
             raise _damaged(file)
-        return [int(seed) for seed in known]
+        return known
+
+    def _known_seeds(self, file: Path) -> list[int]:
+        try:
+            return [int(seed) for seed in json.loads(file.read_text(encoding="utf-8"))]
+        except (*_DAMAGE, TypeError):
+            raise _damaged(file) from None
+
+    def _is_finished(self, n_runs: int) -> bool:
+        return all(self.of_run(index).progress() == FINISHED for index in range(n_runs))
+
+    def message(self, n_runs: int) -> str | None:
+        """Where a fit goes on; that it begins anew, if the folder knows other problems only; None if it is new."""
+        progress = {index + 1: self.of_run(index).progress() for index in range(n_runs)}
+        begun = [f"start {number} {found}" for number, found in progress.items() if found is not None]
+        if begun:
+            return f"the checkpoint is gone on with: {', '.join(begun)}"
+        others = [other for other in self.folder.parent.iterdir() if other != self.folder and (other / _SEEDS).exists()]
+        if others:
+            return "the checkpoint knows fits of other data or parameters only, so this one begins anew"
+        return None
 
     def of_run(self, index: int) -> RunCheckpoint:
         """The positions of one run."""
@@ -93,6 +118,17 @@ class RunCheckpoint:
             np.savez(stream, allow_pickle=False, **arrays)
         self._saved_at = time.monotonic()
 
+    def progress(self) -> str | None:
+        """How far the run has come, in words; None if nothing is saved."""
+        if not self.file.exists():
+            return None
+        try:
+            with self.file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+                about, n_passes = json.loads(stored["about"].tobytes()), len(stored["history"])
+            return FINISHED if about["objective"] is not None else f"after pass {n_passes}"
+        except (*_DAMAGE, TypeError):
+            raise _damaged(self.file) from None
+
     def load(self) -> Position | None:
         """The last position, its state a list of arrays; None if there is none."""
         if not self.file.exists():
@@ -107,4 +143,4 @@ class RunCheckpoint:
 
 
 def _damaged(file: Path) -> DataError:
-    return DataError(f"the checkpoint {file} is damaged; delete the folder {file.parent.name}, and the fit begins anew")
+    return DataError(f"the checkpoint {file} is damaged; delete the folder {file.parent}, and the fit begins anew")

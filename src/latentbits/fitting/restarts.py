@@ -86,6 +86,7 @@ class Schedule:
     verbose: bool = False
     if_interrupted: str = "this is the best of {} restarts so far"
     checkpoints: ProblemCheckpoints | None = None
+    fixed_seed: bool = True
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,10 @@ def best_of(
     """
     seeds = [int(rng.integers(2**31)) for _ in range(schedule.n_init)]
     if schedule.checkpoints is not None:
-        seeds = schedule.checkpoints.seeds(seeds)
+        seeds = schedule.checkpoints.seeds(seeds, fixed=schedule.fixed_seed)
+        message = schedule.checkpoints.message(schedule.n_init)
+        if message is not None:
+            warn_user(message)
     at_once = min(n_threads, schedule.n_init)
     cancel = _STOP.get() or threading.Event()
     title = "Fitting"
@@ -139,7 +143,10 @@ def best_of(
 
         done = _run_all(run, schedule.n_init, at_once, cancel)
     if cancel.is_set():
-        warn_user(f"interrupted: {schedule.if_interrupted.format(len(done))}; fit again for a complete fit")
+        way_on = "fit again for a complete fit"
+        if schedule.checkpoints is not None:
+            way_on = "the same fit, made again, goes on where it was (on the command line with --force)"
+        warn_user(f"interrupted: {schedule.if_interrupted.format(len(done))}; {way_on}")
     return max(done, key=lambda restart: restart.objective), done
 
 

@@ -95,7 +95,8 @@ class RestartedModel(Model):
         `n_threads` and `n_init` stand in for the estimator's own. Their seeds come from `random_state`, or from `rng`.
         """
         length = n_init or self.n_init, self.max_iter, self.tol, n_cells
-        schedule = Schedule(*length, bool(self.verbose), self._if_interrupted, checkpoints)
+        fixed = self.random_state is not None
+        schedule = Schedule(*length, bool(self.verbose), self._if_interrupted, checkpoints, fixed)
         rng = as_generator(self.random_state) if rng is None else rng
         return best_of(make_runner, schedule, rng, n_threads or n_workers(self.n_jobs), keep)
 

@@ -285,8 +285,10 @@ class RestartedFactorModel(FactorModel, RestartedModel):
 
         Parameters
         ----------
-        X : array, SciPy sparse, pandas or polars frame, BinaryData
-            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
+        X : array, SciPy sparse, pandas or polars frame, BinaryData, or blocks of rows
+            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set. Blocks of
+            rows are a list or generator of tables with the same columns, a memory map, or an array of zarr, h5py or
+            Dask.
         y : None, default=None
             Ignored; part of scikit-learn's interface.
         sample_weight : array-like of shape (n_rows,) or None, default=None

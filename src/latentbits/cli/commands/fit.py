@@ -85,13 +85,13 @@ def fit(
 ) -> None:
     """Fit a model to FILE and leave model, tables, plots, summary and a report in DIR.
 
-    FILE is CSV, TSV or other delimited text (also compressed), .xlsx, .parquet, .feather, .npz, .npy or .mtx, of 0, 1
-    and missing cells; for binary-factors and ica-mixture delimited text or .xlsx of numbers.
+    FILE is CSV, TSV or other delimited text (also compressed), .xlsx, .parquet (or a folder of such files), .feather,
+    .npz, .npy or .mtx, of 0, 1 and missing cells; for binary-factors and ica-mixture text or .xlsx of numbers.
 
     DIR gets model.npz, the answers as tables (CSV), restarts.csv, summary.json, plots and report.html; of the aspect
     models (aspect-bernoulli, beta-ica) also denoised.csv and suspects.csv (the 1000 most suspected zeros, and ones if
     there is a black phantom); of false-zeros what "latentbits false-zeros" leaves there. A fit that is interrupted
-    leaves the best answer so far, and exit code 130; with --checkpoint the same command goes on where it was. Of a
+    leaves the best answer so far, and exit code 130; with --checkpoint the same command and --force go on there. Of a
     table with more than 20 million cells weights.csv and suspects.csv are of all rows, and the rest of the answers of a
     random part of them.
 

@@ -38,7 +38,7 @@ class LongFormat(click.Option):
     ) -> tuple[Any, list[str]]:
         """Take the third column off the arguments that are left."""
         value, others = super().handle_parse_result(ctx, opts, args)
-        if value is not None and others:
+        if isinstance(value, tuple) and others:  # click has a value of its own for an option that wasn't given
             value, others = (*value, others[0]), others[1:]
             ctx.params[str(self.name)] = value
         return value, others
@@ -108,7 +108,7 @@ def optional_reading_options(command: Command) -> Command:
 
 def check_file(file: Path) -> None:
     """Refuse a file that isn't there, before anything that takes time."""
-    if not file.is_file():
+    if not file.is_file() and next(file.glob("*.parquet"), None) is None:  # a folder of these is one table
         from latentbits.data.messages import Origin, check_is_file
 
         check_is_file(file, Origin(file.name))

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -168,8 +169,7 @@ class AspectModel(OnlineModel):
         if self.checkpoint is None:
             return None
         parameters = {key: value for key, value in self.get_params().items() if key not in _NOT_OF_THE_PROBLEM}
-        if not isinstance(self.random_state, int | np.integer):
-            parameters["random_state"] = None  # the seeds that are kept count
+        parameters["random_state"] = joblib.hash(self.random_state)  # also of the state that a generator is in
         weights = hashlib.sha256(np.ascontiguousarray(row_weight).tobytes()).hexdigest()
         start = (
             [hashlib.sha256(array.tobytes()).hexdigest() for array in self._content_arrays()] if self._goes_on else []

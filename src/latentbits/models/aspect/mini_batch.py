@@ -193,8 +193,8 @@ def running_in_batches(make_learner: Callable[[Workers], Any], batches: Batches)
         learner = make_learner(workers)
         if not isinstance(learner.data, BinaryData):
             raise DataError(
-                "batch_size is for rows of this process, and these are on a cluster; leave it out, or give blocks of "
-                "rows to partial_fit"
+                "batch_size (--batch-size) is for rows of this process, and these are on a cluster; leave it out, or "
+                "give blocks of rows to partial_fit"
             )
 
         def run(rng: np.random.Generator, monitor: Monitor) -> Any:

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.blocks import comes_in_blocks
 from latentbits.errors import DataError
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
@@ -134,9 +136,9 @@ class OnlineModel(RestartedFactorModel):
 
         Parameters
         ----------
-        X : array, SciPy sparse, pandas or polars frame, BinaryData
+        X : array, SciPy sparse, pandas or polars frame, BinaryData, or an iterable of these
             A block of rows of 0, 1 and missing cells, all blocks with the same columns; one batch, or with `batch_size`
-            several.
+            several. Of a list or generator every block is learned from in turn.
         y : None, default=None
             Ignored; part of scikit-learn's interface.
         sample_weight : array-like of shape (n_rows,) or None, default=None
@@ -147,6 +149,13 @@ class OnlineModel(RestartedFactorModel):
         Self
             The fitted model.
         """
+        if comes_in_blocks(X) and not hasattr(X, "shape"):
+            if sample_weight is not None:
+                raise DataError("sample_weight belongs to one block; give blocks to partial_fit one by one")
+            for block in X:
+                self.partial_fit(block)
+            check_is_fitted(self)
+            return self
         self._check_parameters()
         self._check_batches("partial_fit")
         if self.noise == "auto":

@@ -65,7 +65,7 @@ class SampledModel(AspectModel):
         if self.inference != "gibbs":
             return super()._runner_maker(data, row_weight, noise)
         if not isinstance(data, BinaryData):
-            raise DataError('chains are not sampled on a cluster; give a table of this process, or inference="vb"')
+            raise DataError('chains are not sampled on a cluster (--cluster); leave it out, or use inference="vb"')
         for given in ("batch_size", "warm_start"):
             if getattr(self, given):
                 self._check_batches(given)
