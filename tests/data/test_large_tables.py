@@ -148,6 +148,11 @@ class TestParquet:
         assert in_blocks.packed is not None
         self.assert_same(in_blocks, at_once)
 
+    def test_an_index_that_counts_otherwise_names_the_rows(self, tmp_path, monkeypatch):
+        self.FRAME.set_axis(range(10, 710), axis=0).to_parquet(tmp_path / "table.parquet")
+        monkeypatch.setattr(large_parquet, "LARGE", 0)
+        assert read_table(tmp_path / "table.parquet").row_names[:2] == ["10", "11"]
+
     def test_a_folder_is_one_table(self, tmp_path):
         folder = tmp_path / "table"
         folder.mkdir()
@@ -156,6 +161,9 @@ class TestParquet:
         np.testing.assert_array_equal(read_table(folder).dense(), CODES)
         self.FRAME.rename(columns={"c2": "x"}).to_parquet(folder / "part-2.parquet")
         with pytest.raises(DataError, match=r"part-2\.parquet has other columns than part-0\.parquet"):
+            read_table(folder)
+        self.FRAME.astype(str).to_parquet(folder / "part-2.parquet")
+        with pytest.raises(DataError, match=r'column "c0" is .*string in part-2\.parquet and int8 in part-0\.parquet'):
             read_table(folder)
         (folder / "part-2.parquet").write_bytes(b"PAR1")
         with pytest.raises(DataError, match=r"part-2\.parquet can't be read as Parquet"):

@@ -69,6 +69,21 @@ def test_variational_learners_too(inference):
         assert_same(fitted(blocks_of(HOLES)), fitted(HOLES))
 
 
+def test_weights_that_arrive_unaligned_make_the_same_sums(monkeypatch):
+    """Between processes arrays arrive at odd addresses, where NumPy adds up in another order."""
+    monkeypatch.setattr(rows, "CHUNK_WORK", 2_000_000)
+    rng = np.random.default_rng(0)
+    X = simulate.aspect_bernoulli(40_000, 16, 3, random_state=0).X
+    weight = rng.random(40_000)
+
+    def fitted(X):
+        with pytest.warns(Warning, match="without converging"):
+            return AspectBernoulli(3, n_init=1, max_iter=12, random_state=0).fit(X, sample_weight=weight)
+
+    with workers(1, processes=True):
+        assert_same(fitted(blocks_of(X, 15_000)), fitted(X))
+
+
 def test_sparse_blocks_and_tables_of_this_process():
     here = model().fit(CELLS)
     parts = [sp.csr_array(CELLS[:1500]), sp.csr_array(CELLS[1500:])]

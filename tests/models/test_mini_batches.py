@@ -1,5 +1,6 @@
 """Learning in batches: a step against its twin, block after block, fits that begin with batches, and warm starts."""
 
+import threading
 from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
@@ -11,7 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from latentbits import AspectBernoulli, BetaICA, BinaryData, load_model, save_model, simulate
 from latentbits.errors import DataError
+from latentbits.fitting.restarts import stopped_by
 from latentbits.fitting.workers import Workers
+from latentbits.models.aspect import mini_batch
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood
 from latentbits.models.aspect.mini_batch import (
     Batches,
@@ -255,6 +258,13 @@ class TestPartialFit:
         with pytest.raises(ValueError, match="sample_weight belongs to one block"):
             at_once.partial_fit(blocks, sample_weight=np.ones(200))
 
+    def test_going_on_after_a_fit_counts_the_observed_cells(self):
+        X = np.where(np.random.default_rng(0).random(TRUTH.X.shape) < 0.9, np.nan, TRUTH.X)
+        model = BetaICA(3, n_init=1, random_state=0).fit(X)
+        before = (model.alpha_ + model.beta_).sum()
+        after = model.partial_fit(X[:100])
+        assert (after.alpha_ + after.beta_).sum() < 1.8 * before
+
     def test_going_on_after_pruning(self, monkeypatch):
         monkeypatch.setattr(BetaICA, "_are_extinct", lambda self, components: np.arange(len(components.mean)) == 3)
         model = BetaICA(4, random_state=0).partial_fit(TRUTH.X[:100])
@@ -372,3 +382,24 @@ def test_sums_are_plain_data():
     """A model file holds them: arrays and numbers."""
     sums = RunningSums(np.ones((1, 2)), np.ones((1, 2)))
     assert (sums.n_steps, sums.weight) == (0, 0.0)
+
+
+@pytest.mark.parametrize("kind", [AspectBernoulli, BetaICA])
+def test_a_fit_stopped_among_its_batches_begins_anew(kind, tmp_path, monkeypatch):
+    options = {"n_components": 3, "n_init": 1, "batch_size": 40, "random_state": 0}
+    whole = kind(**options).fit(TRUTH.X)
+    stop, step, calls = threading.Event(), mini_batch.batch_step, []
+
+    def stopping(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 3:
+            stop.set()
+        return step(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mini_batch, "batch_step", stopping)
+        with stopped_by(stop), pytest.warns(UserWarning, match="goes on where it was"):
+            kind(**options, checkpoint=tmp_path).fit(TRUTH.X)
+    resumed = kind(**options, checkpoint=tmp_path).fit(TRUTH.X)
+    np.testing.assert_array_equal(resumed.components_, whole.components_)
+    np.testing.assert_array_equal(resumed.objective_history_, whole.objective_history_)

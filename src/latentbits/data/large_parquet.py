@@ -49,7 +49,11 @@ def is_large(path: Path) -> bool:
         import pyarrow.parquet as pq
 
         about = pq.read_metadata(path)
+        index = (about.schema.to_arrow_schema().pandas_metadata or {}).get("index_columns", [])
     except (ImportError, OSError, ValueError):
+        return False
+    numbered = [one for one in index if isinstance(one, dict) and (one.get("start"), one.get("step")) != (0, 1)]
+    if numbered or len(index) > 1:  # an index that only pandas knows how to read
         return False
     return bool(about.num_rows * about.num_columns > LARGE)
 
@@ -91,11 +95,22 @@ class LargeParquet(TypedTable):
             except (OSError, ValueError) as error:
                 reason = " ".join(str(error).split())
                 raise self.origin.error(f"{part.name} can't be read as Parquet ({reason}); save it again") from None
-            if files[-1].schema_arrow.names != files[0].schema_arrow.names:
-                raise self.origin.error(
-                    f"{part.name} has other columns than {paths[0].name}; give all files of a folder the same columns"
-                )
+            self._check_like(files[-1].schema_arrow, files[0].schema_arrow, part.name, paths[0].name)
         return files
+
+    def _check_like(self, schema: Any, first: Any, name: str, first_name: str) -> None:
+        """Refuse a file of a folder that has other columns than the first, or columns of other kinds."""
+        if schema.names != first.names:
+            same = sorted(schema.names) == sorted(first.names)
+            other = next((column for column in schema.names if column not in first.names), None)
+            what = "its columns in another order" if same else "other columns"
+            such = "" if same or other is None else f', such as "{other}"'
+            raise self.origin.error(f"{name} has {what} than {first_name}{such}; give all files the same columns")
+        for column, one, other in zip(schema.names, schema.types, first.types, strict=True):
+            if _is_numeric(one) != _is_numeric(other):
+                raise self.origin.error(
+                    f'column "{column}" is {one} in {name} and {other} in {first_name}; give all files the same types'
+                )
 
     def _stored_index(self, schema: Any) -> str | None:
         """The column in which pandas has stored the index, if it does more than count the rows."""
@@ -148,12 +163,16 @@ class LargeParquet(TypedTable):
         return [as_text(value).strip() for value in values.tolist()]
 
     def _is_number(self, j: int) -> bool:
-        import pyarrow as pa
-
-        kind = self._types[j]
-        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+        return _is_numeric(self._types[j])
 
 
 def _text_at(batch: Any, columns: Sequence[int], i: int, j: int) -> str:
     """The text of a cell of a block whose columns are these of the table."""
     return as_text(batch.column(columns.index(j))[i].as_py()).strip()
+
+
+def _is_numeric(kind: Any) -> bool:
+    """Whether an Arrow type is one of numbers, or of 0 and 1."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))

@@ -29,7 +29,7 @@ EVERY = 60.0
 
 FINISHED = "is finished"
 _SEEDS = "seeds.json"
-_DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+_DAMAGE = (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
 
 class ProblemCheckpoints:

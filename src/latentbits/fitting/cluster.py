@@ -22,12 +22,15 @@ from latentbits.data.blocks import encoded_block, stacked
 from latentbits.errors import DataError
 from latentbits.fitting.climb import RowsLost
 from latentbits.fitting.rows import Rows, Sums, ThreadRows, added, column_counts
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Workers, one_blas_thread
 
 __all__ = ["ClusterData", "active_client", "is_dask_array"]
 
 PATIENCE = 10.0
 """Seconds to wait for a worker that died to be started again, before its rows are given to the others."""
+
+MOST_LOSSES, WAIT_FOR_COUNTS = 20, 5.0
+"""How often data are placed before a cluster is given up, and seconds after which its workers are looked for."""
 
 WAIT_FOR_ANY = 300.0
 """Seconds to wait for a worker if there is none left."""
@@ -63,6 +66,8 @@ class ClusterData:
     column_names : list of str or None
     reading : dict or None
         How the file was read, if there was one.
+    fingerprint : str or None
+        Of the table, if it is known; otherwise made from those of the blocks.
     """
 
     row_names = None
@@ -73,6 +78,7 @@ class ClusterData:
         make_blocks: Callable[[], list[Any]],
         column_names: list[str] | None = None,
         reading: dict[str, Any] | None = None,
+        fingerprint: str | None = None,
     ) -> None:
         self.client, self.make_blocks = client, make_blocks
         self.column_names, self.reading = column_names, reading
@@ -82,19 +88,30 @@ class ClusterData:
         self.shape = int(self._edges[-1]), counts[0].n_columns
         self._ones_per_row = np.concatenate([count.ones_per_row for count in counts])
         self._observed_per_row = np.concatenate([count.observed_per_row for count in counts])
-        self._fingerprints = [count.fingerprint for count in counts]
+        parts = [str(self.shape), *(count.fingerprint for count in counts)]
+        self._fingerprint = fingerprint or hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
         stored = [count.n_stored for count in counts if count.n_stored is not None]
         self.n_stored = sum(stored) if len(stored) == len(counts) else None
         self._rows: tuple[Any, ClusterRows] | None = None
 
     def _counted(self) -> list[_Count]:
-        while True:
+        from distributed import wait
+
+        for _ in range(MOST_LOSSES):
             counts = self.client.map(_count, self._blocks, pure=False)
             try:
+                while True:
+                    try:
+                        with self.client.as_current():
+                            wait(counts, timeout=WAIT_FOR_COUNTS)
+                        break
+                    except TimeoutError:
+                        _addresses(self.client)  # which ends it if there has been no worker for long
                 found: list[_Count] = self.client.gather(counts)
                 return found
             except CancelledError:  # blocks that were sent to a worker are gone with it
                 self.place_anew()
+        raise DataError("workers of the cluster die before the data are there; look at their logs, and fit again")
 
     @classmethod
     def of_array(cls, X: Any, client: Any, *, binarize: float | None = None) -> ClusterData:
@@ -144,7 +161,7 @@ class ClusterData:
             futures: list[Any] = client.scatter([plain.rows(slice(a, b)) for a, b in pairwise(edges)], hash=False)
             return futures
 
-        return cls(client, make_blocks, data.column_names, data.reading)
+        return cls(client, make_blocks, data.column_names, data.reading, data.fingerprint())
 
     # ---- what fits ask of a table --------------------------------------------------------------------------------
 
@@ -176,8 +193,7 @@ class ClusterData:
 
     def fingerprint(self) -> str:
         """Identify shape and cells."""
-        heading = [str(self.shape), *self._fingerprints]
-        return hashlib.sha256("".join(heading).encode()).hexdigest()[:16]
+        return self._fingerprint
 
     def _per_column(self, row_weight: np.ndarray | None) -> Sums:
         weight = np.ones(self.shape[0]) if row_weight is None else row_weight
@@ -263,7 +279,7 @@ class Shard:
         from distributed import get_worker
 
         n_threads = get_worker().state.nthreads
-        self.rows = ThreadRows(stacked(blocks).rows(rows), row_weight, chunks, Workers(n_threads))
+        self.rows = ThreadRows(stacked(blocks).rows(rows), np.array(row_weight), chunks, Workers(n_threads))
         self.arrays: dict[int, np.ndarray] = {}
 
     def parts(
@@ -275,13 +291,17 @@ class Shard:
             if new is not None:
                 self.arrays[new] = np.empty((self.rows.shape[0], width))
                 arrays.insert(0, self.arrays[new])
-            return self.rows.parts(work, arrays, shared)
+            # Arrays come here unaligned, of which NumPy makes sums in another order: so they are copied. BLAS' threads
+            # would add up in another order too.
+            own = [np.array(part) if isinstance(part, np.ndarray) else part for part in shared]
+            with one_blas_thread():
+                return self.rows.parts(work, arrays, own)
         except Exception as error:
             return Failed(error)
 
     def put(self, number: int, array: np.ndarray) -> None:
         """Keep an array under a number."""
-        self.arrays[number] = array
+        self.arrays[number] = np.array(array)
 
     def get(self, number: int) -> np.ndarray:
         """The array of that number."""
@@ -350,8 +370,9 @@ class ClusterRows(Rows):
         try:
             if unused:
                 calls = [*[("forget", unused)] * len(self._shards), *calls]
-            asked = [getattr(shard, method)(*args) for shard, (method, *args) in zip(cycle(self._shards), calls)]
-            return [answer.result() for answer in asked][-len(self._shards) :]
+            with self._client.as_current():  # actors ask for it, and threads of restarts have another or none
+                asked = [getattr(shard, method)(*args) for shard, (method, *args) in zip(cycle(self._shards), calls)]
+                return [answer.result() for answer in asked][-len(self._shards) :]
         except Exception as error:
             # Errors of the work come back as `Failed`; what the actor of a lost worker ends with depends on the moment.
             if not self._has_lost_a_worker():
@@ -397,7 +418,8 @@ class ClusterRows(Rows):
         """The shard, when it is there; a worker that dies meanwhile would be waited for without end."""
         while True:
             try:
-                return shard.result(timeout=1.0)
+                with self._client.as_current():
+                    return shard.result(timeout=1.0)
             except TimeoutError:
                 if address not in self._client.nthreads():
                     raise _WorkerGone from None

@@ -20,7 +20,15 @@ ROOT_ERROR = 1e-7  # what is left is made up by normalising, and changes the obj
 
 # Reassociation lets the compiler vectorise sums. NaN has no meaning in here: missing cells are coded as -1. A loop that
 # sums writes no array: whether it is vectorised would depend on where arrays lie, and the last bit with it.
-_LOOP = {"nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True}
+# Helpers are inlined by force: otherwise there are two compiled forms of each, its own and that inside of the pass, and
+# which of them runs, and so the last bit, depends on whether a process compiles them or loads them from Numba's cache.
+_LOOP = {
+    "nogil": True,
+    "fastmath": {"contract", "reassoc", "nsz", "arcp"},
+    "error_model": "numpy",
+    "cache": True,
+    "forceinline": True,
+}
 
 
 @numba.njit(nogil=True, cache=True)

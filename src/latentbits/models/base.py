@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.marks import Marks
-from latentbits.errors import DataError, DegenerateDataWarning
+from latentbits.errors import DataError, DegenerateDataWarning, warn_user
 from latentbits.fitting.checkpoints import ProblemCheckpoints
 from latentbits.fitting.cluster import ClusterData
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of
@@ -141,7 +141,7 @@ class BinaryModel(Model):
         """X validated, its columns checked against those of the fit; with `reset` they become those of the fit."""
         data: Any = X if isinstance(X, BinaryData | ClusterData) else BinaryData.of(X, binarize=self.binarize)
         if reset:
-            check_learnable(data, getattr(self, "n_components", None), stacklevel=4)
+            check_learnable(data, getattr(self, "n_components", None))
         if data is X or data.packed is not None:
             self._check_columns(data, reset=reset)
         else:
@@ -184,13 +184,13 @@ class BinaryModel(Model):
         return None if names is None else [str(name) for name in names]
 
 
-def check_learnable(data: BinaryData, n_components: int | None, *, stacklevel: int) -> None:
+def check_learnable(data: BinaryData, n_components: int | None) -> None:
     """Refuse a table without an observed cell; warn if it leaves nothing to learn, or fewer components than these."""
     if data.n_observed == 0:
         raise DataError(f"all {data.shape[0]} x {data.shape[1]} cells are missing; give a table with a 0 or a 1")
     reason = degeneracy(data, n_components)
     if reason:
-        warnings.warn(reason, DegenerateDataWarning, stacklevel=stacklevel)
+        warn_user(reason, DegenerateDataWarning)
 
 
 def check_row_weight(sample_weight: ArrayLike | None, n_rows: int, name: str = "sample_weight") -> np.ndarray:

@@ -39,7 +39,7 @@ def data_for(estimator: Any, X: Any, n_components: int | None = None) -> Data:
     if not isinstance(estimator, BinaryModel):
         return np.asarray(check_array(X, dtype=np.float64))
     data = BinaryData.of(X, binarize=estimator.binarize)
-    check_learnable(data, n_components, stacklevel=4)
+    check_learnable(data, n_components)
     return data
 
 

@@ -160,3 +160,10 @@ class TestEstimator:
         assert not worth_expanding(full, 3)
         fit = AspectBernoulli(2, n_init=1, tol=1e-3, random_state=0).fit(blank)
         assert fit.expansion_ is not None
+
+    def test_checkpoints_of_exact_and_expanded_fits_keep_apart(self, sparse_table, monkeypatch, tmp_path):
+        monkeypatch.setattr(sparse_zeros, "LEAST_WORK", 0)
+        blank = sp.random_array((600, 2000), density=0.002, rng=np.random.default_rng(0)).astype(bool).tocsr()
+        make = partial(AspectBernoulli, 2, n_init=1, tol=1e-3, random_state=0, checkpoint=tmp_path)
+        assert make().fit(blank).expansion_ is not None
+        assert make().fit(blank.toarray()).expansion_ is None

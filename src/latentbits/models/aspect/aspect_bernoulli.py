@@ -10,7 +10,7 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
-from latentbits.fitting.workers import Workers, n_workers
+from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
 from latentbits.models.aspect import Noise, Zeros
 from latentbits.models.aspect.base import AspectModel, Components
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
@@ -217,7 +217,7 @@ class AspectBernoulli(AspectModel):
         self.expansion_: dict[str, float] | None = None
         if isinstance(best.state, ExpandedState):
             noise = NoiseComponents(NESTED[self.noise or "none"], self.noise_rate)
-            with Workers(n_workers(self.n_jobs)) as workers:
+            with Workers(n_workers(self.n_jobs)) as workers, one_blas_thread():
                 learner = ExpandedZeros(data, row_weight, self.n_components, workers, noise)
                 self.expansion_ = learner.summary(best.state)
         return best, runs

@@ -100,6 +100,8 @@ class AspectModel(OnlineModel):
 
     def _data(self, X: Any, *, reset: bool = False) -> Any:
         """In a fit a Dask array stays where it is; to be asked about, rows come here."""
+        if reset and self._goes_on:  # a refused fit must leave the model as it was
+            super()._data(X)
         return super()._data(self._on_cluster(X) if reset else X, reset=reset)
 
     def _on_cluster(self, X: Any) -> Any:
@@ -174,7 +176,9 @@ class AspectModel(OnlineModel):
         start = (
             [hashlib.sha256(array.tobytes()).hexdigest() for array in self._content_arrays()] if self._goes_on else []
         )
-        problem = [type(self).__name__, name, parameters, data.fingerprint(), weights, *start]
+        learner = self._learner(data, row_weight, Workers(), NoiseComponents(NESTED[name], self.noise_rate))
+        form = type(learner).__name__  # sparse and dense data have the same fingerprint, but perhaps not this
+        problem = [type(self).__name__, form, name, parameters, data.fingerprint(), weights, *start]
         return ProblemCheckpoints(self.checkpoint, problem)
 
     def _runner_maker(

@@ -289,6 +289,15 @@ class BetaICA(SampledModel):
         scale = 1.0 if components.kinds is None else np.where(components.kinds == CONTENT, 1.0, KNOWN)[:, None]
         return components.alpha / scale, components.beta / scale
 
+    def _sums_of_fit(self, order: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+        """What the posterior has counted beside the prior; noise components, whose b is known, have counted nothing."""
+        n1, n0 = super()._sums_of_fit(order, weight)
+        kinds = self._components.kinds
+        content = np.ones(len(order), dtype=bool) if kinds is None else kinds[order] == CONTENT
+        n1[content] = np.maximum(self.alpha_[order][content] - self.alpha, 0.0) / weight
+        n0[content] = np.maximum(self.beta_[order][content] - self.beta, 0.0) / weight
+        return n1, n0
+
     def _noise_judge(self) -> AspectModel:
         """Maximum likelihood: the evidence bound loosens, and a prior pays for blankness, by more than noise gains."""
         shared = ("n_components", "noise", "noise_rate", "n_init", "max_iter", "tol", "n_jobs", "verbose")

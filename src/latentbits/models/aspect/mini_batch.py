@@ -201,6 +201,8 @@ def running_in_batches(make_learner: Callable[[Workers], Any], batches: Batches)
             state = learner.initialise(rng)
             if monitor.checkpoint is None or monitor.checkpoint.load() is None:  # else the batches are behind it
                 state = _first_phase(learner, state, batches, rng, lambda: monitor.finished)
+                if monitor.finished:  # a half-made start is nothing to go on from: the seed makes it again
+                    monitor.checkpoint = None
                 state = with_solved_rows(learner, state, ALL_PASSES, ALL_RISE)
             return climb(learner, state, monitor)
 

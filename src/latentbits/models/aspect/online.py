@@ -188,11 +188,16 @@ class OnlineModel(RestartedFactorModel):
         state, seed = type(start)(start[0], *arrays), int(self.restarts_["seed"].iloc[0])
         if self._sums is not None:
             return _Learned(state, self._sums, seed, self.objective_history_.tolist())
-        share, mean = self.shares_[order, None], self.components_[order]
         seen = float(self.row_weight_.sum())
+        n1, n0 = self._sums_of_fit(order, seen)
         n_rows = len(learner.row_weight)
         n_steps = len(self.row_weight_) // min(self.batch_size or n_rows, n_rows)
-        return _Learned(state, RunningSums(share * mean, share * (1 - mean), n_steps, seen), seed, [])
+        return _Learned(state, RunningSums(n1, n0, n_steps, seen), seed, [])
+
+    def _sums_of_fit(self, order: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+        """N1 and N0 of a fit for rows of a total weight of 1, as if all cells had been observed."""
+        share, mean = self.shares_[order, None], self.components_[order]
+        return share * mean, share * (1 - mean)
 
     def _content_first(self) -> np.ndarray:
         """The order of a learner's state: noise components are the last."""

