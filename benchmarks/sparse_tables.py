@@ -1,8 +1,8 @@
 """Sparse data: cost of a pass, of rows' weights, and of a held-out likelihood beside scikit-learn's NMF, in one run.
 
-    python benchmarks/sparse.py [--quick]
+    python benchmarks/sparse_tables.py [--quick]
 
-Prints plain tables and writes them to benchmarks/results/sparse.json and sparse.md. Times are CPU time of the process
+Prints plain tables and writes them to benchmarks/results/sparse_tables.json and sparse.md. Times are CPU time of the process
 (medians of interleaved calls after one to warm up), unless they are called wall time.
 """
 
@@ -51,7 +51,7 @@ def main() -> None:
         for title, measure in MEASURES.items():
             tables[title] = measure(quick)
             print(f"\n{title}\n{tables[title].to_string(index=False)}", flush=True)
-            write("sparse", heading, tables, quick=quick, packages=("numpy", "scikit-learn"), notes=notes)
+            write("sparse_tables", heading, tables, quick=quick, packages=("numpy", "scikit-learn"), notes=notes)
 
 
 # ---- data without a dense array ------------------------------------------------------------------
