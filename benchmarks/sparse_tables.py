@@ -2,7 +2,7 @@
 
     python benchmarks/sparse_tables.py [--quick]
 
-Prints plain tables and writes them to benchmarks/results/sparse_tables.json and sparse.md. Times are CPU time of the process
+Prints plain tables and writes them to benchmarks/results/sparse_tables.json and .md. Times are CPU time of the process
 (medians of interleaved calls after one to warm up), unless they are called wall time.
 """
 
