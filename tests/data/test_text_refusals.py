@@ -250,5 +250,5 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         read_table(tmp_path / "bone.csv")
     with pytest.raises(DataError, match=r"xyz: no such file; check the path"):
         read_table(tmp_path / "nowhere" / "xyz")
-    with pytest.raises(DataError, match="this is a folder; give the path of a file in it"):
+    with pytest.raises(DataError, match=r"this is a folder without \.parquet files; give the path of a file"):
         read_table(str(tmp_path))
