@@ -63,7 +63,8 @@ def main() -> None:
         print(f"\n{title}\n{tables[title].to_string(index=False)}", flush=True)
     if arguments.only:
         stored = json.loads((RESULTS / "scale.json").read_text()) if (RESULTS / "scale.json").exists() else {}
-        tables = {title: tables.get(title, pd.DataFrame(stored.get(title, []))) for title in MEASURES}
+        known = {title: pd.DataFrame(stored[title]) for title in MEASURES if stored.get(title)}
+        tables = {title: {**known, **tables}[title] for title in MEASURES if title in {**known, **tables}}
     notes = {title: inspect.getdoc(measure) or "" for title, measure in MEASURES.items()}
     packages = ("numpy", "numba", "pyarrow", "dask", "distributed")
     write("scale", "Large tables", tables, quick=arguments.quick, packages=packages, notes=notes)
@@ -278,7 +279,7 @@ class Killer(threading.Thread):
 
 
 def interruptions(quick: bool) -> pd.DataFrame:
-    """A process that fits with a checkpoint is killed at a random moment, again and again until it gets to its end."""
+    """A process that fits with a checkpoint is killed at a random moment; the same fit, made again, goes on there."""
     whole, rng = climbing().fit(climbed_table()), np.random.default_rng(2)
     n, n_same, n_kills = 2 if quick else N_INTERRUPTIONS, 0, 0
     for _ in range(n):
