@@ -62,7 +62,8 @@ class ProblemCheckpoints:
         if known is not None and not fixed and self._is_finished(len(known)):
             known = None
             for index in range(len(drawn)):
-                self.of_run(index).file.unlink(missing_ok=True)
+                for part in (self.of_run(index), self.of_refinement(index)):
+                    part.file.unlink(missing_ok=True)
         if known is None:
             with atomic_file(file) as draft:
                 draft.write_text(json.dumps(drawn), encoding="utf-8")
@@ -78,7 +79,11 @@ class ProblemCheckpoints:
             raise _damaged(file) from None
 
     def _is_finished(self, n_runs: int) -> bool:
-        return all(self.of_run(index).progress() == FINISHED for index in range(n_runs))
+        refined = [self.of_refinement(index).progress() for index in range(n_runs)]
+        return all(self.of_run(index).progress() == FINISHED for index in range(n_runs)) and {*refined} <= {
+            None,
+            FINISHED,
+        }
 
     def message(self, n_runs: int) -> str | None:
         """Where a fit goes on; that it begins anew, if the folder knows other problems only; None if it is new."""
@@ -94,6 +99,10 @@ class ProblemCheckpoints:
     def of_run(self, index: int) -> RunCheckpoint:
         """The positions of one run."""
         return RunCheckpoint(self.folder / f"run-{index}.npz")
+
+    def of_refinement(self, index: int) -> RunCheckpoint:
+        """The positions of one run that goes on to a tighter tolerance."""
+        return RunCheckpoint(self.folder / f"run-{index}-refined.npz")
 
 
 class RunCheckpoint:
