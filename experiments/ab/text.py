@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.runner import Claim, Experiment, count_of, mean_sd, median_range
@@ -22,19 +21,26 @@ SUGGESTED = 9
 """Words that a post is expanded by."""
 
 
+MOST_SAMPLES = 0.9
+"""Of the samples of posts, so many must show what the paper saw in its own."""
+
+
 def jobs(full: bool) -> list[dict[str, Any]]:
-    seeds = range(5 if full else 2)
-    cases = (("", 0.0, 5), ("ones", 0.4, 6), ("ones", 0.157, 6))
-    return [{"added": added, "most": most, "k": k, "seed": seed} for added, most, k in cases for seed in seeds]
+    plain = [{"added": "", "rows": 1.0, "noise": "free", "k": 5, "seed": seed} for seed in range(10 if full else 2)]
+    return plain + [
+        {"added": "ones", "rows": rows, "noise": noise, "k": 6, "seed": seed}
+        for noise in ("free", "anchored")
+        for rows in (1.0, 0.4)
+        for seed in range(5 if full else 1)
+    ]
 
 
-def run(added: str, most: float, k: int, seed: int) -> list[dict[str, Any]]:
-    from experiments.ab._shared import noisy_table, posts
-    from latentbits import AspectBernoulli
+def run(added: str, rows: float, noise: str, k: int, seed: int) -> list[dict[str, Any]]:
+    from experiments.ab._shared import aspects, noisy_table, paper_posts
 
-    text = posts()
-    X = noisy_table("text", added, seed, most).X
-    model = AspectBernoulli(k, n_init=15, random_state=seed).fit(X)
+    text = paper_posts(seed)
+    X = noisy_table("text", added, seed, rows).X
+    model = aspects(k, noise, 2, 15, seed).fit(X)
     about = {**expansion(model, X, text), "spread_and_doubt": doubt(model, X, text)} if not added else {}
     return [{**row, **about} for row in topics(model, X, text)]
 
@@ -111,7 +117,7 @@ def doubt(model: AspectBernoulli, X: np.ndarray, text: Posts) -> float:
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    from experiments.ab._shared import TEXT_STANDS_IN, TEXT_TRIED, TWO_READINGS
+    from experiments.ab._shared import CONDITIONS, NOT_BLACK, READINGS, TEXT_STANDS_IN
 
     about: dict[str, Any] = {"result": "AB 7", "substitute": TEXT_STANDS_IN}
     plain, noisy = table[table["added"] == ""], table[table["added"] == "ones"]
@@ -123,14 +129,14 @@ def judge(table: pd.DataFrame) -> list[Claim]:
         _fits(plain, about),
         _short_posts(plain, about),
     ]
-    for most, group in noisy.groupby("most", sort=False):
-        name = f"table 5, ones added (u = {most:g})"
-        told = {**about, "note": TWO_READINGS}
+    for (noise, rows), group in noisy.groupby(["noise", "rows"], sort=False):
+        told = {**about, "condition": CONDITIONS[rows, noise]}
+        black = {**told, "note": READINGS, **(NOT_BLACK if noise == "free" else {})}
         claims += [
-            _four_topics(f"{name}: four topics, both phantoms", group, {"white", "black"}, told),
-            _heaviest(name, group, "111.1 of 347.9, others 33.4 to 61.2", told),
+            _four_topics("table 5, ones added: four topics, both phantoms", group, {"white", "black"}, black),
+            _heaviest("table 5, ones added", group, "111.1 of 347.9, others 33.4 to 61.2", told),
         ]
-    return [replace(claim, note=". ".join(filter(None, (claim.note, TEXT_TRIED)))) for claim in claims]
+    return claims
 
 
 def _runs(table: pd.DataFrame) -> list[pd.DataFrame]:
@@ -152,7 +158,7 @@ def _four_topics(statement: str, table: pd.DataFrame, phantoms: set[str], about:
         paper="so, by eye",
         ours=f"so in {count_of(right)} runs; {mean_sd(content['listed_at_home'], 1)} of {LISTED} listed words are "
         "commonest in the newsgroup where the topic weighs most",
-        holds=all(right),
+        holds=sum(right) >= MOST_SAMPLES * len(right),
     )
 
 
@@ -167,20 +173,24 @@ def _heaviest(statement: str, table: pd.DataFrame, paper: str, about: dict[str, 
         statement=f"{statement}: the white phantom weighs more than any other component",
         paper=paper,
         ours=f"{found}, others {rest.min():.1f} to {rest.max():.1f}; the heaviest in {count_of(first)} runs",
-        holds=all(first),
+        holds=sum(first) >= MOST_SAMPLES * len(first),
     )
 
 
 def _richness(plain: pd.DataFrame, about: dict[str, Any]) -> Claim:
     white = plain.loc[plain["kind"] == "white", "weight_and_words"]
     content = plain.loc[plain["kind"] == "content", "weight_and_words"]
+    right = [
+        (found["kind"] == "white").any() and ((found["weight_and_words"] < 0) == (found["kind"] == "white")).all()
+        for found in _runs(plain)
+    ]
     return Claim(
         **about,
         statement="figure 7: with the words in a post the phantom's weight falls, and that of each topic rises",
         paper="negative and positive correlation",
-        ours=f"rank correlation: phantom {median_range(white) if len(white) else 'not found'}, "
-        f"topics {median_range(content)}",
-        holds=len(white) > 0 and (white < 0).all() and (content > 0).all(),
+        ours=f"so in {count_of(right)} samples; rank correlation: phantom "
+        f"{median_range(white) if len(white) else 'not found'}, topics {median_range(content)}",
+        holds=sum(right) >= MOST_SAMPLES * len(right),
     )
 
 
@@ -225,7 +235,10 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
     first = table[table["seed"] == 0]
     return {
         "topics": _draw_topics(first[first["added"] == ""]),
-        **{f"topics_ones_{most:g}": _draw_topics(part) for most, part in first[first["most"] > 0].groupby("most")},
+        **{
+            f"topics_ones_{noise}_{rows:g}": _draw_topics(part)
+            for (noise, rows), part in first[first["added"] == "ones"].groupby(["noise", "rows"])
+        },
         "expansion": _draw_expansion(first[first["added"] == ""].iloc[0]["_examples"]),
     }
 
