@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 GROUPS = ("Turks", "Loyal", "Outcasts")
 WAVERERS = "Waverers"
 COLOURS = {"Turks": "#d55e00", "Loyal": "#0072b2", "Outcasts": "#009e73", WAVERERS: "#262626"}
-SELF = {"zero": "", "missing": "the diagonal missing", "one": "the diagonal 1"}
+SELF = {"zero": "", "missing": "the diagonal missing"}
 """What the table says of a monk and himself, and the condition that this is; the paper says nothing of it."""
 
 
@@ -46,11 +46,11 @@ def run(model: str, rows: str, diagonal: str, seed: int) -> list[dict[str, Any]]
 
 
 def table_of(likes: np.ndarray, rows: str, diagonal: str) -> np.ndarray:
-    """A monk's row says whom he likes, or by whom he is liked; about himself 0, 1 or nothing."""
+    """A monk's row says whom he likes, or by whom he is liked; about himself 0 or nothing."""
     import numpy as np
 
     X = (likes if rows == "likes" else likes.T).astype(float)
-    np.fill_diagonal(X, {"zero": 0.0, "one": 1.0, "missing": np.nan}[diagonal])
+    np.fill_diagonal(X, {"zero": 0.0, "missing": np.nan}[diagonal])
     return X
 
 
@@ -67,9 +67,10 @@ def _right(fit: pd.DataFrame) -> pd.Series:
 
 
 def _between(fit: pd.DataFrame) -> pd.Series:
-    """Of the waverers: whether Loyal and Turks are their two strongest."""
-    waverers = fit[fit["group"] == WAVERERS]
-    return waverers[["Turks", "Loyal"]].min(axis=1) > waverers["Outcasts"]
+    """Of the waverers: whether they lie beyond all Loyal on the way to the Turks, and before all Turks."""
+    way = fit["Turks"] - fit["Loyal"]
+    last, first = way[fit["group"] == "Loyal"].max(), way[fit["group"] == "Turks"].min()
+    return way[fit["group"] == WAVERERS].between(last, first, inclusive="neither")
 
 
 def _groups(fit: pd.DataFrame, diagonal: str) -> Claim:
@@ -121,7 +122,7 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
     from latentbits.plots.style import new_figure
 
     fits = {key[1]: fit for key, fit in table.groupby(["model", "diagonal"], sort=False) if key[0] == "bBICA"}
-    figure = new_figure(12, 4.6)
+    figure = new_figure(9, 4.6)
     panels = figure.subplots(1, len(fits))
     for ax, (diagonal, fit) in zip(panels, fits.items(), strict=True):
         _draw_triangle(ax, fit)
