@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 GROUPS = ("Turks", "Loyal", "Outcasts")
 WAVERERS = "Waverers"
 COLOURS = {"Turks": "#d55e00", "Loyal": "#0072b2", "Outcasts": "#009e73", WAVERERS: "#262626"}
-SELF = {"zero": "", "missing": "the diagonal missing"}
-"""What the table says of a monk and himself, and the condition that this is; the paper says nothing of it."""
+SELF = ("zero", "missing")
+"""What the table says of a monk and himself: the paper says nothing of it, so the claims are about the first."""
 
 
 def jobs(full: bool) -> list[dict[str, Any]]:
@@ -56,8 +56,8 @@ def table_of(likes: np.ndarray, rows: str, diagonal: str) -> np.ndarray:
 
 def judge(table: pd.DataFrame) -> list[Claim]:
     fits = dict(list(table.groupby(["model", "diagonal"], sort=False)))
-    claims = [claim(fits["bBICA", diagonal], diagonal) for diagonal in SELF for claim in (_groups, _waverers)]
-    return [*claims, _clusters(fits["mixture", "zero"])]
+    zero, missing = (fits["bBICA", diagonal] for diagonal in SELF)
+    return [_groups(zero, missing), _waverers(zero, missing), _clusters(fits["mixture", "zero"])]
 
 
 def _right(fit: pd.DataFrame) -> pd.Series:
@@ -73,32 +73,31 @@ def _between(fit: pd.DataFrame) -> pd.Series:
     return way[fit["group"] == WAVERERS].between(last, first, inclusive="neither")
 
 
-def _groups(fit: pd.DataFrame, diagonal: str) -> Claim:
+def _groups(fit: pd.DataFrame, missing: pd.DataFrame) -> Claim:
     right = _right(fit)
     astray = "".join(f", not {name}" for name in right.index[~right])
     return Claim(
         result="BICA 5",
         statement="the three groups are well separated",
         paper="good agreement with the true groups (by eye)",
-        ours=f"{count_of(right)} members have their group's component strongest{astray}",
+        ours=f"{count_of(right)} members have their group's component strongest{astray}; with the diagonal missing "
+        f"{count_of(_right(missing))}",
         holds=right.sum() >= len(right) - 1,
-        condition=SELF[diagonal],
         note="holds if at most one member is elsewhere; waverers don't count",
     )
 
 
-def _waverers(fit: pd.DataFrame, diagonal: str) -> Claim:
+def _waverers(fit: pd.DataFrame, missing: pd.DataFrame) -> Claim:
     places = "; ".join(_place(monk) for _, monk in fit[fit["group"] == WAVERERS].iterrows())
     return Claim(
         result="BICA 5",
         statement="waverers lie between Loyal and Turks",
         paper="2 of 3",
-        ours=f"{count_of(_between(fit))}: {places}",
+        ours=f"{count_of(_between(fit))}: {places}; with the diagonal missing {count_of(_between(missing))}",
         holds=_between(fit).sum() >= 2,
-        condition=SELF[diagonal],
-        note="between: these are a waverer's two largest weights. Which of three surveys the paper took isn't said; "
-        "ours are "
-        "all of them, merged",
+        note="between: the weight of the Turks less that of the Loyal is above every Loyal's and below every Turk's, "
+        "as "
+        "the paper's figure is read. Which of three surveys the paper took isn't said; ours are all of them, merged",
     )
 
 
@@ -126,7 +125,7 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
     panels = figure.subplots(1, len(fits))
     for ax, (diagonal, fit) in zip(panels, fits.items(), strict=True):
         _draw_triangle(ax, fit)
-        ax.set_title(SELF[diagonal] or "the diagonal 0", pad=16)
+        ax.set_title(f"the diagonal {diagonal}", pad=16)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return {"weights": figure}
 
