@@ -108,9 +108,11 @@ def doubt(model: AspectBernoulli, X: np.ndarray, text: Posts) -> float:
     import numpy as np
     from scipy.stats import entropy, spearmanr
 
-    spread = entropy(np.array([X[text.group == g].sum(axis=0) for g in range(len(text.names))]))
+    used = np.flatnonzero(X.any(axis=0))
+    spread = entropy(np.array([X[text.group == g][:, used].sum(axis=0) for g in range(len(text.names))]))
     unsure = []
-    for j, column in enumerate(X.T):
+    for j in used:
+        column = X[:, j]
         joint = model.weights_[column == 1] * model.components_[:, j]
         unsure.append(entropy(joint, axis=1).mean())
     return float(spearmanr(spread, unsure).statistic)
