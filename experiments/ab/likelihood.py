@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.runner import Claim, Experiment, mean_sd
+from experiments.runner import Claim, Experiment, Reason, mean_sd
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +88,10 @@ def _judge_case(case: Case, table: pd.DataFrame) -> list[Claim]:
     if table.empty:
         return []
     by_fold = {name: group.pivot(index="fold", columns="k", values="score") for name, group in table.groupby("model")}
-    about: dict[str, Any] = {"result": "AB 2", "substitute": TELLING_WORDS if case.data == "text" else ""}
+    about: dict[str, Any] = {"result": "AB 2"}
+    if case.data == "text":
+        evidence = "latentbits experiments run ab/likelihood --full"
+        about |= {"substitute": TELLING_WORDS, "reason": Reason.DATA, "evidence": evidence}
     claims = [
         _above_mixture(case, by_fold[AB], by_fold[MIXTURE], about),
         _equal_peaks(case, by_fold[AB], by_fold[LPCA], about),
