@@ -91,7 +91,7 @@ def _root(columns: Floats) -> Floats:
     try:
         return np.asarray(np.linalg.cholesky(eye + columns @ columns.T))
     except np.linalg.LinAlgError:
-        upper = np.linalg.qr(np.vstack([columns.T, eye]), mode="r")
+        upper = np.asarray(np.linalg.qr(np.vstack([columns.T, eye]), mode="r"))
         return np.asarray(upper.T * np.where(np.diag(upper) < 0, -1.0, 1.0))
 
 
