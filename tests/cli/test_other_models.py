@@ -210,3 +210,51 @@ def test_refusals(run: Run, votes: Path, numbers: Path, tmp_path: Path) -> None:
         assert result.exit_code == 1, result.output
         assert message in result.stderr
         assert result.stderr.startswith("error: ")
+
+
+def test_missing_cells_of_binary_factors(run: Run, numbers: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(numbers)
+    frame.loc[2, "a"] = frame.loc[[5, 7], "c"] = np.nan
+    frame.to_csv(holes := tmp_path / "holes.csv", index=False)
+    arguments = ["--model", "binary-factors", "--components", 4, "--restarts", 2]
+    result = run("fit", holes, *arguments, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("2 binary factors found in 120 rows x 6 columns, 3 cells missing")
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["data"]["missing"] == 3
+    result = run("rows", tmp_path / "run", holes, "--out", tmp_path / "rows.csv")
+    assert result.exit_code == 0, result.output
+    rows, model = pd.read_csv(tmp_path / "rows.csv"), load_model(tmp_path / "run" / "model.npz")
+    expected = model.score_samples(frame[list("abcdef")])
+    np.testing.assert_allclose(rows["log_likelihood"], expected, rtol=1e-6)
+    refused = run("fit", holes, "--model", "ica-mixture", "--out", tmp_path / "other")
+    assert 'holes.csv, line 4, column "a": the cell is empty; fill it in' in refused.output
+
+
+def test_choosing_numbers_for_models_of_numbers(run: Run, numbers: Path, tmp_path: Path) -> None:
+    asked = ["--model", "binary-factors", "--components", "1:3", "--restarts", 2, "--folds", 3]
+    result = run("select", numbers, *asked, "--out", tmp_path / "factors")
+    assert result.exit_code == 0, result.output
+    assert "bic: 2 components." in result.stdout
+    asked = ["--model", "ica-mixture", "--clusters", "1:2", "--sources", 1, "--gaussians", 1, "--tol", "1e-3"]
+    result = run("select", numbers, *asked, "--criterion", "evidence", "--restarts", 1, "--out", tmp_path / "clusters")
+    assert result.exit_code == 0, result.output
+    assert pd.read_csv(tmp_path / "clusters" / "selection.csv")["n_clusters"].tolist() == [1, 2]
+    assert "cluster" in result.stdout.splitlines()[-2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "ica-mixture"], "give a range, such as 1:6, for --clusters or for --sources"),
+        (["--model", "ica-mixture", "--clusters", "1:2", "--sources", "1:2"], "for --clusters or for --sources"),
+        (["--model", "ica-mixture", "--components", "1:2"], "--components is not an option of ica-mixture"),
+        (["--model", "binary-factors"], "give a range, such as 1:6, for --components"),
+        (["--model", "binary-factors", "--components", "1:2", "--inference", "vb"], "a fit finds its number itself"),
+        (["--model", "binary-factors", "--components", "1:2", "--criterion", "cells"], "has no cells"),
+        (["--model", "binary-factors", "--components", "1:2", "--threshold", 1], "--threshold is about 0-1 data"),
+    ],
+)
+def test_what_select_refuses(run: Run, numbers: Path, arguments: list[object], message: str) -> None:
+    result = run("select", numbers, *arguments)
+    assert result.exit_code != 0
+    assert message in result.output

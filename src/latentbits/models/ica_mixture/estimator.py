@@ -419,6 +419,22 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """
         return float(np.mean(self.score_samples(X)))
 
+    def log_evidence(self, X: Any = None) -> float:
+        """Lower bound of the log evidence of the training data, by which numbers of clusters or sources are compared.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features) or None, default=None
+            Ignored, as the bound is that of the fit; for `select_order`.
+
+        Returns
+        -------
+        float
+            `objective_` in the units of the data; higher is better.
+        """
+        check_is_fitted(self)
+        return float(self.objective_ - len(self.labels_) * np.log(self._scale).sum())
+
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> tuple[Floats, np.ndarray]:
         """Draw new rows from the model.
 
