@@ -44,6 +44,7 @@ def gather(model: ICAMixture, data: NumberTable) -> Results:
     summary = {**common_summary(model, data), "clusters": clusters, "humps": humps}
     figures: Figures = {
         "cluster_means": partial(plots.plot_cluster_means, model, X),
+        **({"source_effects": partial(plots.plot_source_effects, model)} if model.n_sources_.any() else {}),
         "source_densities": partial(plots.plot_source_densities, model, X),
         "strengths": partial(plots.plot_strengths, model),
         "bound": partial(plots.plot_bound, model),
@@ -108,13 +109,30 @@ def _lines(model: ICAMixture, summary: dict[str, Any], apart: pd.DataFrame) -> I
         sources = counted(part["sources"], "source")
         told = _told(apart, f"cluster_{part['cluster']}") if len(clusters) > 1 else ""
         yield f"Cluster {part['cluster']} has {part['share']:.1%} of the rows and {sources}{told}."
+    for part in clusters:
+        yield from _about_sources(model, part["cluster"], apart["variable"].to_list())
     for hump in summary["humps"]:
         advice = "" if model.criterion == "clusters" else "; --cluster-criterion clusters makes clusters of them"
         yield (
             f"Source {hump['source']} of cluster {hump['cluster']} has two humps, {hump['share']:.0%} of its rows in "
             f"the smaller one: two groups that the bound takes for one cluster{advice}."
         )
+    if len(clusters) > 1 or summary["humps"]:
+        yield (
+            "The bound charges every cluster for a mixing matrix of its own; latentbits select --model ica-mixture "
+            "--clusters 1:6 asks held-out rows how many there are."
+        )
     yield from restart_lines(summary)
+
+
+def _about_sources(model: ICAMixture, cluster: int, names: list[str]) -> Iterator[str]:
+    """What the strongest sources of a cluster change: they are what varies inside of it."""
+    n = min(int(model.n_sources_[cluster]), TOLD)
+    for m in range(n):
+        effect = model.source_effects_[cluster, :, m]
+        most = np.argsort(-np.abs(effect), kind="stable")[:TOLD]
+        words = ", ".join(f"{names[j]} {effect[j]:+.1f}" for j in most)
+        yield f"Inside cluster {cluster}, a standard deviation of source {m} adds {words} standard deviations."
 
 
 def _told(apart: pd.DataFrame, column: str) -> str:

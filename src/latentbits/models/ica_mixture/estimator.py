@@ -28,7 +28,6 @@ __all__ = ["ICAMixture"]
 EXACT = 1000
 """Largest number of combinations of Gaussians for which densities are summed exactly."""
 
-
 LARGEST = 1e100
 """Larger numbers are refused, and columns that vary by less than its inverse are constant: squares would overflow."""
 
@@ -108,6 +107,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     source_strengths_ : ndarray of shape (n_clusters_, n_sources)
         Strength of each source, in falling order: length of its column of the mixing matrix (of the standardised data)
         times its standard deviation.
+    source_effects_ : ndarray of shape (n_clusters_, n_features, n_sources)
+        What a standard deviation of each source adds to each variable, in standard deviations of the variable.
     mixing_ : ndarray of shape (n_clusters_, n_features, n_sources)
         Mixing matrices, one column per source.
     means_ : ndarray of shape (n_clusters_, n_features)
@@ -287,6 +288,11 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def exact_(self) -> bool:
         """Whether densities are exact sums over all combinations of Gaussians (see `score_samples`)."""
         return bool(float(self.n_gaussians) ** float(self.n_sources_.max()) <= EXACT)
+
+    @property
+    def source_effects_(self) -> Floats:
+        """What a standard deviation of each source adds to each variable, in standard deviations of the variable."""
+        return self._clusters.A * np.sqrt(self._clusters.source_moments()[1])[:, None]
 
     def _log_joint(self, X: Any) -> Floats:
         """log p(x, c) in the units of the data, n_rows x n_clusters_."""
