@@ -173,11 +173,17 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
     assert causes["rows_on"].tolist() == on.tolist()
     rng = np.random.default_rng(0)
     x = np.where(np.arange(100) < 40, rng.normal(0, 1, 100), rng.normal(12, 2, 100))
-    pd.DataFrame({"x": x, "y": rng.uniform(size=100)}).to_csv(tmp_path / "two.csv", index=False)
+    y = x - np.where(np.arange(100) < 40, 0, 12) + 0.2 * rng.uniform(size=100)
+    pd.DataFrame({"x": x, "y": y}).to_csv(tmp_path / "two.csv", index=False)
     arguments = ["--model", "ica-mixture", "--sources", 1, "--restarts", 2, "--no-report"]
     text = run("fit", tmp_path / "two.csv", *arguments, "--out", tmp_path / "clusters").stdout
     assert "Cluster 0 has 60.0% of the rows" in text
     assert "its mean is off by x +0.8 standard deviations" in text
+    found = load_model(tmp_path / "clusters" / "model.npz")
+    effect = found.source_effects_[0, :, 0]
+    j = int(np.abs(effect).argmax())
+    assert f"Inside cluster 0, a standard deviation of source 0 adds {'xy'[j]} {effect[j]:+.1f}" in text
+    assert "--clusters 1:5 asks held-out rows" in text
 
 
 @pytest.mark.parametrize(

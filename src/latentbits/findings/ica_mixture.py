@@ -18,7 +18,7 @@ from latentbits.wording import counted
 __all__ = ["gather", "rows_table"]
 
 TOLD = 3
-"""Variables that a sentence names, at most."""
+"""Variables that a sentence names at most; and clusters whose sources are told in sentences."""
 
 NOTABLE = 0.5
 """A cluster's mean is told if it lies this many standard deviations from the mean of all rows."""
@@ -42,15 +42,16 @@ def gather(model: ICAMixture, data: NumberTable) -> Results:
     ]
     humps = [{"cluster": c, "source": m, "share": share} for c, m, share in model.humps_]
     summary = {**common_summary(model, data), "clusters": clusters, "humps": humps}
-    figures: Figures = {
-        "cluster_means": partial(plots.plot_cluster_means, model, X),
-        **({"source_effects": partial(plots.plot_source_effects, model)} if model.n_sources_.any() else {}),
+    figures: Figures = {"cluster_means": partial(plots.plot_cluster_means, model, X)}
+    if data.shape[1] > 1:
+        figures["clusters"] = partial(plots.plot_clusters, model, X, columns=_telling_columns(apart))
+    if model.n_sources_.any():
+        figures["source_effects"] = partial(plots.plot_source_effects, model)
+    figures |= {
         "source_densities": partial(plots.plot_source_densities, model, X),
         "strengths": partial(plots.plot_strengths, model),
         "bound": partial(plots.plot_bound, model),
     }
-    if data.shape[1] > 1:
-        figures["clusters"] = partial(plots.plot_clusters, model, X, columns=_telling_columns(apart))
     return Results(model, data, tables, summary, figures, list(_lines(model, summary, apart)))
 
 
@@ -109,7 +110,7 @@ def _lines(model: ICAMixture, summary: dict[str, Any], apart: pd.DataFrame) -> I
         sources = counted(part["sources"], "source")
         told = _told(apart, f"cluster_{part['cluster']}") if len(clusters) > 1 else ""
         yield f"Cluster {part['cluster']} has {part['share']:.1%} of the rows and {sources}{told}."
-    for part in clusters:
+    for part in clusters if len(clusters) <= TOLD else []:  # of more, the picture tells
         yield from _about_sources(model, part["cluster"], apart["variable"].to_list())
     for hump in summary["humps"]:
         advice = "" if model.criterion == "clusters" else "; --cluster-criterion clusters makes clusters of them"
@@ -120,7 +121,7 @@ def _lines(model: ICAMixture, summary: dict[str, Any], apart: pd.DataFrame) -> I
     if len(clusters) > 1 or summary["humps"]:
         yield (
             "The bound charges every cluster for a mixing matrix of its own; latentbits select --model ica-mixture "
-            "--clusters 1:6 asks held-out rows how many there are."
+            f"--clusters 1:{len(clusters) + 3} asks held-out rows how many there are."
         )
     yield from restart_lines(summary)
 
