@@ -26,7 +26,8 @@ NOISES = (0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7,
 def jobs(full: bool) -> list[dict[str, Any]]:
     rows, noises, runs = (ROWS, NOISES, 40) if full else ((200, 20), (0.1, 1.0), 3)
     seeds = range(FIRST_SEED, FIRST_SEED + runs)
-    return [{"n_rows": n, "sigma": sigma, "seed": seed} for n in rows for sigma in noises for seed in seeds]
+    # The whole grid for one seed after the other: an interrupted run is a run with fewer seeds.
+    return [{"n_rows": n, "sigma": sigma, "seed": seed} for seed in seeds for n in rows for sigma in noises]
 
 
 def run(n_rows: int, sigma: float, seed: int) -> list[dict[str, Any]]:
