@@ -10,6 +10,7 @@ their own everywhere, because all rows then share one quadratic form.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -99,11 +100,11 @@ class Moments(NamedTuple):
         # Below 0 only by rounding, when the fit is perfect.
         return max(0.0, float(self.xx - 2 * np.sum(B * self.xz) + np.sum(self.times(B) * B)))
 
-    def regress(self, ridge: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    def regress(self, ridge: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """A and c that minimise `squares` + sum_i ridge_i |b_i|^2, b = (A, c); the shortest if there are several."""
         # Least squares, not solve: equal or constant codes make the normal equations singular.
         size = self.zz.shape[-1]
-        normal = self.zz + np.diag(np.broadcast_to(ridge, size))
+        normal = self.zz if ridge is None else self.zz + np.diag(ridge)
         if normal.ndim == 2:
             B = np.linalg.lstsq(normal, self.xz.T, rcond=None)[0].T
         else:
@@ -191,15 +192,18 @@ def log_odds(beta: np.ndarray) -> np.ndarray:
     return np.log(beta) - log1p(-beta)
 
 
+@lru_cache(maxsize=4)
 def all_codes(m: int) -> np.ndarray:
-    """The 2^m codes as rows of -1 and 1, bit i of the row's number being y_i.
+    """The 2^m codes as rows of -1 and 1, bit i of the row's number being y_i; not to be written to.
 
     Examples
     --------
     >>> all_codes(2).tolist()
     [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]
     """
-    return 2.0 * ((np.arange(1 << m)[:, None] >> np.arange(m)) & 1) - 1.0
+    codes: np.ndarray = 2.0 * ((np.arange(1 << m)[:, None] >> np.arange(m)) & 1) - 1.0
+    codes.flags.writeable = False
+    return codes
 
 
 def exact_posterior(theta: Parameters, X: np.ndarray, workers: Workers) -> Posterior:
