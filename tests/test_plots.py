@@ -17,7 +17,16 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from latentbits import AspectBernoulli, BinaryData, simulate
-from latentbits.plots import plot_components, plot_couplings, plot_denoising, plot_objective, plot_weights
+from latentbits.plots import (
+    plot_causes,
+    plot_components,
+    plot_couplings,
+    plot_denoising,
+    plot_objective,
+    plot_sizes,
+    plot_source_effects,
+    plot_weights,
+)
 from latentbits.plots.denoising import CELLS, FILLED, GUESSED, REMOVED, UNKNOWN
 from latentbits.plots.style import KINDS
 
@@ -465,3 +474,34 @@ class TestCouplings:
     @pytest.mark.parametrize("n", [1, 2, 3])
     def test_few_columns_and_no_couplings(self, n):
         render(plot_couplings(SimpleNamespace(couplings_=np.zeros((n, n)), feature_names_in_=HOSTILE[:n])))
+
+
+class TestBinaryFactorsAndSources:
+    def test_causes_are_drawn_where_they_are_on(self):
+        probabilities = np.array([[0.0, 1.0], [1.0, 1.0], [0.2, 0.0]])
+        model = SimpleNamespace(factor_probabilities_=np.array([0.4, 0.6]), predict_proba=lambda X: probabilities)
+        ax = plot_causes(model, np.zeros((3, 2))).axes[0]
+        np.testing.assert_array_equal(ax.images[0].get_array(), probabilities.T)
+        assert labels_of(ax.get_yticklabels()) == ["factor 0, 40 %", "factor 1, 60 %"]
+        with pytest.raises(ValueError, match="no factor"):
+            plot_causes(SimpleNamespace(factor_probabilities_=np.empty(0)), np.zeros((3, 2)))
+
+    def test_sizes(self):
+        sizes = pd.DataFrame({"n_components": [0, 1, 2], "bic": [30.0, 10.0, 12.0]})
+        ax = plot_sizes(SimpleNamespace(sizes_=sizes)).axes[0]
+        np.testing.assert_array_equal(ax.lines[0].get_ydata(), [20, 0, 2])
+        assert ax.get_title(loc="left") == "best: 1"
+        with pytest.raises(ValueError, match="inference="):
+            plot_sizes(SimpleNamespace(sizes_=sizes[:0]))
+
+    def test_source_effects_are_those_of_live_sources(self):
+        effects = np.arange(12.0).reshape(2, 2, 3)
+        ax = plot_source_effects(SimpleNamespace(source_effects_=effects, n_sources_=[1, 2])).axes[0]
+        np.testing.assert_array_equal(ax.images[0].get_array(), [[3, 9, 10], [0, 6, 7]])
+        assert labels_of(ax.get_xticklabels()) == ["0.0", "1.0", "1.1"]
+        with pytest.raises(ValueError, match="switched off"):
+            plot_source_effects(SimpleNamespace(source_effects_=effects, n_sources_=[0, 0]))
+
+
+def labels_of(ticks) -> list[str]:
+    return [tick.get_text() for tick in ticks]

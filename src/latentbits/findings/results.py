@@ -176,7 +176,7 @@ def _about(data: Data) -> dict[str, Any]:
     n_rows, n_columns = data.shape
     about: dict[str, Any] = {"fingerprint": data.fingerprint(), "rows": n_rows, "columns": n_columns}
     if isinstance(data, NumberTable):
-        return about
+        return {**about, "missing": data.n_missing}
     counts = {"ones": data.n_ones, "zeros": data.n_observed - data.n_ones, "missing": data.n_missing}
     return {**about, **counts, "density": data.density, "constant_columns": _n_constant(data)}
 
@@ -213,9 +213,9 @@ def components_fingerprint(model: Any) -> str:
 def size(data: dict[str, Any]) -> str:
     """The size of the data in words."""
     table = f"{counted(data['rows'], 'row')} x {counted(data['columns'], 'column')}"
-    if "ones" not in data:
-        return table
     missing = f", {counted(data['missing'], 'cell')} missing" if data["missing"] else ""
+    if "ones" not in data:
+        return table + missing
     constant = f", {counted(data['constant_columns'], 'constant column')}" if data.get("constant_columns") else ""
     return f"{table} ({data['density']:.1%} ones{missing}{constant})"
 

@@ -76,10 +76,15 @@ class ModelSpec:
     has_weights : bool
         Of a model of tables, whether its rows have weights on components (`FactorModel`); otherwise it predicts each
         cell from the rest of its row (`CellModel`).
+    takes_missing : bool
+        Whether cells may be missing.
     on_cluster : bool
         Whether it can be fitted where the rows are on a Dask cluster.
     parameters : mapping of str to Parameter
         The constructor's parameters that are validated, and those of the command line.
+    held : mapping of str to mapping
+        The parameters that say how many, where these are not `n_components` alone, each with those by which a fit keeps
+        that number: a model that finds it by itself is compared at several numbers with these.
     stored_types : tuple of str
         "module:NamedTuple" of what a fitted model holds beside arrays; model files may contain these.
     renamed : mapping of str to str
@@ -91,8 +96,10 @@ class ModelSpec:
     data: Literal["table", "segments", "numbers"] = "table"
     findings: str = "factors"
     has_weights: bool = True
+    takes_missing: bool = True
     on_cluster: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    held: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     stored_types: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
 
@@ -110,6 +117,11 @@ class ModelSpec:
     def has_components(self) -> bool:
         """Whether a number of components can be given."""
         return "n_components" in self.parameters
+
+    @property
+    def orders(self) -> Mapping[str, Mapping[str, Any]]:
+        """The parameters whose best number can be chosen, each with what holds the number; see `held`."""
+        return self.held or ({"n_components": {}} if self.has_components else {})
 
     @property
     def needs_components(self) -> bool:

@@ -28,5 +28,6 @@ SPECS = (
             "encoder": Parameter(Choice(get_args(Encoder)), Option("encoder", "how auto and byy find codes")),
             "update": Parameter(Choice(get_args(Update))),
         },
+        held={"n_components": {"inference": "em"}},
     ),
 )

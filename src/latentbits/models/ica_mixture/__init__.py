@@ -19,6 +19,7 @@ SPECS = (
         "latentbits.models.ica_mixture.estimator:ICAMixture",
         data="numbers",
         findings="ica_mixture",
+        takes_missing=False,
         parameters={
             "n_clusters": Parameter(_COUNT, Option("clusters", "how many to begin with")),
             "n_sources": Parameter(_COUNT, Option("sources", "of each cluster, at most")),
@@ -31,6 +32,7 @@ SPECS = (
             "gaussian_rate": Parameter(_POSITIVE, Option("gaussian_rate", "small allows sources with sharp edges")),
             **RESTARTS,
         },
+        held={"n_clusters": {"split": False, "delete": False}, "n_sources": {}},
         stored_types=("latentbits.models.ica_mixture.posterior:Clusters",),
         renamed={"weights_": "proportions_"},
     ),
