@@ -1,11 +1,12 @@
-# Two commands: `make demo` and `make test`. Each makes its own environment in .venv once and re-uses it.
+# Two commands: `make demo` and `make test`; `make attack` tries to break things for some minutes.
+# Each makes its own environment in .venv once and re-uses it.
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := demo-report
 
-.PHONY: demo test check clean
+.PHONY: demo test attack check clean
 
 demo: $(READY)
 	$(RUN)/latentbits demo --out $(DEMO) --force
@@ -13,6 +14,10 @@ demo: $(READY)
 test: $(READY) check
 	$(RUN)/python -m tests.warm_kernels
 	$(RUN)/python -m pytest -n 2
+
+attack: $(READY)
+	$(RUN)/python -m tests.warm_kernels
+	$(RUN)/python -m tests.attacks
 
 check: $(READY)
 	$(RUN)/ruff check .

@@ -17,6 +17,7 @@ from pandas.testing import assert_frame_equal
 from sklearn.exceptions import NotFittedError
 
 from latentbits import AspectBernoulli, BinaryData, simulate
+from latentbits.archives import read_archive, write_archive
 from latentbits.errors import ModelFileError
 from latentbits.models.aspect.base import Components
 from latentbits.models.registry import MODELS, model_class, model_name
@@ -46,13 +47,11 @@ def file(model: AspectBernoulli, tmp_path: Path) -> Path:
 
 
 def tamper(file: Path, change: Callable[[Header, Arrays], None]) -> None:
-    """Change header or arrays of a model file, and write it as an attacker would."""
-    with np.load(file) as archive:
-        arrays = dict(archive)
+    """Change header or arrays of a model file, and write it as an attacker would, with the right checksum."""
+    arrays = read_archive(file).arrays
     header = json.loads(arrays.pop("header").tobytes())
     change(header, arrays)
-    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    np.savez(file, allow_pickle=True, header=text, **arrays)
+    write_archive(file, {"header": np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays})
 
 
 # ---- round trip ----
@@ -88,6 +87,7 @@ def test_set_output_is_kept(data: BinaryData, tmp_path: Path) -> None:
     assert_frame_equal(load_model(tmp_path / "m").transform(data.to_frame()), model.transform(data.to_frame()))
 
 
+@pytest.mark.usefixtures("any_extra")
 @pytest.mark.parametrize(
     "value",
     [
@@ -114,6 +114,7 @@ def test_plain_values(model: AspectBernoulli, tmp_path: Path, value: Any) -> Non
     assert fitted == value
 
 
+@pytest.mark.usefixtures("any_extra")
 @pytest.mark.parametrize(
     "value",
     [
@@ -135,9 +136,24 @@ def test_arrays(model: AspectBernoulli, tmp_path: Path, value: np.ndarray) -> No
     assert_array_equal(fitted, value)
 
 
+@pytest.mark.usefixtures("any_extra")
 def test_frames(model: AspectBernoulli, tmp_path: Path) -> None:
     frame = pd.DataFrame({"n": [1, 2], "x": [0.1, np.inf], "word": ["a", "b"], "ok": [True, False]})
     assert_frame_equal(load_saved_with(model, tmp_path, frame), frame)
+
+
+class Anything:
+    """What an attribute may be if that is no matter."""
+
+    optional = True
+
+    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+        pass
+
+
+@pytest.fixture
+def any_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MODELS["aspect-bernoulli"].fitted, "extra_", Anything())
 
 
 def load_saved_with(model: AspectBernoulli, folder: Path, value: Any) -> Any:
@@ -163,6 +179,7 @@ def test_an_array_met_twice_is_stored_once(model: AspectBernoulli, file: Path) -
 # ---- saving refuses ----
 
 
+@pytest.mark.usefixtures("any_extra")
 @pytest.mark.parametrize(
     "value",
     [object(), {1: 2}, 1j, np.array([1j]), np.array([None, "a"], dtype=object), len, pd.DataFrame({1: [2]})],
@@ -276,14 +293,14 @@ def test_a_pickle_is_refused_and_not_run(file: Path, name: str) -> None:
         arrays = dict(archive)
     arrays[name] = np.array([Mischief(trace)], dtype=object)
     np.savez(file, allow_pickle=True, **arrays)
-    with pytest.raises(ModelFileError, match="Object arrays cannot be loaded"):
+    with pytest.raises(ModelFileError, match="is no array of numbers or text"):
         load_model(file)
     assert not trace.exists()
 
 
 def test_a_newer_file_is_refused_with_its_version(file: Path) -> None:
-    tamper(file, lambda header, _: header.update(version=2, latentbits="9.9"))
-    with pytest.raises(ModelFileError, match=r"written by latentbits 9\.9 in format version 2, .*; upgrade"):
+    tamper(file, lambda header, _: header.update(version=3, latentbits="9.9"))
+    with pytest.raises(ModelFileError, match=r"written by latentbits 9\.9 in format version 3, .*; upgrade"):
         load_model(file)
 
 
@@ -296,7 +313,7 @@ def with_fitted(name: str, node: Any) -> Callable[[Header, Arrays], None]:
     [
         (lambda header, _: header.update(format="pickle"), 'the format is "pickle"'),
         (lambda header, _: header.update(version="1"), "no format version '1'"),
-        (lambda header, _: header.update(version=True), "no format version True"),
+        (lambda header, _: header.update(version=True), "no format version 'True'"),
         (lambda header, _: header.pop("version"), "damaged"),
         (
             lambda header, _: header.update(model="os:system"),
@@ -324,8 +341,8 @@ def with_fitted(name: str, node: Any) -> Callable[[Header, Arrays], None]:
         (with_fitted("x_", {"type": "texts", "shape": [1], "values": [1]}), "holds something else"),
         (with_fitted("x_", {"type": "float", "value": "many"}), "damaged"),
         (with_fitted("x_", {"type": "frame", "names": ["a"], "columns": []}), "damaged"),
-        (lambda _, arrays: arrays.update(array0=np.array([1j])), "array of complex128"),
-        (lambda _, arrays: arrays.update(array0=np.array([b"a"])), r"array of \|S1"),
+        (lambda _, arrays: arrays.update(array0=np.array([1j])), "no array of numbers or text"),
+        (lambda _, arrays: arrays.update(array0=np.array([b"a"])), "no array of numbers or text"),
     ],
 )
 def test_tampered_headers_are_refused(file: Path, change: Callable[[Header, Arrays], None], message: str) -> None:

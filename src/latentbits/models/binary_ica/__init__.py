@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.schema import COLUMNS, RESTARTED, Array, Labels
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
 __all__ = ["SPECS", "Method", "Posterior", "Shrinkage"]
@@ -20,7 +21,7 @@ SPECS = (
         parameters={
             **RESTARTS,
             **components(optional=True),
-            "n_points": Parameter(Number(2, integer=True, optional=True)),
+            "n_points": Parameter(Number(3, below=2049, integer=True, optional=True)),  # squared, for two sources
             "n_segments": Parameter(Number(1, integer=True)),
             "condition_number": Parameter(Number(1, above=True, optional=True)),
             "tol": Parameter(
@@ -34,5 +35,17 @@ SPECS = (
             "prior": Parameter(Number(0)),
             "posterior": Parameter(Choice(get_args(Posterior))),
         },
+        fitted={
+            **COLUMNS,
+            **RESTARTED,
+            "mixing_": Array("D", "K"),
+            "source_means_": Array("S", "K"),
+            "source_scales_": Array("S", "K", low=0),
+            "segments_": Labels("S"),
+            "segment_share_": Array("S", low=0, high=1, total=1),
+            "thresholds_": Array("S", "D"),
+            "restart_components_": Array("R", "K", "D"),
+        },
+        added=("restart_components_", "thresholds_"),
     ),
 )
