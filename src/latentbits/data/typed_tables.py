@@ -17,7 +17,7 @@ from latentbits.data.codes import BAD, MISSING
 from latentbits.data.columns import ColumnChoice, positions
 from latentbits.data.encoding import codes_of
 from latentbits.data.long_format import refuse_long_format
-from latentbits.data.messages import Origin
+from latentbits.data.messages import Origin, refusing_damage
 from latentbits.data.names import check_column_names, checked_text
 from latentbits.data.roles import examine, find_roles, is_identifier, is_measure
 from latentbits.data.sheet import as_text
@@ -74,10 +74,8 @@ def read_frame(file: Path, kind: str, origin: Origin) -> pd.DataFrame:
         import pyarrow  # noqa: F401
     except ImportError:
         raise origin.error(f'reading {name} needs pyarrow; pip install "latentbits[parquet]"') from None
-    try:
+    with refusing_damage(origin, f"this can't be read as {name}", "save the table again"):
         return pd.read_parquet(file, engine="pyarrow") if kind == "parquet" else pd.read_feather(file)
-    except (ValueError, OSError) as error:
-        raise origin.error(f"this can't be read as {name} ({error}); save the table again") from None
 
 
 class TypedTable:
