@@ -94,7 +94,7 @@ def read_or_refusal(path: Path, **options: Any) -> Any:
     assert sentence.isprintable(), repr(sentence)
     assert sentence.startswith(path.name) or not path.name.isprintable(), sentence
     assert "; " in sentence or "Reshape your data" in sentence or "a minimum of 1" in sentence, f"no way out: {sentence}"
-    assert len(sentence) < 1000, len(sentence)
+    assert len(sentence) <= 1300, len(sentence)
     return sentence
 
 

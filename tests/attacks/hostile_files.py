@@ -165,6 +165,8 @@ def workbook(rng: np.random.Generator) -> HostileFile:
     made, cells, names = frame(rng)
     names = ["formula" if name.startswith("=") else name for name in names]  # which Excel would compute
     made.columns = names
+    if (cells[-1] == -1).all():  # a sheet ends with its last cell
+        cells[-1, 0], made.iloc[-1, 0] = 1, 1
     buffer = io.BytesIO()
     made.to_excel(buffer, index=False)
     return HostileFile("t.xlsx", buffer.getvalue(), {"row_labels": False}, cells, names)

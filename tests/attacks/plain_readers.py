@@ -8,12 +8,10 @@ import gzip
 import io
 import lzma
 import zipfile
-from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy.io
 import scipy.sparse as sp
 
 MEANINGS = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
@@ -55,13 +53,7 @@ def read_plainly(name: str, content: bytes, options: dict[str, Any]) -> Plain:
             matrix.check_format(full_check=True)
         return Plain(None, _codes(matrix.toarray()))
     if name.endswith((".mtx", ".mtx.gz")):
-        with NamedTemporaryFile(suffix=".mtx") as unpacked:
-            unpacked.write(_unpacked(content))
-            unpacked.flush()
-            n_rows, n_columns, *_, symmetry = scipy.io.mminfo(unpacked.name)
-            assert symmetry == "general" or n_rows == n_columns, "a symmetric matrix is square"
-            matrix = scipy.io.mmread(unpacked.name)
-        return Plain(None, _codes(matrix.toarray() if sp.issparse(matrix) else matrix))
+        return Plain(None, _codes(_matrix_market(_unpacked(content).decode("latin-1"))))
     if name.endswith((".parquet", ".feather")):
         frame = pd.read_parquet(stream) if name.endswith(".parquet") else pd.read_feather(stream)
         return Plain({str(column): _texts(frame[column]) for column in frame.columns})
@@ -70,6 +62,29 @@ def read_plainly(name: str, content: bytes, options: dict[str, Any]) -> Plain:
         head, *body = frame.map(_text).to_numpy().tolist()
         return _table([head, *body])
     return _table(_fields(_unpacked(content), options["delimiter"]))
+
+
+def _matrix_market(text: str) -> np.ndarray:
+    """By loops; SciPy's own reader ends the process on some damaged files."""
+    banner, *lines = text.splitlines()
+    _, _, layout, field, symmetry = banner.lower().split()
+    sizes, *entries = [line.split() for line in lines if line.strip() and not line.startswith("%")]
+    n_rows, n_columns, *n_entries = map(int, sizes)
+    cells = np.zeros((n_rows, n_columns))
+    places = [(i, j) for j in range(n_columns) for i in range(n_rows)]
+    if symmetry != "general":
+        assert n_rows == n_columns
+        places = [(i, j) for i, j in places if i > j or (i == j and symmetry != "skew-symmetric")]
+    if layout == "coordinate":
+        places = [(int(float(i)) - 1, int(float(j)) - 1) for i, j, *_ in entries]
+        assert n_entries == [len(entries)]
+        assert all(0 <= i < n_rows and 0 <= j < n_columns for i, j in places)
+    for (i, j), entry in zip(places, entries, strict=True):
+        value = 1 if field == "pattern" else float(entry[-1])
+        cells[i, j] += value
+        if symmetry != "general" and i != j:
+            cells[j, i] += -value if symmetry == "skew-symmetric" else value
+    return cells
 
 
 def _codes(values: Any) -> np.ndarray:
@@ -110,7 +125,8 @@ def _fields(content: bytes, delimiter: str) -> list[list[str]]:
 
 def _table(lines: list[list[str]]) -> Plain:
     """Names above cells; blank lines are skipped, and so are empty fields behind the last name."""
-    used = [line for line in lines if any(field.strip() for field in line) or len(line) > 1]
+    width = max(map(len, lines), default=0)
+    used = [line for line in lines if line and (any(field.strip() for field in line) or len(line) > 1 or width == 1)]
     while used and not any(field.strip() for field in used[0]):
         used.pop(0)
     head, *body = used

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import math
-import shutil
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.compressed import ARRAY_BYTES, check_archive, check_unpacked, open_bytes
+from latentbits.data.compressed import ARRAY_BYTES, check_archive, check_unpacked
 from latentbits.data.encoding import encode
+from latentbits.data.matrix_market import read_matrix_market
 from latentbits.data.messages import Origin, quoted, refusing_damage
 
 __all__ = ["read_matrix"]
@@ -52,7 +49,7 @@ def read_matrix(file: Path, kind: str, array: str | None, threshold: float | Non
     """
     with refusing_damage(origin, f"this can't be read as a .{kind} file of numbers", "save the matrix again"):
         if kind == "mtx":
-            X = _load_mtx(file, origin)
+            X = read_matrix_market(file, origin)
         elif kind == "npy":
             # Mapped, because memory for what the header claims would be asked for before anything is read.
             X = np.array(np.load(file, mmap_mode="r", allow_pickle=False))
@@ -61,21 +58,6 @@ def read_matrix(file: Path, kind: str, array: str | None, threshold: float | Non
         if sp.issparse(X):
             check_unpacked(file.stat().st_size, _BYTES_A_LINE * sum(X.shape), ARRAY_BYTES, origin)
     return BinaryData(*encode(X, binarize=threshold, origin=origin))
-
-
-def _load_mtx(file: Path, origin: Origin) -> Any:
-    # SciPy gets a path, never a stream: about one, its errors can end the process.
-    with open_bytes(file, origin) as stream, NamedTemporaryFile(suffix=".mtx") as unpacked:
-        path = file
-        if not isinstance(stream, io.BufferedReader):
-            shutil.copyfileobj(stream, unpacked)
-            unpacked.flush()
-            path = Path(unpacked.name)
-        n_rows, n_columns, entries, _, _, symmetry = scipy.io.mminfo(path)
-        if symmetry != "general" and n_rows != n_columns:  # SciPy would write outside its memory
-            raise ValueError(f"{n_rows} x {n_columns} is not {symmetry}")
-        check_unpacked(file.stat().st_size, 8 * max(entries, 0), ARRAY_BYTES, origin)
-        return scipy.io.mmread(path)
 
 
 def _load_npz(file: Path, array: str | None, origin: Origin) -> Any:

@@ -20,6 +20,9 @@ __all__ = ["SHOWN", "Origin", "bad_cells_error", "check_is_file", "option", "quo
 SHOWN = 3
 """How many bad cells an error message spells out; the others are counted."""
 
+_LENGTH = 1200
+"""How many characters a message has: place and way out, at its ends, are kept whatever words are cited between."""
+
 _REASON = 200
 """How many characters of a library's own words a message repeats."""
 
@@ -83,8 +86,9 @@ class Origin:
             For the caller to raise.
         """
         where = ", ".join(filter(None, (self.file, place)))
-        # Files and their names may hold anything, so this is the place where every message becomes one line.
-        return kind(one_line(f"{where}: {message}" if where else message))
+        # Files and their names may hold anything, so this is the place where every message becomes one short line.
+        text = one_line(f"{where}: {message}" if where else message)
+        return kind(text if len(text) <= _LENGTH else f"{text[: _LENGTH // 2]} ... {text[-_LENGTH // 2 :]}")
 
     def advice(self, value: float, *, no_zeros: bool = False) -> str:
         """Advise what to do about a number that is neither 0 nor 1.

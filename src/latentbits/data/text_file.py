@@ -104,7 +104,7 @@ class TextFile:
     def _check_options(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise self.origin.error(
-                f"the delimiter {self.delimiter!r} is not one character that separates fields; use {option('delimiter', ',')}"
+                f"the delimiter {self.delimiter!r} is not one character; use {option('delimiter', ',')}"
             )
         try:
             b"".decode(self.encoding)  # there are codecs that are no encodings of text, too
