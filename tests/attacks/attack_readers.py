@@ -93,7 +93,9 @@ def read_or_refusal(path: Path, **options: Any) -> Any:
         sentence = str(error)
     assert sentence.isprintable(), repr(sentence)
     assert sentence.startswith(path.name) or not path.name.isprintable(), sentence
-    assert "; " in sentence or "Reshape your data" in sentence or "a minimum of 1" in sentence, f"no way out: {sentence}"
+    assert "; " in sentence or "Reshape your data" in sentence or "a minimum of 1" in sentence, (
+        f"no way out: {sentence}"
+    )
     assert len(sentence) <= 1300, len(sentence)
     return sentence
 
@@ -149,7 +151,9 @@ def bomb(rng: np.random.Generator, folder: Path) -> None:
 def strange_path(rng: np.random.Generator, folder: Path) -> None:
     """Something that is no readable file; it has any ending."""
     path = folder / f"t{rng.choice(['', '.csv', '.csv.gz', '.npy', '.npz', '.mtx', '.parquet', '.feather', '.xlsx'])}"
-    what = rng.choice(["pipe", "folder", "loop", "dangling", "device", "socket", "unreadable", "long", "nul", "empty", "newline"])
+    what = rng.choice(
+        ["pipe", "folder", "loop", "dangling", "device", "socket", "unreadable", "long", "nul", "empty", "newline"]
+    )
     with contextlib.ExitStack() as stack:
         if what == "pipe":
             os.mkfifo(path)

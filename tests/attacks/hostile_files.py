@@ -10,6 +10,7 @@ import lzma
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,47 @@ WORDS: dict[int, list[str]] = {
 }
 """How cells are written."""
 
-TOKENS = [b"\0", b'"', b'""', b"\r", b"\n", b"\r\n", b",", b";", b"\t", b"|", b"#", b"sep=;\n", b"\xef\xbb\xbf", b"\xff\xfe"]
-TOKENS += [b"2", b"-9", b"1e999", b"9" * 400, b"0,1", b"\xff", b"\xc3", "\u2028".encode(), b"'", b"\x1a", b"x", b" ", b"1_0"]
-TOKENS += [b"\x1b[31m", b"\xed\xa0\x80", b"\x00\xd8", b"0x1", b"inf", "١".encode(), b"\x0b\x0c\x1c\x85", b"a" * 140_000]
+TOKENS = [
+    b"\0",
+    b'"',
+    b'""',
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b",",
+    b";",
+    b"\t",
+    b"|",
+    b"#",
+    b"sep=;\n",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+]
+TOKENS += [
+    b"2",
+    b"-9",
+    b"1e999",
+    b"9" * 400,
+    b"0,1",
+    b"\xff",
+    b"\xc3",
+    "\u2028".encode(),
+    b"'",
+    b"\x1a",
+    b"x",
+    b" ",
+    b"1_0",
+]
+TOKENS += [
+    b"\x1b[31m",
+    b"\xed\xa0\x80",
+    b"\x00\xd8",
+    b"0x1",
+    b"inf",
+    "\u0661".encode(),
+    b"\x0b\x0c\x1c\x85",
+    b"a" * 140_000,
+]
 """What gets into texts."""
 
 
@@ -85,12 +124,12 @@ def compressed(rng: np.random.Generator, content: bytes) -> tuple[bytes, str]:
     return pack(content), ending
 
 
-def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED, level: int | None = None) -> bytes:
     """An archive of these members."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(name), content, compress_type=method)
+            archive.writestr(zipfile.ZipInfo(name), content, compress_type=method, compresslevel=level)
     return buffer.getvalue()
 
 
@@ -143,7 +182,9 @@ def frame(rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray, list[str]
         values = np.where(cells[:, j] == -1, np.nan, cells[:, j])
         made = pd.Series(values, dtype=str(rng.choice(["float64", "Int8", "float32"])))
         if rng.random() < 0.3 and (cells[:, j] != -1).any():
-            made = pd.Series([None if cell == -1 else rng.choice(WORDS[int(cell)][:4]) for cell in cells[:, j]], dtype=object)
+            made = pd.Series(
+                [None if cell == -1 else rng.choice(WORDS[int(cell)][:4]) for cell in cells[:, j]], dtype=object
+            )
         columns[name] = made
     return pd.DataFrame(columns), cells, names
 
@@ -188,21 +229,28 @@ def damaged(rng: np.random.Generator, file: HostileFile) -> HostileFile:
 def mutated(rng: np.random.Generator, content: bytes) -> bytes:
     """One to three changes of bytes."""
     for _ in range(rng.integers(1, 4)):
-        at = int(rng.integers(0, len(content) + 1))
-        length = int(rng.integers(1, 1 + max(1, len(content) // 4)))
-        token = TOKENS[rng.integers(len(TOKENS))]
-        head, tail = content[:at], content[at:]
-        content = [
-            lambda: head,
-            lambda: head + tail[length:],
-            lambda: head + content[at : at + length] + tail,
-            lambda: head + token + tail,
-            lambda: head + token + tail[len(token) :],
-            lambda: head + rng.bytes(length) + tail[length:],
-            lambda: head + bytes([(tail[0] if tail else 0) ^ (1 << int(rng.integers(8)))]) + tail[1:],
-            lambda: head + str(rng.choice([0, -1, 2**31, 2**40, 2**63, 10**12])).encode() + tail[1:],
-        ][rng.integers(8)]()
+        content = _changed(rng, content)
     return content
+
+
+def _changed(rng: np.random.Generator, content: bytes) -> bytes:
+    at = int(rng.integers(0, len(content) + 1))
+    length = int(rng.integers(1, 1 + max(1, len(content) // 4)))
+    token = TOKENS[rng.integers(len(TOKENS))]
+    head, tail = content[:at], content[at:]
+    flipped = bytes([(tail[0] if tail else 0) ^ (1 << int(rng.integers(8)))])
+    number = str(rng.choice([0, -1, 2**31, 2**40, 2**63, 10**12])).encode()
+    changes = [
+        head,
+        head + tail[length:],
+        head + tail[:length] + tail,
+        head + token + tail,
+        head + token + tail[len(token) :],
+        head + rng.bytes(length) + tail[length:],
+        head + flipped + tail[1:],
+        head + number + tail[1:],
+    ]
+    return changes[rng.integers(len(changes))]
 
 
 def _inside(rng: np.random.Generator, content: bytes) -> bytes:
@@ -242,7 +290,9 @@ def _hostile_header(rng: np.random.Generator, content: bytes) -> bytes:
     if not content.startswith(b"\x93NUMPY"):
         return mutated(rng, content)
     shape = f"({number}, {rng.choice([0, 1, 3, -2, 2**40])})"
-    dtype = rng.choice(["'<f8'", "'|O'", "'<U3'", "'V0'", "'<c16'", "'<M8[s]'", "'S0'", "[('a', '<f8')]", "'<f'*9", "None", "'\\n'"])
+    dtype = rng.choice(
+        ["'<f8'", "'|O'", "'<U3'", "'V0'", "'<c16'", "'<M8[s]'", "'S0'", "[('a', '<f8')]", "'<f'*9", "None", "'\\n'"]
+    )
     header = [
         f"{{'descr': {dtype}, 'fortran_order': False, 'shape': {shape}, }}",
         f"{{'descr': '<f8', 'fortran_order': {number}, 'shape': {shape}, }}",
@@ -267,9 +317,10 @@ def bombs() -> dict[str, Callable[[], bytes]]:
         "rows.csv.xz": lambda: lzma.compress(b"a\n") + lzma.compress(rows) * 1000,
         "rows.csv.gz": lambda: gzip.compress(b"a\n") + gzip.compress(rows) * 1000,
         "rows.zip": lambda: zipped({"t.csv": b"a\n" + rows * 200}),
-        "array.npz": lambda: zipped({"X.npy": _claiming_array("(81920, 16384)") + bytes(81920 * 16384)}),
-        "rows.mtx.gz": lambda: gzip.compress(b"%%MatrixMarket matrix array integer general\n1048576 1000\n")
-        + gzip.compress(rows) * 1000,
+        "array.npz": lambda: zipped({"X.npy": _claiming_array("(81920, 16384)") + bytes(81920 * 16384)}, level=1),
+        "rows.mtx.gz": lambda: (
+            gzip.compress(b"%%MatrixMarket matrix array integer general\n1048576 1000\n") + gzip.compress(rows) * 1000
+        ),
         "array.mtx": lambda: b"%%MatrixMarket matrix array real general\n109000 109000\n1\n",
         "shape.mtx": lambda: b"%%MatrixMarket matrix coordinate integer general\n2000000000 2000000000 1\n1 1 1\n",
         "entries.mtx": lambda: b"%%MatrixMarket matrix coordinate integer general\n3 3 9000000000\n1 1 1\n",
@@ -294,7 +345,12 @@ def _claiming_array(shape: str) -> bytes:
 
 def _hollow_sparse() -> bytes:
     """Two rows of a matrix that claims billions."""
-    arrays = {"format": np.array(b"coo"), "shape": np.array([2**33, 2**33]), "data": np.ones(1), "_is_array": np.array(True)}
+    arrays = {
+        "format": np.array(b"coo"),
+        "shape": np.array([2**33, 2**33]),
+        "data": np.ones(1),
+        "_is_array": np.array(True),
+    }
     arrays |= {"coords": np.zeros((2, 1), np.int64), "row": np.zeros(1, np.int64), "col": np.zeros(1, np.int64)}
     return zipped({f"{name}.npy": npy(array) for name, array in arrays.items()})
 
@@ -306,7 +362,9 @@ def _sheet(rows: str, declaration: str = "") -> bytes:
     with zipfile.ZipFile(buffer) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
-    members["xl/worksheets/sheet1.xml"] = f"{declaration}<worksheet {space}><sheetData>{rows}</sheetData></worksheet>".encode()
+    members["xl/worksheets/sheet1.xml"] = (
+        f"{declaration}<worksheet {space}><sheetData>{rows}</sheetData></worksheet>".encode()
+    )
     return zipped(members)
 
 
@@ -314,7 +372,7 @@ def _entities() -> bytes:
     """Ten entities of ten entities each, nine times."""
     names = "abcdefghij"
     made = ['<!ENTITY a "1234567890">']
-    made += [f'<!ENTITY {name} "{f"&{before};" * 10}">' for before, name in zip(names, names[1:], strict=False)]
+    made += [f'<!ENTITY {name} "{f"&{before};" * 10}">' for before, name in pairwise(names)]
     cell = '<row r="1"><c r="A1" t="inlineStr"><is><t>&j;</t></is></c></row>'
     return _sheet(cell, f"<!DOCTYPE x [{''.join(made)}]>")
 

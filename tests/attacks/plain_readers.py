@@ -1,4 +1,4 @@
-"""What a file holds, by the libraries used plainly and options that leave nothing to guess; imports no reader of ours."""
+"""What a file holds, by the libraries used plainly and options that leave nothing to guess: no reader of ours."""
 
 from __future__ import annotations
 
@@ -133,4 +133,6 @@ def _table(lines: list[list[str]]) -> Plain:
     names = [name.strip() for name in head]
     if len(names) > 1 and len(body) > 1 and {len(line) for line in body} == {len(names) + 1}:
         names = ["", *names] if any(line[-1].strip() for line in body) else names
+    while not names[-1] and not any(line[len(names) - 1 :] and line[len(names) - 1].strip() for line in body):
+        names.pop()
     return Plain({name: [line[j] if j < len(line) else "<absent>" for line in body] for j, name in enumerate(names)})

@@ -55,7 +55,7 @@ def open_bytes(file: Path, origin: Origin) -> Iterator[Any]:
     DataError
         If the compressed data are damaged or unpack to too much, or a zip archive doesn't hold exactly one file.
     """
-    with file.open("rb") as stream:
+    with refusing_damage(origin, "this can't be read", "copy the file again"), file.open("rb") as stream:
         start = stream.read(6)
     name, opener = next((found for magic, found in _FORMATS.items() if start.startswith(magic)), ("", Path.open))
     with ExitStack() as stack:
@@ -93,8 +93,8 @@ def check_unpacked(packed: int, unpacked: int, allowed: int, origin: Origin) -> 
     """
     if unpacked > max(allowed, UNPACKED_TIMES * packed):
         raise origin.error(
-            f"this file of {counted(packed, 'byte')} becomes {counted(unpacked, 'byte')} or more, over "
-            f"{UNPACKED_TIMES} times its size, as no usual table does; if you trust it, unpack it or save it uncompressed"
+            f"the file of {counted(packed, 'byte')} becomes {counted(unpacked, 'byte')} or more, over {UNPACKED_TIMES} "
+            "times its size, as no usual table does; if you trust it, unpack it, or save it uncompressed"
         )
 
 

@@ -20,7 +20,7 @@ from latentbits.data.messages import Origin, refusing_damage
 from latentbits.data.names import check_column_names
 from latentbits.data.packed import pack
 from latentbits.data.sheet import as_text
-from latentbits.data.typed_tables import Layout, TypedTable
+from latentbits.data.typed_tables import Layout, TypedTable, check_texts, open_parquet
 from latentbits.data.words import Tokens
 
 __all__ = ["LargeParquet", "is_large"]
@@ -65,7 +65,8 @@ class LargeParquet(TypedTable):
     def __init__(self, path: Path, choice: ColumnChoice, tokens: Tokens, words_given: bool, origin: Origin) -> None:
         self.choice, self.tokens, self.words_given, self.origin = choice, tokens, words_given, origin
         self.has_index = False
-        self._files = self._opened(path)
+        self._paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        self._files = self._opened()
         first = self._files[0]
         index = self._stored_index(first.schema_arrow)
         self._stored_names = [name for name in first.schema_arrow.names if name != index]
@@ -83,17 +84,16 @@ class LargeParquet(TypedTable):
         self.names.insert(0, "" if index.startswith("__index_level_") else index)
         self.choice = replace(self.choice, row_labels=0)
 
-    def _opened(self, path: Path) -> list[Any]:
+    def _opened(self) -> list[Any]:
         try:
-            import pyarrow.parquet as pq
+            import pyarrow  # noqa: F401
         except ImportError:
             raise self.origin.error('reading Parquet needs pyarrow; pip install "latentbits[parquet]"') from None
-        paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        files = []
-        for part in paths:
+        files: list[Any] = []
+        for part in self._paths:
             with refusing_damage(self.origin, f"{part.name} can't be read as Parquet", "save it again"):
-                files.append(pq.ParquetFile(part))
-            self._check_like(files[-1].schema_arrow, files[0].schema_arrow, part.name, paths[0].name)
+                files.append(open_parquet(part, self.origin))
+            self._check_like(files[-1].schema_arrow, files[0].schema_arrow, part.name, self._paths[0].name)
         return files
 
     def _check_like(self, schema: Any, first: Any, name: str, first_name: str) -> None:
@@ -161,7 +161,10 @@ class LargeParquet(TypedTable):
 
     def _texts(self, j: int) -> list[str]:
         with self._reading():
-            parts = [file.read(columns=[self._stored_names[j]]).column(0) for file in self._files]
+            tables = [file.read(columns=[self._stored_names[j]]) for file in self._files]
+            for table, path in zip(tables, self._paths, strict=True):
+                check_texts(table, path, self.origin)
+            parts = [table.column(0) for table in tables]
         values = pd.concat([part.to_pandas() for part in parts], ignore_index=True)
         return [as_text(value).strip() for value in values.tolist()]
 

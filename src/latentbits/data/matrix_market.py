@@ -1,4 +1,4 @@
-"""Matrix Market files. SciPy's reader is faster, but damaged files make it write outside its memory and end the process."""
+"""Matrix Market files. (Damaged ones make SciPy's reader write outside its memory, and end the process.)"""
 
 from __future__ import annotations
 

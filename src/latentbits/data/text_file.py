@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from itertools import chain
 from pathlib import Path
 
@@ -107,7 +107,7 @@ class TextFile:
                 f"the delimiter {self.delimiter!r} is not one character; use {option('delimiter', ',')}"
             )
         try:
-            b"".decode(self.encoding)  # there are codecs that are no encodings of text, too
+            TextIOWrapper(BytesIO(), encoding=self.encoding)  # which knows, too, what codecs are no encodings of text
         except (LookupError, ValueError):
             raise self.origin.error(
                 f"the encoding {quoted(self.encoding)} is unknown; use {option('encoding', 'utf-8')}"
