@@ -5,12 +5,46 @@ Imports nothing but the standard library, so that `latentbits --help` needs neit
 
 from __future__ import annotations
 
-__all__ = ["CSV_DIGITS", "JSON_DIGITS", "TERMINAL_DIGITS", "counted", "place", "plain_number", "plural", "rounded"]
+__all__ = [
+    "CSV_DIGITS",
+    "JSON_DIGITS",
+    "TERMINAL_DIGITS",
+    "counted",
+    "one_line",
+    "place",
+    "plain_number",
+    "plural",
+    "rounded",
+]
 
 CSV_DIGITS = 10
 JSON_DIGITS = 12
 TERMINAL_DIGITS = 5
 """Significant digits of floats: in tables that are written, in JSON, and in tables on the terminal."""
+
+
+def one_line(text: object) -> str:
+    """A text that came from anywhere, for a sentence: one line, and no character that a terminal would obey.
+
+    Parameters
+    ----------
+    text : object
+        Of any kind that can be written as text.
+
+    Returns
+    -------
+    str
+        Runs of blanks and line ends as one blank, and other characters that can't be printed by their numbers.
+
+    Examples
+    --------
+    >>> print(one_line("two\\n  lines, \\x1b[31mred"))
+    two lines, \\x1b[31mred
+    """
+    line = " ".join(str(text).split())
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def plural(n: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""The bytes of a file, decompressed; recognised by content, whatever the name says."""
+"""The bytes of a file, decompressed; recognised by content, whatever the name says; and how large they may become."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import gzip
 import lzma
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from latentbits.data.messages import Origin, quoted
-from latentbits.errors import DataError
+from latentbits.data.messages import Origin, quoted, refusing_damage
+from latentbits.wording import counted
 
-__all__ = ["open_bytes"]
+__all__ = ["ARRAY_BYTES", "TEXT_BYTES", "UNPACKED_TIMES", "check_archive", "check_unpacked", "open_bytes"]
 
 _FORMATS: dict[bytes, tuple[str, Any]] = {
     b"\x1f\x8b": ("gzip", gzip.open),
@@ -26,12 +25,18 @@ _FORMATS: dict[bytes, tuple[str, Any]] = {
 }
 """How each format begins, and what opens it."""
 
-_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile)
+UNPACKED_TIMES = 200
+"""A file may unpack to so many times its size; a table that unpacks to more has hardly a one among its zeros."""
+
+TEXT_BYTES, ARRAY_BYTES = 1 << 23, 1 << 30
+"""Or to so many bytes, if that is more: of text, which is read at some MB a second, and of arrays."""
 
 
 @contextmanager
 def open_bytes(file: Path, origin: Origin) -> Iterator[Any]:
     """Open a file for reading, compressed by gzip, bzip2, xz or zip, or not at all.
+
+    A compressed file is unpacked once before, so that damage is found there and nowhere else.
 
     Parameters
     ----------
@@ -43,31 +48,71 @@ def open_bytes(file: Path, origin: Origin) -> Iterator[Any]:
     Yields
     ------
     binary stream
-        With `read` and `peek`.
+        With `read`, `peek` and `seek`.
 
     Raises
     ------
     DataError
-        If the compressed data are damaged, or a zip archive doesn't hold exactly one file.
+        If the compressed data are damaged or unpack to too much, or a zip archive doesn't hold exactly one file.
     """
-    with file.open("rb") as stream:
+    with refusing_damage(origin, "this can't be read", "copy the file again"), file.open("rb") as stream:
         start = stream.read(6)
     name, opener = next((found for magic, found in _FORMATS.items() if start.startswith(magic)), ("", Path.open))
-    try:
-        with _open_zip(file, origin) if name == "zip" else opener(file, "rb") as content:
-            yield content
-    except DataError:
-        raise
-    except _DAMAGED:
-        raise _damaged_error(name, origin) from None
-    except OSError as error:
-        if name != "bzip2" or error.errno is not None:
-            raise
-        raise _damaged_error(name, origin) from None  # what bz2 raises has no type of its own
+    with ExitStack() as stack:
+        if not name:
+            yield stack.enter_context(file.open("rb"))
+            return
+        with refusing_damage(origin, f"the {name} data are cut off or damaged", "copy the file again"):
+            content = stack.enter_context(_open_zip(file, origin) if name == "zip" else opener(file, "rb"))
+            packed, unpacked = file.stat().st_size, 0
+            while chunk := content.read(1 << 20):
+                unpacked += len(chunk)
+                check_unpacked(packed, unpacked, TEXT_BYTES, origin)
+            content.seek(0)
+        yield content
 
 
-def _damaged_error(name: str, origin: Origin) -> DataError:
-    return origin.error(f"the {name} data are cut off or damaged; copy the file again")
+def check_unpacked(packed: int, unpacked: int, allowed: int, origin: Origin) -> None:
+    """Refuse a small file that unpacks to a huge one.
+
+    Parameters
+    ----------
+    packed : int
+        The size of the file in bytes.
+    unpacked : int
+        How many bytes it becomes in memory.
+    allowed : int
+        How many bytes a file of any size may become: TEXT_BYTES or ARRAY_BYTES.
+    origin : Origin
+        Where the data come from, for error messages.
+
+    Raises
+    ------
+    DataError
+        If it becomes more, and more than UNPACKED_TIMES its size.
+    """
+    if unpacked > max(allowed, UNPACKED_TIMES * packed):
+        raise origin.error(
+            f"the file of {counted(packed, 'byte')} becomes {counted(unpacked, 'byte')} or more, over {UNPACKED_TIMES} "
+            "times its size, as no usual table does; if you trust it, unpack it, or save it uncompressed"
+        )
+
+
+def check_archive(file: Path, allowed: int, origin: Origin) -> None:
+    """Refuse a zip archive (.npz, .xlsx) whose members together unpack to too much; see `check_unpacked`.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The archive.
+    allowed : int
+        How many bytes an archive of any size may become.
+    origin : Origin
+        Where the data come from, for error messages.
+    """
+    with zipfile.ZipFile(file) as archive:  # what is claimed here, no reader of a member goes beyond
+        unpacked = sum(member.file_size for member in archive.infolist())
+    check_unpacked(file.stat().st_size, unpacked, allowed, origin)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from latentbits.data.codes import BAD, MISSING, row_blocks, with_index_types
-from latentbits.data.messages import SHOWN, Origin, bad_cells_error, quoted
+from latentbits.data.messages import SHOWN, Origin, bad_cells_error, quoted, refusing_damage
 from latentbits.data.names import Names, check_column_names, checked_text, choose_names
 from latentbits.errors import DataError, DataTypeError
 
@@ -298,7 +298,10 @@ def _from_sparse(X: Any, options: _Options) -> Encoded:
             f"a threshold of {options.threshold:g} would make every absent cell of a sparse matrix 1; "
             "use a threshold above 0, or X.toarray()"
         )
-    csr = sp.csr_array(X)
+    with refusing_damage(options.origin, "the parts of the sparse matrix don't fit together", "make it anew"):
+        if hasattr(X, "check_format"):
+            X.check_format(full_check=True)  # otherwise SciPy trusts the indices, and writes outside its memory
+        csr = sp.csr_array(X)
     if not csr.has_canonical_format:
         csr = csr.copy()  # summing works in place, and csr may share its arrays with X
         csr.sum_duplicates()

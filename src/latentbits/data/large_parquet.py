@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,11 +16,11 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.data.codes import BAD
 from latentbits.data.columns import ColumnChoice
 from latentbits.data.encoding import codes_of
-from latentbits.data.messages import Origin
+from latentbits.data.messages import Origin, refusing_damage
 from latentbits.data.names import check_column_names
 from latentbits.data.packed import pack
 from latentbits.data.sheet import as_text
-from latentbits.data.typed_tables import Layout, TypedTable
+from latentbits.data.typed_tables import Layout, TypedTable, check_texts, open_parquet
 from latentbits.data.words import Tokens
 
 __all__ = ["LargeParquet", "is_large"]
@@ -50,7 +51,7 @@ def is_large(path: Path) -> bool:
 
         about = pq.read_metadata(path)
         index = (about.schema.to_arrow_schema().pandas_metadata or {}).get("index_columns", [])
-    except (ImportError, OSError, ValueError):
+    except Exception:  # a damaged file raises anything, and the reader will say so
         return False
     numbered = [one for one in index if isinstance(one, dict) and (one.get("start"), one.get("step")) != (0, 1)]
     if numbered or len(index) > 1:  # an index that only pandas knows how to read
@@ -64,7 +65,8 @@ class LargeParquet(TypedTable):
     def __init__(self, path: Path, choice: ColumnChoice, tokens: Tokens, words_given: bool, origin: Origin) -> None:
         self.choice, self.tokens, self.words_given, self.origin = choice, tokens, words_given, origin
         self.has_index = False
-        self._files = self._opened(path)
+        self._paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        self._files = self._opened()
         first = self._files[0]
         index = self._stored_index(first.schema_arrow)
         self._stored_names = [name for name in first.schema_arrow.names if name != index]
@@ -82,20 +84,16 @@ class LargeParquet(TypedTable):
         self.names.insert(0, "" if index.startswith("__index_level_") else index)
         self.choice = replace(self.choice, row_labels=0)
 
-    def _opened(self, path: Path) -> list[Any]:
+    def _opened(self) -> list[Any]:
         try:
-            import pyarrow.parquet as pq
+            import pyarrow  # noqa: F401
         except ImportError:
             raise self.origin.error('reading Parquet needs pyarrow; pip install "latentbits[parquet]"') from None
-        paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        files = []
-        for part in paths:
-            try:
-                files.append(pq.ParquetFile(part))
-            except (OSError, ValueError) as error:
-                reason = " ".join(str(error).split())
-                raise self.origin.error(f"{part.name} can't be read as Parquet ({reason}); save it again") from None
-            self._check_like(files[-1].schema_arrow, files[0].schema_arrow, part.name, paths[0].name)
+        files: list[Any] = []
+        for part in self._paths:
+            with refusing_damage(self.origin, f"{part.name} can't be read as Parquet", "save it again"):
+                files.append(open_parquet(part, self.origin))
+            self._check_like(files[-1].schema_arrow, files[0].schema_arrow, part.name, self._paths[0].name)
         return files
 
     def _check_like(self, schema: Any, first: Any, name: str, first_name: str) -> None:
@@ -145,9 +143,13 @@ class LargeParquet(TypedTable):
 
     def _batches(self, names: list[str]) -> Iterator[Any]:
         size = max(1, BATCH_CELLS // max(1, len(names)))
-        for file in self._files:
-            for batch in file.iter_batches(batch_size=size, columns=names):
-                yield batch.select(names)
+        with self._reading():
+            for file in self._files:
+                for batch in file.iter_batches(batch_size=size, columns=names):
+                    yield batch.select(names)
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return refusing_damage(self.origin, "this can't be read as Parquet", "save the table again")
 
     def _batch_codes(self, column: Any, j: int) -> np.ndarray:
         import pyarrow as pa
@@ -158,7 +160,11 @@ class LargeParquet(TypedTable):
         return np.frombuffer(self.tokens.codes([as_text(value).strip() for value in column.to_pylist()]), np.int8)
 
     def _texts(self, j: int) -> list[str]:
-        parts = [file.read(columns=[self._stored_names[j]]).column(0) for file in self._files]
+        with self._reading():
+            tables = [file.read(columns=[self._stored_names[j]]) for file in self._files]
+            for table, path in zip(tables, self._paths, strict=True):
+                check_texts(table, path, self.origin)
+            parts = [table.column(0) for table in tables]
         values = pd.concat([part.to_pandas() for part in parts], ignore_index=True)
         return [as_text(value).strip() for value in values.tolist()]
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+import math
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.compressed import ARRAY_BYTES, check_archive, check_unpacked
 from latentbits.data.encoding import encode
-from latentbits.data.messages import Origin, quoted
-from latentbits.errors import DataError
+from latentbits.data.matrix_market import read_matrix_market
+from latentbits.data.messages import Origin, quoted, refusing_damage
 
 __all__ = ["read_matrix"]
+
+_BYTES_A_LINE = 32
+"""What each row and column of a sparse matrix costs, empty or not, while its form is changed."""
 
 
 def read_matrix(file: Path, kind: str, array: str | None, threshold: float | None, origin: Origin) -> BinaryData:
@@ -45,25 +47,26 @@ def read_matrix(file: Path, kind: str, array: str | None, threshold: float | Non
     DataError
         If the file can't be read, or holds something else than 0-1 data.
     """
-    try:
+    with refusing_damage(origin, f"this can't be read as a .{kind} file of numbers", "save the matrix again"):
         if kind == "mtx":
-            X = scipy.io.mmread(file)
+            X = read_matrix_market(file, origin)
         elif kind == "npy":
-            X = np.load(file, allow_pickle=False)
+            # Mapped, because memory for what the header claims would be asked for before anything is read.
+            X = np.array(np.load(file, mmap_mode="r", allow_pickle=False))
         else:
             X = _load_npz(file, array, origin)
-    except DataError:  # a ValueError too, but it already says what to do
-        raise
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise origin.error(
-            f"this can't be read as a .{kind} file of numbers ({error}); save the matrix again"
-        ) from None
+        if sp.issparse(X):
+            check_unpacked(file.stat().st_size, _BYTES_A_LINE * sum(X.shape), ARRAY_BYTES, origin)
     return BinaryData(*encode(X, binarize=threshold, origin=origin))
 
 
 def _load_npz(file: Path, array: str | None, origin: Origin) -> Any:
     """A sparse matrix saved by SciPy, or the array asked for, or the only one, or the one named X or data."""
+    check_archive(file, ARRAY_BYTES, origin)
     with np.load(file, allow_pickle=False) as archive:
+        for member in archive.zip.infolist():
+            with archive.zip.open(member) as stream:
+                _check_claim(stream, member.file_size)
         names = archive.files
         if array is None and {"format", "shape"} <= set(names):
             return sp.load_npz(file)
@@ -73,3 +76,12 @@ def _load_npz(file: Path, array: str | None, origin: Origin) -> Any:
             return archive[name]
     listed = ", ".join(map(quoted, names)) or "none"
     raise origin.error(f"the arrays are {listed}; choose one with array=NAME (--array NAME)")
+
+
+def _check_claim(stream: IO[bytes], size: int) -> None:
+    """Refuse a member whose header claims more than it holds: NumPy would ask for that much memory first."""
+    version = np.lib.format.read_magic(stream)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(stream)
+    if math.prod(shape) * dtype.itemsize > size:
+        raise ValueError(f"an array of shape {shape} doesn't fit into {size} bytes")

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import shlex
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from latentbits.errors import DataError
+from latentbits.wording import one_line
 
-__all__ = ["SHOWN", "Origin", "bad_cells_error", "check_is_file", "option", "quoted"]
+__all__ = ["SHOWN", "Origin", "bad_cells_error", "check_is_file", "option", "quoted", "refusing_damage"]
 
 SHOWN = 3
 """How many bad cells an error message spells out; the others are counted."""
+
+_LENGTH = 1200
+"""How many characters a message has: place and way out, at its ends, are kept whatever words are cited between."""
+
+_REASON = 200
+"""How many characters of a library's own words a message repeats."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,9 @@ class Origin:
             For the caller to raise.
         """
         where = ", ".join(filter(None, (self.file, place)))
-        return kind(f"{where}: {message}" if where else message)
+        # Files and their names may hold anything, so this is the place where every message becomes one short line.
+        text = one_line(f"{where}: {message}" if where else message)
+        return kind(text if len(text) <= _LENGTH else f"{text[: _LENGTH // 2]} ... {text[-_LENGTH // 2 :]}")
 
     def advice(self, value: float, *, no_zeros: bool = False) -> str:
         """Advise what to do about a number that is neither 0 nor 1.
@@ -203,8 +215,47 @@ def bad_cells_error(
     return origin.error(f"value {value} is {fault}{also}; {way_out}", place, kind)
 
 
+@contextmanager
+def refusing_damage(origin: Origin, fault: str, way_out: str) -> Iterator[None]:
+    """Refuse a file about whose content a library raises an error, of whatever kind.
+
+    Damaged and crafted files make parsers raise nearly anything (TokenError, OverflowError, KeyError, ...), so
+    everything is caught; therefore only calls of libraries stand within the `with` statement.
+
+    Parameters
+    ----------
+    origin : Origin
+        Where the data come from.
+    fault : str
+        What can't be done with them.
+    way_out : str
+        What to do about it.
+
+    Raises
+    ------
+    DataError
+        With the fault, the library's reason and the way out.
+
+    Examples
+    --------
+    >>> with refusing_damage(Origin("bits.npy"), "this can't be read as .npy", "save the matrix again"):
+    ...     int("nonsense")
+    Traceback (most recent call last):
+    latentbits.errors.DataError: bits.npy: this can't be read as .npy (invalid literal for int() with base 10: \
+'nonsense'); save the matrix again
+    """
+    try:
+        yield
+    except (DataError, ImportError):
+        raise
+    except Exception as error:
+        reason = one_line(error) or type(error).__name__
+        short = reason if len(reason) <= _REASON else reason[:_REASON] + "..."
+        raise origin.error(f"{fault} ({short}); {way_out}") from None
+
+
 def check_is_file(file: Path, origin: Origin) -> None:
-    """Refuse a folder, and a file that is not there (with what may have been meant).
+    """Refuse what is no file that can be read: a folder, a pipe, a device, or nothing (with what may have been meant).
 
     Parameters
     ----------
@@ -218,12 +269,25 @@ def check_is_file(file: Path, origin: Origin) -> None:
     DataError
         If `file` is not a file.
     """
-    if file.is_dir():
+    try:
+        mode = file.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise _absent_error(file, origin) from None
+    except (OSError, ValueError) as error:  # a link to itself, a name that is too long or holds a NUL
+        reason = getattr(error, "strerror", None) or error
+        raise origin.error(f"this can't be opened ({reason}); check the path {quoted(str(file))}") from None
+    if stat.S_ISDIR(mode):
         raise origin.error("this is a folder without .parquet files; give the path of a file")
-    if not file.exists():
-        try:
-            near = difflib.get_close_matches(file.name, [other.name for other in file.parent.iterdir()], 1, 0.75)
-        except OSError:  # there is no such folder either, or it can't be listed
-            near = []
-        hint = f"did you mean {quoted(near[0])}?" if near else f"check the path {quoted(str(file))}"
-        raise origin.error(f"no such file; {hint}")
+    if not stat.S_ISREG(mode):
+        raise origin.error("this is a pipe or a device, and a table is read more than once; save it to a file first")
+    if not os.access(file, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise origin.error("this may not be read (permission denied); ask its owner, or copy it as one who may")
+
+
+def _absent_error(file: Path, origin: Origin) -> DataError:
+    try:
+        near = difflib.get_close_matches(file.name, [other.name for other in file.parent.iterdir()], 1, 0.75)
+    except OSError:  # there is no such folder either, or it can't be listed
+        near = []
+    hint = f"did you mean {quoted(near[0])}?" if near else f"check the path {quoted(str(file))}"
+    return origin.error(f"no such file; {hint}")

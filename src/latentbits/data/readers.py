@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -280,7 +281,7 @@ def _read(
     file = Path(path)
     kind = _kind(file)
     origin = Origin(file.name, "threshold={0:g} (--threshold {0:g})", "row" if kind in (*_TYPED, *_SHEETS) else "line")
-    if kind != "parquet" or not file.is_dir():
+    if not _holds_parquet(file):
         check_is_file(file, origin)
     if threshold is not None and not math.isfinite(threshold):
         raise origin.error(f"threshold={threshold} is not a finite number; use for example threshold=1")
@@ -351,9 +352,12 @@ def row_source(
 
 def _kind(file: Path) -> str:
     """The extension, but for that of compression; a folder of Parquet files is one of them."""
-    if file.is_dir() and next(file.glob("*.parquet"), None) is not None:
-        return "parquet"
-    return Path(file.name.lower().removesuffix(".gz")).suffix[1:]
+    return "parquet" if _holds_parquet(file) else Path(file.name.lower().removesuffix(".gz")).suffix[1:]
+
+
+def _holds_parquet(path: Path) -> bool:
+    # os.path, as Path.is_dir raises for some names that can't be.
+    return os.path.isdir(path) and next(path.glob("*.parquet"), None) is not None
 
 
 def _is_given(value: object) -> bool:

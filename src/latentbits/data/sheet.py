@@ -1,19 +1,22 @@
-"""Excel workbooks: a sheet as rows of text, read by pandas."""
+"""Excel workbooks: a sheet as rows of text, read by openpyxl."""
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from latentbits.data.messages import Origin, option, quoted
+from latentbits.data.compressed import ARRAY_BYTES, TEXT_BYTES, check_archive, check_unpacked
+from latentbits.data.messages import Origin, option, quoted, refusing_damage
 from latentbits.data.text_rows import Rows, empty_file_error
 
 __all__ = ["ExcelSheet", "as_text"]
+
+_ROWS = 1 << 20
+"""Of a sheet, at most: a crafted one may claim billions of empty rows."""
 
 
 def as_text(value: Any) -> str:
@@ -85,20 +88,44 @@ class ExcelSheet:
 
     @cached_property
     def _cells(self) -> list[list[str]]:
-        import pandas as pd
-
-        try:
-            sheets = pd.read_excel(
-                self.file, sheet_name=None, engine="openpyxl", header=None, dtype=object, na_filter=False
-            )
-        except (ValueError, OSError, KeyError, zipfile.BadZipFile) as error:
-            raise self.origin.error(f"this can't be read as .xlsx ({error}); save the table again") from None
-        filled = {str(name): frame for name, frame in sheets.items() if frame.size}
+        with refusing_damage(self.origin, "this can't be read as .xlsx", "save the table again"):
+            check_archive(self.file, TEXT_BYTES, self.origin)
+            filled = {name: rows for name, rows in self._sheets() if rows}
         if not filled:
             raise empty_file_error(self.origin)
         name = next(iter(filled)) if self.sheet is None and len(filled) == 1 else self.sheet
         if name not in filled:
             listed = ", ".join(map(quoted, filled))
-            way_out = option("sheet", max(filled, key=lambda sheet: filled[sheet].size))
+            way_out = option("sheet", max(filled, key=lambda sheet: sum(map(len, filled[sheet]))))
             raise self.origin.error(f"the sheets are {listed}; choose one, such as {way_out}")
-        return [list(map(as_text, row)) for row in filled[name].itertuples(index=False, name=None)]
+        rows = filled[name]
+        width = max(map(len, rows))
+        check_unpacked(self.file.stat().st_size, 8 * len(rows) * width, ARRAY_BYTES, self.origin)
+        return [row + [""] * (width - len(row)) for row in rows]
+
+    def _sheets(self) -> Iterator[tuple[str, list[list[str]]]]:
+        """The names of all sheets, and their rows up to the last cell that isn't empty."""
+        import openpyxl
+
+        workbook = openpyxl.load_workbook(self.file, read_only=True, data_only=True, keep_links=False)
+        try:
+            for sheet in workbook.worksheets:
+                sheet.reset_dimensions()  # some programs write false ones
+                rows: list[list[str]] = []
+                for cells in sheet.iter_rows():
+                    if len(rows) == _ROWS:
+                        raise ValueError(f"the sheet {quoted(sheet.title)} has more rows than Excel knows")
+                    rows.append(_up_to_last(["" if cell.data_type == "e" else as_text(cell.value) for cell in cells]))
+                yield sheet.title, _up_to_last(rows)
+        finally:
+            workbook.close()
+
+
+Filled = TypeVar("Filled", str, list[str])
+
+
+def _up_to_last(parts: list[Filled]) -> list[Filled]:
+    """Without the empty ones at the end."""
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from itertools import chain
 from pathlib import Path
 
@@ -22,7 +22,9 @@ __all__ = ["TextFile"]
 _DELIMITERS = (",", "\t", ";", "|")
 _COMMENT = "#"
 _SAMPLE_LINES = 20
-_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+_LINE = 1 << 26
+"""Characters of a line: more are no table, and would be held in memory at once."""
+_SEPARATOR_LINE = re.compile(r'"?sep=([^"\r\n])"?\s*', re.IGNORECASE)
 """The line by which Excel is told the delimiter."""
 
 _BYTE_ORDER_MARKS = {
@@ -78,29 +80,35 @@ class TextFile:
             if not used:
                 raise empty_file_error(self.origin)
             named = _SEPARATOR_LINE.fullmatch(sample[0])
-            delimiter = self.delimiter or (named[1] if named else _find_delimiter(used))
             uncommented = _Uncommented(chain(sample, lines), self._comment, skip_first=bool(named))
-            rows = csv.reader(uncommented, delimiter=delimiter, skipinitialspace=True, strict=True)
             try:
+                delimiter = self.delimiter or (named[1] if named else _find_delimiter(used))
+                rows = csv.reader(uncommented, delimiter=delimiter, skipinitialspace=True, strict=True)
                 yield self._checked(rows, uncommented, delimiter)
             except csv.Error as error:
-                raise self.origin.error(
-                    f"the quotes don't match ({error}); close each quote, and double those inside a field",
-                    self.origin.place(uncommented.number),
-                ) from None
+                raise self._fields_error(error, uncommented.number) from None
+
+    def _fields_error(self, error: csv.Error, number: int) -> DataError:
+        if "field limit" in str(error):
+            what = f"a field has more than {csv.field_size_limit():,} characters"
+            return self.origin.error(f"{what}; look for a quote that isn't closed", self.origin.place(max(number, 1)))
+        return self.origin.error(
+            f"the quotes don't match ({error}); close each quote, and double those inside a field",
+            self.origin.place(number),
+        )
 
     @property
     def _comment(self) -> str:
         return _COMMENT if self.comment is None else self.comment
 
     def _check_options(self) -> None:
-        if self.delimiter is not None and len(self.delimiter) != 1:
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise self.origin.error(
                 f"the delimiter {self.delimiter!r} is not one character; use {option('delimiter', ',')}"
             )
         try:
-            codecs.lookup(self.encoding)
-        except LookupError:
+            TextIOWrapper(BytesIO(), encoding=self.encoding)  # which knows, too, what codecs are no encodings of text
+        except (LookupError, ValueError):
             raise self.origin.error(
                 f"the encoding {quoted(self.encoding)} is unknown; use {option('encoding', 'utf-8')}"
             ) from None
@@ -162,9 +170,21 @@ class TextFile:
                     name = next((found for mark, found in _BYTE_ORDER_MARKS.items() if start.startswith(mark)), name)
                 self._refuse_binary(start, name)
                 text = TextIOWrapper(stream, encoding="utf-8-sig" if name == "utf-8" else name, newline="")
-                yield iter(text)
+                yield self._bounded(text)
         except UnicodeError:
             raise self._encoding_error() from None
+
+    def _bounded(self, text: TextIOWrapper) -> Iterator[str]:
+        """The lines, but for one that is too long."""
+        number = 1
+        while line := text.readline(_LINE):
+            if len(line) == _LINE:
+                raise self.origin.error(
+                    f"the line has {_LINE:,} characters or more; look for line ends that were lost",
+                    self.origin.place(number),
+                )
+            yield line
+            number += 1
 
     def _refuse_binary(self, start: bytes, encoding: str) -> None:
         if b"\0" in start and not encoding.startswith(("utf-16", "utf-32")):

@@ -15,15 +15,19 @@ from latentbits.data.bad_cells import BadCells, refusal
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.codes import BAD, MISSING
 from latentbits.data.columns import ColumnChoice, positions
+from latentbits.data.compressed import ARRAY_BYTES, check_unpacked
 from latentbits.data.encoding import codes_of
 from latentbits.data.long_format import refuse_long_format
-from latentbits.data.messages import Origin
+from latentbits.data.messages import Origin, refusing_damage
 from latentbits.data.names import check_column_names, checked_text
 from latentbits.data.roles import examine, find_roles, is_identifier, is_measure
 from latentbits.data.sheet import as_text
 from latentbits.data.words import Tokens
 
-__all__ = ["Layout", "TypedTable", "read_frame"]
+__all__ = ["Layout", "TypedTable", "check_texts", "open_parquet", "read_frame"]
+
+_CELLS = 1 << 25
+"""A file of any size may have so many cells, which run-length encoding can hold in a few bytes."""
 
 
 class Layout(NamedTuple):
@@ -74,10 +78,68 @@ def read_frame(file: Path, kind: str, origin: Origin) -> pd.DataFrame:
         import pyarrow  # noqa: F401
     except ImportError:
         raise origin.error(f'reading {name} needs pyarrow; pip install "latentbits[parquet]"') from None
-    try:
-        return pd.read_parquet(file, engine="pyarrow") if kind == "parquet" else pd.read_feather(file)
-    except (ValueError, OSError) as error:
-        raise origin.error(f"this can't be read as {name} ({error}); save the table again") from None
+    with refusing_damage(origin, f"this can't be read as {name}", "save the table again"):
+        if kind == "parquet":
+            table = open_parquet(file, origin).read(use_pandas_metadata=True)
+        else:
+            from pyarrow import feather
+
+            table = feather.read_table(file)
+            check_unpacked(file.stat().st_size, table.num_rows * max(1, table.num_columns), _CELLS, origin)
+        check_texts(table, file, origin)
+        return table.to_pandas()
+
+
+def open_parquet(file: Path, origin: Origin) -> Any:
+    """Open a Parquet file; texts are read as references to the different ones.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The file.
+    origin : Origin
+        Where the data come from, for error messages.
+
+    Returns
+    -------
+    pyarrow.parquet.ParquetFile
+        The file, of which nothing but the schema has been read.
+
+    Raises
+    ------
+    DataError
+        If it holds far more cells than bytes.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    opened = pq.ParquetFile(file)
+    about, schema = opened.metadata, opened.schema_arrow
+    check_unpacked(file.stat().st_size, about.num_rows * max(1, about.num_columns), _CELLS, origin)
+    texts = [name for name, kind in zip(schema.names, schema.types, strict=True) if pa.types.is_string(kind)]
+    return pq.ParquetFile(file, read_dictionary=texts)
+
+
+def check_texts(table: Any, file: Path, origin: Origin) -> None:
+    """Refuse texts that are few and long in the file, and would be many and long in memory.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Read by `open_parquet`.
+    file : pathlib.Path
+        Where it came from.
+    origin : Origin
+        Where the data come from, for error messages.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type):
+            texts = [part.dictionary for part in column.chunks if pa.types.is_string(part.dictionary.type)]
+            longest = max((pc.max(pc.binary_length(different)).as_py() or 0 for different in texts), default=0)
+            check_unpacked(file.stat().st_size, longest * table.num_rows, ARRAY_BYTES, origin)
 
 
 class TypedTable:
