@@ -61,7 +61,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     return [
         *(_claim(str(case), group) for case, group in cases),
         Claim(
-            statement="the full likelihood is fitted within the 2 hours in which the paper's of 6 columns did not finish",
+            statement="the full likelihood is fitted within 2 hours, in which the paper's of 6 columns did not finish",
             paper="not finished",
             ours=f"{slowest['mle_seconds']:.0f} CPU s at most ({slowest['case']})",
             holds=slowest["mle_seconds"] < PAPERS_LIMIT,
