@@ -71,11 +71,11 @@ class Learning:
         if self.method == "blica":
             return first
         rows = count_rows(data, codes, n_segments)
-        points = mle.integrator(data.shape[1], K, self.n_points)
+        nodes = mle.nodes_for(K, self.n_points)
         # One run: it starts from BLICA's solution, and nothing in it is random.
         once = replace(self, n_init=1)
         return once._best(
-            data, lambda workers: mle.runner(first.parameters, rows, points, workers, self.prior), self._full(codes)
+            data, lambda workers: mle.runner(first.parameters, rows, nodes, workers, self.prior), self._full(codes)
         )
 
     def _correlations(self, data: BinaryData, found: Tetrachoric, codes: np.ndarray, K: int) -> Learned:
