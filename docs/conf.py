@@ -48,7 +48,7 @@ numpydoc_xref_param_type = False
 
 html_math_renderer = "mathml"
 
-# ---- guides and gallery: scripts that are run, their output and pictures shown ------------------------------------------
+# ---- guides and gallery: scripts that are run, their output and pictures shown -------------------------------------
 
 sphinx_gallery_conf = {
     "examples_dirs": ["scripts/guides", "scripts/gallery"],
@@ -73,7 +73,7 @@ sphinx_gallery_conf = {
     "default_thumb_file": str(HERE / "_static" / "no-picture.png"),
 }
 
-# ---- the pages ----------------------------------------------------------------------------------------------------------
+# ---- the pages -----------------------------------------------------------------------------------------------------
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"latentbits {__version__}"

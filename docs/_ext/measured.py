@@ -1,7 +1,8 @@
 """Measured figures on pages: the role `measured`, the directives `rivals`, `claims` and `benchmark`.
 
-Nothing that was measured is typed on a page. measured.toml says where in `experiments/results` and `benchmarks/results` a
-figure is found; ``{measured}`name` `` shows it. `python docs/_ext/measured.py README.md` writes the README's table anew.
+Nothing that was measured is typed on a page. measured.toml says where in `experiments/results` and
+`benchmarks/results` a figure is found; ``{measured}`name` `` shows it. `python docs/_ext/measured.py README.md` writes
+the README's table anew.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ HOLDS = ("reproduced", "better", "reproduced on a substitute", "better on a subs
 BEGIN, END = "<!-- measured: rivals -->", "<!-- end -->"
 
 
-# ---- figures -------------------------------------------------------------------------------------------------------------
+# ---- figures -------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -36,9 +37,9 @@ def places() -> dict[str, dict[str, Any]]:
 def measured(name: str) -> str:
     """The text of a figure, as measured.toml describes it.
 
-    A CSV: the mean of column `take` over the lines that agree with `where`; with `best_of`, the best of the means for each
-    setting of these columns. A JSON file of claims: the entry `take` of the claim that begins with `claim`; of a benchmark:
-    the same from the list `part`. `format` is Python's.
+    A CSV: the mean of column `take` over the lines that agree with `where`; with `best_of`, the best of the means for
+    each setting of these columns. A JSON file of claims: what `pattern` finds in the claim that begins with `claim`; of
+    a benchmark: as of a CSV, from the list `part`. `format` is Python's.
     """
     if name not in places():
         raise KeyError(f"measured.toml has no {name}; add it, or use one of {', '.join(places())}")
@@ -72,7 +73,7 @@ def _from_claim(file: Path, place: dict[str, Any]) -> str:
     return found[1]
 
 
-# ---- the table of rivals --------------------------------------------------------------------------------------------------
+# ---- the table of rivals -------------------------------------------------------------------------------------------
 
 RIVALS = {
     "column means": "column frequencies",
@@ -113,7 +114,7 @@ def with_table(text: str) -> str:
     return f"{before}{BEGIN}\n{markdown(rivals())}\n{END}{after}"
 
 
-# ---- claims ---------------------------------------------------------------------------------------------------------------
+# ---- claims --------------------------------------------------------------------------------------------------------
 
 
 def experiments(prefix: str) -> Iterator[dict[str, Any]]:
@@ -158,7 +159,7 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#$|~])", r"\\\1", text.strip().rstrip("."))
 
 
-# ---- Sphinx ---------------------------------------------------------------------------------------------------------------
+# ---- Sphinx --------------------------------------------------------------------------------------------------------
 
 
 def setup(app: Any) -> dict[str, bool]:

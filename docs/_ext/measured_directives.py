@@ -78,4 +78,3 @@ class DropdownLike(SphinxDirective):
         opened = "" if "doesn't" in self.arguments[0] else " open"
         begin = nodes.raw("", f"<details{opened}><summary>{self.arguments[0]}</summary>", format="html")
         return [begin, holder, nodes.raw("", "</details>", format="html")]
-
