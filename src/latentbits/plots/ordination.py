@@ -40,7 +40,7 @@ def plot_ordination(
     names : sequence, optional
         Names of the columns; by default those of the fit.
     n_named : int, default=10
-        How many columns to name: those farthest from the middle.
+        How many columns to name at most: those farthest from the middle that don't cover each other.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def plot_ordination(
     _name_columns(ax, columns, labels, min(n_named, MOST_NAMED))
     ax.set_xlabel(f"first axis ({parts[0]:.0%} of the weights' variance)")
     ax.set_ylabel(f"second axis ({parts[1]:.0%})")
-    ax.set_title(f"{len(rows):,} rows (dots) and the {min(n_named, len(columns), MOST_NAMED)} most distinct columns")
+    ax.set_title(f"{len(rows):,} rows (dots) and the most distinct columns (names)")
     return figure
 
 
@@ -121,9 +121,15 @@ def _draw_rows(ax: Axes, rows: Floats, groups: Sequence[object] | None) -> None:
 
 
 def _name_columns(ax: Axes, columns: Floats, labels: list[str], n_named: int) -> None:
-    """Names of the columns farthest from their middle, on a light ground."""
-    far = np.argsort(-np.hypot(*(columns - columns.mean(axis=0)).T), kind="stable")[:n_named]
+    """Names of the columns farthest from their middle; those that would cover another are left out."""
+    far = np.argsort(-np.hypot(*(columns - columns.mean(axis=0)).T), kind="stable")
+    wide, high = (float(np.ptp(limits)) for limits in (ax.get_xlim(), ax.get_ylim()))
+    placed: list[np.ndarray] = []
     for j in far:
+        apart = np.abs(np.array(placed) - columns[j]) / [wide, high] if placed else np.empty((0, 2))
+        if len(placed) == n_named or np.any((apart[:, 0] < 0.1) & (apart[:, 1] < 0.035)):
+            continue
+        placed.append(columns[j])
         ax.annotate(
             shortened(labels[j], 18),
             columns[j],
@@ -163,8 +169,7 @@ def plot_stability(stability: ArrayLike) -> Figure:
     figure = new_figure(4.6, 1.1 + 0.28 * len(values))
     ax = figure.subplots()
     ax.barh(range(len(values)), values, color=BEST, height=0.6)
-    ax.axvline(0.9, color=QUIET, linewidth=1, linestyle="--")
     ax.set_yticks(range(len(values)))
     ax.set(ylim=(len(values) - 0.5, -0.5), xlim=(0, 1.02), ylabel="component")
-    ax.set_xlabel("likeness to the next best random starts (1: the same; dashed: 0.9)")
+    ax.set_xlabel("likeness to other starts (1 is the same)")
     return figure

@@ -90,7 +90,7 @@ def _ring(ax: Axes, scores: np.ndarray, i: np.ndarray, j: np.ndarray, rows: list
     i, j = i[drawn], j[drawn]
     values = scores[i, j]
     above = values - values.min(initial=np.inf)
-    size = 12 + 40 * above / max(float(above.max(initial=0.0)), 1e-12)
+    size = 22 + 40 * above / max(float(above.max(initial=0.0)), 1e-12)
     y, x = [rows.index(row) for row in i], [columns.index(column) for column in j]
     ax.scatter(x, y, s=size, facecolors="none", edgecolors=SUSPECT, linewidths=1.3)
 
