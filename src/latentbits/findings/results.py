@@ -42,7 +42,6 @@ __all__ = [
 
 Data = Union["BinaryData", "NumberTable"]
 Figures = dict[str, Callable[[], "Figure"]]
-AGREEMENT = 1e-4
 STABLE, UNSTABLE = 0.9, 0.6
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 
@@ -134,6 +133,7 @@ def common_summary(model: Any, data: Data, solved: SolvedRows | None = None) -> 
     """What the summary of every model begins with; from solved rows, where there are any."""
     from latentbits.data.numbers import NumberTable
     from latentbits.models.registry import model_name
+    from latentbits.models.view import n_agreeing
 
     rows = data.to_frame() if isinstance(data, NumberTable) else data
     summary = {
@@ -149,7 +149,7 @@ def common_summary(model: Any, data: Data, solved: SolvedRows | None = None) -> 
             "seed": _plain(model.random_state),
             "iterations": int(model.n_iter_),
             "converged": bool(model.converged_),
-            "restarts": {"made": len(model.restarts_), "agreeing": _n_agreeing(model)},
+            "restarts": {"made": len(model.restarts_), "agreeing": n_agreeing(model)},
         }
     return summary
 
@@ -192,12 +192,6 @@ def _versions() -> dict[str, str]:
 
     installed = {name: version(name) for name in _LIBRARIES}
     return {"latentbits": __version__, "python": platform.python_version(), **installed}
-
-
-def _n_agreeing(model: Any) -> int:
-    """How many restarts came as far as the best."""
-    best = model.objective_
-    return int((best - model.restarts_["objective"] <= AGREEMENT * abs(best)).sum())
 
 
 def components_fingerprint(model: Any) -> str:

@@ -20,8 +20,10 @@ from latentbits.plots.ica_mixture import (
 )
 from latentbits.plots.mixing import plot_mixing, plot_source_scales
 from latentbits.plots.objective import plot_objective
+from latentbits.plots.ordination import plot_ordination, plot_stability
 from latentbits.plots.pair_fit import plot_pair_fit
 from latentbits.plots.selection import plot_comparison, plot_selection
+from latentbits.plots.suspects import plot_suspects
 from latentbits.plots.weights import plot_weights
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "plot_member_weights",
     "plot_mixing",
     "plot_objective",
+    "plot_ordination",
     "plot_pair_fit",
     "plot_reliability",
     "plot_scree",
@@ -44,6 +47,8 @@ __all__ = [
     "plot_source_densities",
     "plot_source_effects",
     "plot_source_scales",
+    "plot_stability",
     "plot_strengths",
+    "plot_suspects",
     "plot_weights",
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from latentbits import views
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.folds import Folds
@@ -21,6 +22,7 @@ from latentbits.tasks import trials
 from latentbits.tasks.criteria import CRITERIA, HELD_OUT, LOWER_IS_BETTER, check_criteria, default_criterion
 from latentbits.tasks.source_selection import SegmentedRows, pair_jobs
 from latentbits.tasks.stability import component_stability
+from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -107,6 +109,18 @@ class OrderSelection:
     def __repr__(self) -> str:
         choices = ", ".join(f"{c.criterion} {c.best}" for c in self.choices.itertuples())
         return f"OrderSelection({choices})"
+
+    def _repr_html_(self) -> str:
+        chosen = [_chosen(choice) for choice in self.choices.itertuples()]
+        shown = [name for name in self.table.columns if not name.endswith(("_behind", "_behind_se"))]
+        lines = views.table(shown, self.table[shown].values.tolist())
+        return views.block(f"{counted(self.best_order, 'component')} chosen", chosen, lines)
+
+
+def _chosen(choice: Any) -> str:
+    rival = f", and {choice.rival} is no worse within one standard error" if choice.rival != choice.best else ""
+    end = "; it is the largest number tried, so try more" if choice.at_the_end else ""
+    return f"{choice.criterion} chooses {choice.best}{rival}{end}."
 
 
 def select_order(
