@@ -199,8 +199,14 @@ def _refined(
     tol, history = REFINED * schedule.tol, list(restart.history)
     monitor = Monitor(tol, schedule.max_iter, schedule.n_cells, None, cancel.is_set, checkpoint, history)
     state, objective = runner.go_on(restart.state, monitor)
-    record = {"objective": objective, "n_iter": monitor.n_iter, "history": monitor.history}
-    return replace(restart, **record, state=state, kept=keep(state))
+    return replace(
+        restart,
+        objective=objective,
+        n_iter=monitor.n_iter,
+        history=monitor.history,
+        state=state,
+        kept=keep(state),
+    )
 
 
 def _run_all(
