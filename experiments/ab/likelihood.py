@@ -49,7 +49,7 @@ def jobs(full: bool) -> list[dict[str, Any]]:
         for model, grid in models.items()
         if not (case.data == "numerals" and model == RIDGE_1)
         for k in getattr(case, grid)
-        for fold in range(N_FOLDS)
+        for fold in range(N_FOLDS if full else 3)
     ]
 
 

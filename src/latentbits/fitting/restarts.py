@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
@@ -199,14 +199,8 @@ def _refined(
     tol, history = REFINED * schedule.tol, list(restart.history)
     monitor = Monitor(tol, schedule.max_iter, schedule.n_cells, None, cancel.is_set, checkpoint, history)
     state, objective = runner.go_on(restart.state, monitor)
-    return replace(
-        restart,
-        objective=objective,
-        n_iter=monitor.n_iter,
-        history=monitor.history,
-        state=state,
-        kept=keep(state),
-    )
+    kept = keep(state)
+    return Restart(restart.seed, objective, monitor.n_iter, restart.converged, monitor.history, state, kept)
 
 
 def _run_all(
