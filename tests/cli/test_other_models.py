@@ -144,6 +144,7 @@ def test_new_rows(run: Run, numbers: Path, tmp_path: Path, arguments: list[objec
     np.testing.assert_allclose(density, model.score_samples(X), rtol=1e-6)
     if "cluster" in table:
         np.testing.assert_array_equal(table["cluster"], model.predict(X))
+        np.testing.assert_allclose(table[["unmixed_0"]], model.transform(X, kind="unmixed"), rtol=1e-6, atol=1e-9)
         assert load_model(out / "model.npz").criterion == "bound"
     else:
         np.testing.assert_allclose(table[[f"probability_{k}" for k in range(2)]], model.predict_proba(X), atol=1e-6)

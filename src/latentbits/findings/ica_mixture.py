@@ -56,11 +56,13 @@ def gather(model: ICAMixture, data: NumberTable) -> Results:
 
 
 def rows_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
-    """Of each row its cluster, the clusters' probabilities, its sources, and its log density."""
+    """Of each row its cluster, the clusters' probabilities, its sources in both ways, and its log density."""
     X = data.to_frame()
     clusters, sources = range(model.n_clusters_), range(model.mixing_.shape[2])
-    names = [f"cluster_{c}" for c in clusters] + [f"source_{m}" for m in sources]
-    table = labelled(np.hstack([model.predict_proba(X), model.transform(X)]), names, data)
+    names = [f"cluster_{c}" for c in clusters]
+    names += [f"{way}_{m}" for way in ("source", "unmixed") for m in sources]
+    values = [model.predict_proba(X), model.transform(X), model.transform(X, kind="unmixed")]
+    table = labelled(np.hstack(values), names, data)
     table.insert(1, "cluster", model.predict(X))
     table["log_density"] = model.score_samples(X)
     return table

@@ -30,9 +30,9 @@ def rows(fitted: Path, file: Path, reading: Values, out: Path | None, force: boo
     """Write what the model in DIR says about each row of FILE, which may be new rows.
 
     DIR is a folder made by "latentbits fit --model ica-mixture" or binary-factors, or a model file. Of each row the
-    table has the cluster, the probability of each cluster, the sources and the log density; or which factors are on,
-    with their probabilities, and the log likelihood. Columns are matched by name; FILE may have more of them. For
-    binary-factors cells may be missing.
+    table has the cluster, the probability of each cluster, the sources (as posterior means, and "unmixed" by the
+    pseudo-inverse of the mixing matrix) and the log density; or which factors are on, with their probabilities, and the
+    log likelihood. Columns are matched by name; FILE may have more of them. For binary-factors cells may be missing.
     """
     from latentbits.findings import rows_table
     from latentbits.models.spec import spec_of
