@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.archives import DAMAGE, Archive, read_archive, reason_of, write_archive
 from latentbits.errors import ModelFileError
-from latentbits.files import atomic_file
+from latentbits.files import atomic_file, parse_json
 from latentbits.models.registry import MODELS, model_class, model_name
 from latentbits.models.spec import resolve
 from latentbits.version import __version__
@@ -146,7 +146,7 @@ def _read_header(archive: Archive, file: str) -> dict[str, Any]:
     """The header, after its format and version have been checked."""
     if HEADER not in archive.arrays:
         raise ModelFileError(f"{file}: this .npz file holds no latentbits model; it may be data, or another program's")
-    header = json.loads(archive.arrays[HEADER].tobytes(), parse_constant=_no_json)
+    header = parse_json(archive.arrays[HEADER].tobytes())
     if header["format"] != FORMAT:
         raise ModelFileError(
             f'{file}: the format is "{str(header["format"])[:60]}", not "{FORMAT}"; give a latentbits model'
@@ -162,10 +162,6 @@ def _read_header(archive: Archive, file: str) -> dict[str, Any]:
     if version >= CHECKED_SINCE and not archive.has_checksum:
         raise ValueError("its checksum is missing")
     return dict(header)
-
-
-def _no_json(constant: str) -> NoReturn:
-    raise ValueError(f"its header has {constant}, which is no JSON")
 
 
 # ---- values to plain data, and back ------------------------------------------------------------------------

@@ -75,7 +75,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         1e-8 for "blica" with matched shrinkage, and 1e-6 otherwise.
     n_points : int or None, default=None
         Number of points of the integrals over the sources: per dimension for one or two sources, in total (rounded up
-        to a power of 2) for more; from 3 to 2048. None means 256, 80 and 256 for one, two and more sources in the fit by
+        to a power of 2) for more; from 3 to 2048. None means 256, 80 and 256 for one, two and more sources in fits by
         "mle", and 400, 40 and 512 in posteriors and scores, whose points adapt to each row.
     posterior : {"exact", "normal"}, default="exact"
         How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates,
