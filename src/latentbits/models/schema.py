@@ -166,6 +166,7 @@ class Texts:
             _expect(set(texts) <= set(self.words), name, f"of the words {', '.join(self.words)}")
         if self.names:
             _expect(all(texts) and len(set(texts)) == len(texts), name, "a name for each, all different")
+            "".join(texts).encode()  # half a surrogate pair is refused here, as it can't be written
 
 
 @dataclass(frozen=True)
