@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from latentbits.files import atomic_file, atomic_folder, to_json, write_json
+from latentbits.files import atomic_file, atomic_folder, parse_json, to_json, write_json
 
 
 def names(folder: Path) -> list[str]:
@@ -98,3 +98,17 @@ def test_what_json_does_not_know_is_refused(value: Any) -> None:
 def test_half_a_surrogate_pair_can_be_written(tmp_path: Path) -> None:
     write_json({"name": "é\udcff\\"}, tmp_path / "a.json")
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"name": "é\udcff\\"}
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "NaN", "[-Infinity]", "[" * 100_000, "[" * 40 + "]" * 40, '{"a":' * 40 + "1" + "}" * 40]
+)
+def test_json_that_is_none_or_nested_beyond_use_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_json(text)
+
+
+def test_json_as_it_is_written_can_be_read() -> None:
+    content = {"a": [{"b": [[1.5, None, "é"]]}], "c": True}
+    assert parse_json(to_json(content)) == content
+    assert parse_json("3") == 3

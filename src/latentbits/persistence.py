@@ -18,8 +18,9 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.archives import DAMAGE, Archive, read_archive, reason_of, write_archive
+from latentbits.data.messages import quoted
 from latentbits.errors import ModelFileError
-from latentbits.files import atomic_file
+from latentbits.files import atomic_file, parse_json
 from latentbits.models.registry import MODELS, model_class, model_name
 from latentbits.models.spec import resolve
 from latentbits.version import __version__
@@ -146,26 +147,22 @@ def _read_header(archive: Archive, file: str) -> dict[str, Any]:
     """The header, after its format and version have been checked."""
     if HEADER not in archive.arrays:
         raise ModelFileError(f"{file}: this .npz file holds no latentbits model; it may be data, or another program's")
-    header = json.loads(archive.arrays[HEADER].tobytes(), parse_constant=_no_json)
+    header = parse_json(archive.arrays[HEADER].tobytes())
     if header["format"] != FORMAT:
         raise ModelFileError(
-            f'{file}: the format is "{str(header["format"])[:60]}", not "{FORMAT}"; give a latentbits model'
+            f'{file}: the format is {quoted(str(header["format"]))}, not "{FORMAT}"; give a latentbits model'
         )
     version = header["version"]
     if type(version) is not int or version < 1:
-        raise ValueError(f"there is no format version {str(version)[:60]!r}")
+        raise ValueError(f"there is no format version {quoted(str(version))}")
     if version > FORMAT_VERSION:
         raise ModelFileError(
-            f"{file}: the file was written by latentbits {str(header['latentbits'])[:60]} in format version {version}, "
-            f"and latentbits {__version__} reads up to {FORMAT_VERSION}; upgrade latentbits to open it"
+            f"{file}: latentbits {quoted(str(header['latentbits']))} wrote the file, in format version {version}, and "
+            f"latentbits {__version__} reads up to {FORMAT_VERSION}; upgrade latentbits to open it"
         )
     if version >= CHECKED_SINCE and not archive.has_checksum:
         raise ValueError("its checksum is missing")
     return dict(header)
-
-
-def _no_json(constant: str) -> NoReturn:
-    raise ValueError(f"its header has {constant}, which is no JSON")
 
 
 # ---- values to plain data, and back ------------------------------------------------------------------------
@@ -303,15 +300,17 @@ class _Unpacker:
     def rebuild(self, node: dict[str, Any]) -> Any:
         """The model that a node describes; its attributes are set directly, so no method of it runs."""
         file = self._file
-        try:
-            kind = model_class(node["model"])
-        except ValueError as error:
-            raise ModelFileError(f"{file}: {error}; upgrade latentbits if the file is newer") from None
+        if node["model"] not in MODELS:
+            raise ModelFileError(
+                f"{file}: there is no model {quoted(str(node['model']))}; the known ones are "
+                f"{', '.join(sorted(MODELS))}; upgrade latentbits if the file is newer"
+            )
+        kind = model_class(node["model"])
         params = {key: self.unpack(value) for key, value in node["params"].items()}
         unknown = sorted(set(params) - set(kind._get_param_names()))
         if unknown:
             raise ModelFileError(
-                f'{file}: {kind.__name__} has no parameter "{unknown[0]}"; upgrade latentbits if it is newer'
+                f"{file}: {kind.__name__} has no parameter {quoted(unknown[0])}; upgrade latentbits if it is newer"
             )
         fitted = {
             MODELS[node["model"]].renamed.get(key, key): self.unpack(value) for key, value in node["fitted"].items()

@@ -108,7 +108,8 @@ def forge(rng: np.random.Generator, file: Path, content: bytes, foreign: bytes) 
 
 def answers(model: Any, rows: pd.DataFrame, name: str) -> None:
     """All that can be asked of any model is finite."""
-    columns = [str(column) for column in getattr(model, "feature_names_in_", rows.columns)]
+    names = getattr(model, "feature_names_in_", None)
+    columns = list(rows.columns) if names is None else [str(name) for name in names]
     asked = rows.set_axis(columns, axis=1) if len(columns) == rows.shape[1] else rows.to_numpy()
     method = "transform" if hasattr(model, "transform") else "reconstruct"
     if model.n_features_in_ != rows.shape[1]:

@@ -40,13 +40,14 @@ LARGEST = 1e100
 """Numbers beyond this overflow in products; no fit comes near."""
 
 _SUM_ROUNDING = 1e-6
+_NAMES = "names of columns"  # among the sizes
 _SCALARS = {"bool": "b", "int": "iu", "float": "f"}
 
 
 class Kind(Protocol):
     """What an attribute may be."""
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """Refuse another value; sizes that are met for the first time are added."""
 
 
@@ -58,7 +59,7 @@ def _expect(right: bool, name: str, what: str) -> None:
         raise ValueError(f"{name} is not {what}")
 
 
-def _bind(name: str, sizes: dict[str, int], letter: str | int, found: int) -> None:
+def _bind(name: str, sizes: dict[str, Any], letter: str | int, found: int) -> None:
     """A size that is met again must be the same."""
     known = letter if isinstance(letter, int) else sizes.setdefault(letter, found)
     if known != found:
@@ -98,7 +99,7 @@ class Array:
         self.shape, self.dtype, self.low, self.high = shape, dtype, low, high
         self.total, self.some, self.optional, self.nan = total, some, optional, nan
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         if value is None and self.optional:
             return
@@ -130,7 +131,7 @@ class Value:
     optional: bool = False
     size: str | None = None
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         if value is None and self.optional:
             return
@@ -153,7 +154,7 @@ class Texts:
     optional: bool = False
     names: bool = False
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         if value is None and self.optional:
             return
@@ -166,6 +167,8 @@ class Texts:
             _expect(set(texts) <= set(self.words), name, f"of the words {', '.join(self.words)}")
         if self.names:
             _expect(all(texts) and len(set(texts)) == len(texts), name, "a name for each, all different")
+            sizes[_NAMES] = texts
+            "".join(texts).encode()  # half a surrogate pair is refused here, as it can't be written
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,7 @@ class Labels:
 
     size: str
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         _expect(type(value).__name__ == "ndarray" and value.ndim == 1, name, "an array of names")
         _expect(value.dtype.kind in "OUiufb", name, "an array of names")
@@ -189,7 +192,7 @@ class Frame:
     def __init__(self, rows: str | None, *, optional: bool = False, **columns: Array | Texts) -> None:
         self.rows, self.optional, self.columns = rows, optional, columns
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         if value is None and self.optional:
             return
@@ -212,7 +215,7 @@ class Items:
     kind: Any
     size: str | None = None
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         _expect(type(value) in (list, tuple), name, "a list")
         if self.size is not None:
@@ -229,7 +232,7 @@ class Named:
     def __init__(self, type_name: str, *, optional: bool = False, **parts: Any) -> None:
         self.type_name, self.optional, self.parts = type_name, optional, parts
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         if value is None and self.optional:
             return
@@ -246,7 +249,7 @@ class Entries:
     size: str | None = None
     optional: bool = False
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         if value is None and self.optional:
             return
@@ -261,16 +264,18 @@ class Entries:
 
 @dataclass(frozen=True)
 class Member:
-    """A fitted model of as many columns; its own schema has been checked by then."""
+    """A fitted model of the same columns; its own schema has been checked by then."""
 
     optional: bool = False
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         if value is None and self.optional:
             return
         _expect(hasattr(value, "get_params"), name, "a model")
         _bind(name, sizes, "D", value.n_features_in_)
+        names = getattr(value, "feature_names_in_", None)
+        _expect((None if names is None else names.tolist()) == sizes.get(_NAMES), name, "a model of the same columns")
 
 
 @dataclass(frozen=True)
@@ -280,7 +285,7 @@ class Plain:
     optional: bool = True
     depth: int = 6
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         _expect(self._is_plain(value, self.depth), name, "plain data")
 
@@ -299,7 +304,7 @@ class Same:
     part: str | None = None
     optional: bool = field(default=False, init=False)
 
-    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """Nothing by itself; see `check_fitted`."""
 
     def check_same(self, name: str, value: Any, fitted: Mapping[str, Any]) -> None:
@@ -339,7 +344,7 @@ def check_fitted(
     """
     for name in fitted:
         _expect(name in schema, f'"{name[:60]}"', "the name of a fitted attribute")
-    bound = dict(sizes or {})
+    bound: dict[str, Any] = dict(sizes or {})
     for name, kind in schema.items():
         if name in fitted:
             kind.check(name, fitted[name], bound)

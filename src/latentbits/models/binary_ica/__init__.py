@@ -12,6 +12,9 @@ Method = Literal["blica", "mle", "ivae"]
 Shrinkage = Literal["matched", "published"]
 Posterior = Literal["exact", "normal"]
 
+_LARGEST = 1e6
+"""Beyond this posteriors of sources lose all digits; fits stay far below."""
+
 SPECS = (
     ModelSpec(
         "binary-ica",
@@ -38,9 +41,9 @@ SPECS = (
         fitted={
             **COLUMNS,
             **RESTARTED,
-            "mixing_": Array("D", "K"),
-            "source_means_": Array("S", "K"),
-            "source_scales_": Array("S", "K", low=0),
+            "mixing_": Array("D", "K", low=-_LARGEST, high=_LARGEST),
+            "source_means_": Array("S", "K", low=-_LARGEST, high=_LARGEST),
+            "source_scales_": Array("S", "K", low=1 / _LARGEST, high=_LARGEST),
             "segments_": Labels("S"),
             "segment_share_": Array("S", low=0, high=1, total=1),
             "thresholds_": Array("S", "D"),
