@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import json
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Iterator
 from functools import partial
@@ -47,32 +49,56 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
-    """A new folder beside `path` to write into; it replaces `path` at the end, or is removed if anything fails."""
+def atomic_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
+    """A new folder beside `path` to write into; it becomes `path` at the end, or is removed if anything fails.
+
+    Without `replace`, a folder that somebody else has made in the meantime stays, and FileExistsError is raised.
+    """
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = _beside(target)
     draft.mkdir()
     try:
         yield draft
-        _replace_folder(draft, target)
+        _put_in_place(draft, target, replace=replace)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _replace_folder(draft: Path, target: Path) -> None:
-    """Rename; an earlier folder, which no rename can replace, is moved aside until the new one is there."""
-    if not target.exists():
-        draft.rename(target)
-        return
-    earlier = _beside(target)
-    target.rename(earlier)
+def _put_in_place(draft: Path, target: Path, *, replace: bool) -> None:
+    """Rename; an earlier folder, which no rename can replace, changes places with the new one."""
     try:
-        draft.rename(target)
-    except BaseException:
-        earlier.rename(target)
-        raise
-    shutil.rmtree(earlier)
+        draft.rename(target)  # whatever is in the way, but an empty folder, makes this fail
+        return
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        if not replace:
+            raise FileExistsError(f"{target} was made by somebody else in the meantime; choose another --out") from None
+    if not _exchange(draft, target):
+        # Where the system can't do it in one step, the earlier one is moved aside until the new one is there.
+        earlier = _beside(target)
+        target.rename(earlier)
+        try:
+            draft.rename(target)
+        except BaseException:
+            earlier.rename(target)
+            raise
+        shutil.rmtree(earlier)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step, so that there is always one of them; False if this isn't possible.
+
+    Linux can do it, but Python doesn't know.
+    """
+    import ctypes
+
+    current_folder, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE
+    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
+    if renameat2 is None:
+        return False
+    return renameat2(current_folder, os.fsencode(one), current_folder, os.fsencode(other), exchange) == 0
 
 
 def _beside(path: Path) -> Path:
