@@ -7,6 +7,7 @@ import csv
 import errno
 import json
 import os
+import re
 import shutil
 import sys
 import uuid
@@ -25,13 +26,15 @@ __all__ = [
     "atomic_folder",
     "escape_formula",
     "plain_scalar",
+    "restore_label",
     "to_json",
     "to_records",
     "write_csv",
     "write_json",
 ]
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile("'*[-=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
+"""What spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards among them."""
 
 
 # ---- whole or not at all -----------------------------------------------------------------------------------
@@ -175,17 +178,31 @@ def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:
 def escape_formula(label: object) -> object:
     """A label that would begin a formula, with an apostrophe in front; numbers stay as they are.
 
+    Apostrophes that are in front already get one more, so that no two labels become the same, and
+    `restore_label` can take it away again.
+
     Examples
     --------
-    >>> escape_formula("=1+1"), escape_formula("-0.5"), escape_formula("Equus")
-    ("'=1+1", '-0.5', 'Equus')
+    >>> [escape_formula(label) for label in ("=1+1", "-0.5", "Equus", "'=1+1")]
+    ["'=1+1", '-0.5', 'Equus', "''=1+1"]
     """
-    if not isinstance(label, str) or not label.startswith(_FORMULA_STARTS):
+    if not isinstance(label, str) or not _FORMULA.match(label):
         return label
     with contextlib.suppress(ValueError):
         float(label)
         return label
     return f"'{label}"
+
+
+def restore_label(written: str) -> str:
+    """The label that `escape_formula` has written.
+
+    Examples
+    --------
+    >>> [restore_label(str(escape_formula(label))) for label in ("=1+1", "-0.5", "'quoted'", "'=1+1")]
+    ['=1+1', '-0.5', "'quoted'", "'=1+1"]
+    """
+    return written[1:] if written.startswith("'") and _FORMULA.match(written) else written
 
 
 def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
