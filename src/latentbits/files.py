@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import json
 import os
+import re
 import shutil
+import sys
 import uuid
 from collections.abc import Iterator
 from functools import partial
@@ -24,6 +27,7 @@ __all__ = [
     "escape_formula",
     "parse_json",
     "plain_scalar",
+    "restore_label",
     "to_json",
     "to_records",
     "write_csv",
@@ -31,7 +35,8 @@ __all__ = [
 ]
 
 _DEEPEST = 30  # levels of JSON; what this library writes has less than ten
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile("'*[-=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
+"""What spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards among them."""
 
 
 # ---- whole or not at all -----------------------------------------------------------------------------------
@@ -49,32 +54,56 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
-    """A new folder beside `path` to write into; it replaces `path` at the end, or is removed if anything fails."""
+def atomic_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
+    """A new folder beside `path` to write into; it becomes `path` at the end, or is removed if anything fails.
+
+    Without `replace`, a folder that somebody else has made in the meantime stays, and FileExistsError is raised.
+    """
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = _beside(target)
     draft.mkdir()
     try:
         yield draft
-        _replace_folder(draft, target)
+        _put_in_place(draft, target, replace=replace)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _replace_folder(draft: Path, target: Path) -> None:
-    """Rename; an earlier folder, which no rename can replace, is moved aside until the new one is there."""
-    if not target.exists():
-        draft.rename(target)
-        return
-    earlier = _beside(target)
-    target.rename(earlier)
+def _put_in_place(draft: Path, target: Path, *, replace: bool) -> None:
+    """Rename; an earlier folder, which no rename can replace, changes places with the new one."""
     try:
-        draft.rename(target)
-    except BaseException:
-        earlier.rename(target)
-        raise
-    shutil.rmtree(earlier)
+        draft.rename(target)  # whatever is in the way, but an empty folder, makes this fail
+        return
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        if not replace:
+            raise FileExistsError(f"{target} was made by somebody else in the meantime; choose another --out") from None
+    if not _exchange(draft, target):
+        # Where the system can't do it in one step, the earlier one is moved aside until the new one is there.
+        earlier = _beside(target)
+        target.rename(earlier)
+        try:
+            draft.rename(target)
+        except BaseException:
+            earlier.rename(target)
+            raise
+        shutil.rmtree(earlier)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step, so that there is always one of them; False if this isn't possible.
+
+    Linux can do it, but Python doesn't know.
+    """
+    import ctypes
+
+    current_folder, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE
+    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
+    if renameat2 is None:
+        return False
+    return renameat2(current_folder, os.fsencode(one), current_folder, os.fsencode(other), exchange) == 0
 
 
 def _beside(path: Path) -> Path:
@@ -185,17 +214,31 @@ def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:
 def escape_formula(label: object) -> object:
     """A label that would begin a formula, with an apostrophe in front; numbers stay as they are.
 
+    Apostrophes that are in front already get one more, so that no two labels become the same, and
+    `restore_label` can take it away again.
+
     Examples
     --------
-    >>> escape_formula("=1+1"), escape_formula("-0.5"), escape_formula("Equus")
-    ("'=1+1", '-0.5', 'Equus')
+    >>> [escape_formula(label) for label in ("=1+1", "-0.5", "Equus", "'=1+1")]
+    ["'=1+1", '-0.5', 'Equus', "''=1+1"]
     """
-    if not isinstance(label, str) or not label.startswith(_FORMULA_STARTS):
+    if not isinstance(label, str) or not _FORMULA.match(label):
         return label
     with contextlib.suppress(ValueError):
         float(label)
         return label
     return f"'{label}"
+
+
+def restore_label(written: str) -> str:
+    """The label that `escape_formula` has written.
+
+    Examples
+    --------
+    >>> [restore_label(str(escape_formula(label))) for label in ("=1+1", "-0.5", "'quoted'", "'=1+1")]
+    ['=1+1', '-0.5', "'quoted'", "'=1+1"]
+    """
+    return written[1:] if written.startswith("'") and _FORMULA.match(written) else written
 
 
 def _quoting(table: pd.DataFrame) -> Literal[0, 2]:

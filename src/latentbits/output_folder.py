@@ -78,7 +78,7 @@ class OutputFolder:
     def replaced(self, *, force: bool) -> Iterator[Path]:
         """A new folder to write into, which becomes this one at the end (see `check` for what is refused)."""
         self.check(force=force)
-        with atomic_folder(self.path) as draft:
+        with atomic_folder(self.path, replace=force) as draft:
             yield draft
             self.check(force=force)  # a long fit lies between, in which files may have come
 

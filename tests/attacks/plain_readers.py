@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 MEANINGS = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
@@ -55,7 +56,7 @@ def read_plainly(name: str, content: bytes, options: dict[str, Any]) -> Plain:
     if name.endswith((".mtx", ".mtx.gz")):
         return Plain(None, _codes(_matrix_market(_unpacked(content).decode("latin-1"))))
     if name.endswith((".parquet", ".feather")):
-        frame = pd.read_parquet(stream) if name.endswith(".parquet") else pd.read_feather(stream)
+        frame = pq.ParquetFile(stream).read().to_pandas() if name.endswith(".parquet") else pd.read_feather(stream)
         return Plain({str(column): _texts(frame[column]) for column in frame.columns})
     if name.endswith(".xlsx"):
         frame = pd.read_excel(stream, header=None, dtype=object, na_filter=False)

@@ -67,7 +67,7 @@ def program() -> None:
         latentbits suspects run sites.csv --top 20
 
     In tables that are written, a label that begins with = + - @ gets an apostrophe in front, so that no
-    spreadsheet takes it for a formula.
+    spreadsheet takes it for a formula; reading such a table takes it away again.
 
     Exit codes: 0 done, 1 the input was refused (one sentence on stderr says why), 2 wrong usage, 130 interrupted.
     """

@@ -112,7 +112,8 @@ class LargeParquet(TypedTable):
 
     def _stored_index(self, schema: Any) -> str | None:
         """The column in which pandas has stored the index, if it does more than count the rows."""
-        stored = [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
+        with self._reading():
+            stored = [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
         if len(stored) > 1:
             raise self.origin.error("the table's index has several levels; use reset_index() before it is saved")
         return stored[0] if stored else None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, cast
 from latentbits.data.messages import quoted
 from latentbits.data.reading_record import checked_reading, reading_record
 from latentbits.errors import DataError, UnknownColumnError, UselessOptionError
-from latentbits.files import escape_formula
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
@@ -200,8 +199,7 @@ def _in_order_of(wanted: list[str], data: BinaryData, file: str) -> BinaryData:
 
     if data.column_names is None or data.column_names == wanted:
         return data
-    written = {str(escape_formula(name)): name for name in wanted}  # a file of ours may have an apostrophe in front
-    where = {written.get(name, name): j for j, name in enumerate(data.column_names)}
+    where = {name: j for j, name in enumerate(data.column_names)}
     lacking = [name for name in wanted if name not in where]
     extra = sorted(set(where) - set(wanted), key=where.__getitem__)
     if lacking:

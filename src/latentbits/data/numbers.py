@@ -19,6 +19,7 @@ from latentbits.data.readers import check_decimal, row_source
 from latentbits.data.roles import examine, is_identifier
 from latentbits.data.text_reader import RowSource, open_rows
 from latentbits.data.words import Tokens, vocabulary
+from latentbits.files import restore_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,7 +206,7 @@ def read_numbers(
     chosen = [names[j] for j in data]
     if label is None:
         return NumberTable(values, None, chosen)
-    return NumberTable(values, [fields[label] for _, fields in rows], chosen, names[label] or None)
+    return NumberTable(values, [restore_label(fields[label]) for _, fields in rows], chosen, names[label] or None)
 
 
 def _read_rows(source: RowSource, header: bool, origin: Origin) -> tuple[list[str], list[_Row]]:

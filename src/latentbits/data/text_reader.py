@@ -21,6 +21,7 @@ from latentbits.data.names import check_column_names
 from latentbits.data.roles import Content, Roles, examine, find_roles, is_identifier, is_measure
 from latentbits.data.text_rows import Header, Rows, no_row_error, rows_of_width, split_header
 from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens
+from latentbits.files import restore_label
 
 if TYPE_CHECKING:
     import numpy as np
@@ -219,10 +220,10 @@ class _Table:
         label, beside = self.roles.label, self.roles.metadata
         return BinaryData(
             self._cells(codes),
-            row_names=None if label is None else self.texts[label],
+            row_names=None if label is None else list(map(restore_label, self.texts[label])),
             column_names=[self.names[j] for j in self.columns],
             row_label=None if label is None else self.names[label] or None,
-            metadata={self.names[j]: self.texts[j] for j in beside} or None,
+            metadata={self.names[j]: list(map(restore_label, self.texts[j])) for j in beside} or None,
             notes=roles.notes,
         )
 

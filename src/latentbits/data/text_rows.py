@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from latentbits.data.messages import Origin
 from latentbits.errors import DataError
+from latentbits.files import restore_label
 
 __all__ = [
     "Header",
@@ -89,7 +90,7 @@ class Header(NamedTuple):
     Attributes
     ----------
     names : list of str
-        Without surrounding blanks.
+        Without surrounding blanks, and the apostrophe that our own tables have in front of formulas.
     place : str
         The line they are on, for error messages.
     lacks_label : bool
@@ -145,7 +146,7 @@ def split_header(rows: Rows, header: bool, origin: Origin) -> tuple[Header, Rows
         width = _filled_width([first, *body])
         names = [f"x{j + 1}" for j in range(max(width, 1))]
         return Header(names, origin.place(line)), chain([(line, first)], peeked, rows)
-    names = [name.strip() for name in first]
+    names = [restore_label(name.strip()) for name in first]
     lacks_label = _lacks_label(len(names), body)
     if lacks_label:
         names = ["", *names]

@@ -121,7 +121,7 @@ def open_parquet(file: Path, origin: Origin) -> Any:
 
 
 def check_texts(table: Any, file: Path, origin: Origin) -> None:
-    """Refuse texts that are few and long in the file, and would be many and long in memory.
+    """Refuse texts that are no UTF-8, or few and long in the file, and would be many and long in memory.
 
     Parameters
     ----------
@@ -135,6 +135,7 @@ def check_texts(table: Any, file: Path, origin: Origin) -> None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    table.validate(full=True)  # otherwise texts may be anywhere in memory
     for column in table.columns:
         if pa.types.is_dictionary(column.type):
             texts = [part.dictionary for part in column.chunks if pa.types.is_string(part.dictionary.type)]
