@@ -126,4 +126,4 @@ def size_line(data: BinaryData | NumberTable) -> str:
 def terminal_table(table: pd.DataFrame) -> str:
     """A table for the terminal: the details of the differences are left to the files."""
     shown = table[[name for name in table.columns if not name.endswith(("_behind_se", "_p"))]]
-    return str(shown.to_string(index=False, float_format=lambda value: f"{value:.{TERMINAL_DIGITS}g}"))
+    return str(shown.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.{TERMINAL_DIGITS}g}"))
