@@ -6,8 +6,9 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := demo-report
 DOCS := build/docs
+VERSIONS ?= newest
 
-.PHONY: demo test attack check docs clean
+.PHONY: demo test attack check docs wheel release-check clean
 
 demo: $(READY)
 	$(RUN)/latentbits demo --out $(DEMO) --force
@@ -29,6 +30,12 @@ check: $(READY)
 docs: $(VENV)/.docs-ready
 	$(RUN)/python -m sphinx -W --keep-going --quiet -b html docs $(DOCS)
 	$(RUN)/python docs/_ext/links.py $(DOCS)
+
+wheel: $(READY)
+	$(RUN)/python tools/check_wheel.py $(VERSIONS)
+
+release-check: $(READY)
+	$(RUN)/python tools/release.py
 
 $(VENV)/.docs-ready: $(READY) requirements/docs.lock
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.lock

@@ -3,7 +3,6 @@
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.math import wrap_math_code
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 
@@ -16,8 +15,7 @@ def inline(writer: Any, node: nodes.math) -> None:
 
 def displayed(writer: Any, node: nodes.math_block) -> None:
     """Write a formula on a line of its own."""
-    text = node.astext()
-    writer.body.append(tex2mathml(wrap_math_code(text, as_block=True), as_block=True))
+    writer.body.append(tex2mathml(node.astext(), as_block=True))
     raise nodes.SkipNode
 
 

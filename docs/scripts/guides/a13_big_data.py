@@ -18,6 +18,7 @@ a Dask cluster                            rows stay on their workers, the answer
 
 import tempfile
 import time
+import warnings
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,6 +54,7 @@ online.shares_.round(2)
 with tempfile.TemporaryDirectory() as folder:
     settings = {"n_init": 1, "max_iter": 30, "tol": 1e-4, "random_state": 0, "checkpoint": folder}
     first = lb.AspectBernoulli(5, **settings).fit(X[:3000])
+    warnings.simplefilter("ignore")  # it says that it goes on from the checkpoint
     again = lb.AspectBernoulli(5, **settings).fit(X[:3000])
 print(np.array_equal(first.components_, again.components_))
 

@@ -89,8 +89,7 @@ class Verdict:
         return f"Verdict(predicts={self.predicts})"
 
     def _repr_html_(self) -> str:
-        title = {True: "There is something to find", False: "Nothing is predicted", None: "It can't be told"}
-        return views.block(title[self.predicts], self.sentences)
+        return views.block(self.sentences[0], self.sentences[1:])
 
 
 def verdict(
