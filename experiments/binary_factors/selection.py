@@ -58,8 +58,8 @@ def judge(table: pd.DataFrame) -> list[Claim]:
         judged = table.assign(right=table[start] == TRUE)
         words = START_NAMES[start]
         claims += [_reversal(judged, priors, words) for priors in (False, True)]
-        claims += [_fewer_rows(judged, words), _peak(judged, words), _peak(judged, words, MEDIUM),
-        _priors_help(judged, words)] claims += [_round_against_cdual(judged, words), _narrowed(judged, words)]
+        claims += [_fewer_rows(judged, words), _peak(judged, words), _peak(judged, words, MEDIUM)]
+        claims += [_priors_help(judged, words), _round_against_cdual(judged, words), _narrowed(judged, words)]
     return dependent_on_starts(claims, "binary_factors/selection")
 
 
