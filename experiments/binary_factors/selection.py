@@ -53,14 +53,15 @@ def _fit(X: np.ndarray, seed: int, encoder: str, priors: bool) -> BinaryFactorAn
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    claims = []
+    claims, wider = [], []
     for start in START_NAMES:
         judged = table.assign(right=table[start] == TRUE)
         words = START_NAMES[start]
         claims += [_reversal(judged, priors, words) for priors in (False, True)]
-        claims += [_fewer_rows(judged, words), _peak(judged, words), _peak(judged, words, MEDIUM)]
+        claims += [_fewer_rows(judged, words), _peak(judged, words)]
         claims += [_priors_help(judged, words), _round_against_cdual(judged, words), _narrowed(judged, words)]
-    return dependent_on_starts(claims, "binary_factors/selection")
+        wider.append(_peak(judged, words, MEDIUM))
+    return dependent_on_starts(claims, "binary_factors/selection") + wider
 
 
 def _reversal(table: pd.DataFrame, priors: bool, words: str) -> Claim:
