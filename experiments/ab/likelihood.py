@@ -95,7 +95,7 @@ def _judge_case(case: Case, table: pd.DataFrame) -> list[Claim]:
     claims = [
         _above_mixture(case, by_fold[AB], by_fold[MIXTURE], about),
         _equal_peaks(case, by_fold[AB], by_fold[LPCA], about),
-        _peak_of_lpca(case, by_fold[LPCA], about),
+        peak_of_lpca(case, by_fold[LPCA], about),
         _overfits(case, by_fold[AB], by_fold[LPCA], about),
         _above_smoothed(case, by_fold[AB], by_fold[SMOOTHED]),
     ]
@@ -133,7 +133,7 @@ def _equal_peaks(case: Case, ab: pd.DataFrame, lpca: pd.DataFrame, about: dict[s
     )
 
 
-def _peak_of_lpca(case: Case, lpca: pd.DataFrame, about: dict[str, Any]) -> Claim:
+def peak_of_lpca(case: Case, lpca: pd.DataFrame, about: dict[str, Any]) -> Claim:
     best = int(lpca.mean().idxmax())
     return Claim(
         **about,
@@ -141,7 +141,8 @@ def _peak_of_lpca(case: Case, lpca: pd.DataFrame, about: dict[str, Any]) -> Clai
         paper=str(case.peak),
         ours=f"{best} of {', '.join(map(str, lpca.columns))}",
         holds=best == case.peak,
-        note="the paper's logistic PCA has no ridge and no bias of the columns, ours has both (ridge 0.01)",
+        note="the paper's logistic PCA has no ridge and no bias of the columns, ours has both (ridge 0.01); without them "
+        "(ab/plain_pca) it depends on the number of passes",
     )
 
 
