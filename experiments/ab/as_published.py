@@ -1,6 +1,7 @@
-"""Held-out fossil sites again, with logistic PCA as published: no bias of the columns, no penalty, alternating steps.
+"""Held-out fossil sites again: logistic PCA without bias and penalty, and AB by a limited number of passes.
 
-Without a penalty the log odds of separable cells grow for ever, so how many passes are made matters; the paper doesn't say.
+Without a penalty the log odds of separable cells grow for ever, and AB, too, fits ever closer: how many passes are made
+matters, and the paper doesn't say. Those of AB were chosen on other folds.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.ab.likelihood import FULL, N_FOLDS, peak_of_lpca
+from experiments.ab.likelihood import AB, FULL, LPCA, N_FOLDS, overfits, peak_of_lpca
 from experiments.runner import Claim, Experiment
 
 if TYPE_CHECKING:
@@ -16,22 +17,38 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PASSES = (20, 200)
-ORDERS = (1, 2, 3, 4, 5, 6, 8)
+"""Of logistic PCA."""
+
+AB_PASSES = 100
+ORDERS = {AB: (2, 4, 6, 8, 12, 20, 30), LPCA: (1, 2, 3, 4, 5, 6, 8)}
 
 
 def jobs(full: bool) -> list[dict[str, Any]]:
     folds = range(N_FOLDS if full else 2)
-    return [{"k": k, "fold": fold, "seed": 0} for k in ORDERS for fold in folds]
+    return [
+        {"model": model, "k": k, "fold": fold, "seed": 0}
+        for model, orders in ORDERS.items()
+        for k in orders
+        for fold in folds
+    ]
 
 
-def run(k: int, fold: int, seed: int) -> list[dict[str, Any]]:
+def run(model: str, k: int, fold: int, seed: int) -> list[dict[str, Any]]:
+    import warnings
+
     import numpy as np
     from sklearn.model_selection import KFold
 
     from experiments.ab._shared import noisy_table
+    from latentbits import AspectBernoulli
 
     X = noisy_table("fossils", "", seed).X.astype(float)
     train, test = list(KFold(N_FOLDS, shuffle=True, random_state=seed).split(X))[fold]
+    if model == AB:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*max_iter")
+            found = AspectBernoulli(k, n_init=1, max_iter=AB_PASSES, random_state=seed).fit(X[train])
+        return [{"passes": AB_PASSES, "score": found.score(X[test])}]
     rng = np.random.default_rng(seed)
     U, V = 0.1 * rng.standard_normal((len(train), k)), 0.1 * rng.standard_normal((k, X.shape[1]))
     rows = []
@@ -66,20 +83,25 @@ def held_out(X: np.ndarray, theta: np.ndarray) -> float:
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    """By the rule of the other experiment."""
+    """By the rules of the other experiment."""
     (fossils,) = (case for case in FULL if case.data == "fossils")
+    curves = {
+        key: group.pivot(index="fold", columns="k", values="score")
+        for key, group in table.groupby(["model", "passes"], sort=False)
+    }
     claims = []
-    for passes, group in table.groupby("passes", sort=False):
-        folds = group.pivot(index="fold", columns="k", values="score")
-        curve = ", ".join(f"{k}: {score:.2f}" for k, score in folds.mean().items())
+    for passes in PASSES:
+        folds = curves[LPCA, passes]
         claim = peak_of_lpca(fossils, folds, {"result": "AB 2"})
-        told = f"no bias, no ridge, {passes} passes"
-        claims.append(replace(claim, condition=told, ours=f"{claim.ours} ({curve})", note=""))
-    return claims
+        told = ", ".join(f"{k}: {score:.2f}" for k, score in folds.mean().items())
+        condition = f"logistic PCA without bias and ridge, {passes} passes"
+        claims.append(replace(claim, condition=condition, ours=f"{claim.ours} ({told})", note=""))
+    both = overfits(fossils, curves[AB, AB_PASSES], curves[LPCA, PASSES[-1]], {"result": "AB 2"})
+    return [*claims, replace(both, condition=f"AB stopped after {AB_PASSES} passes")]
 
 
 EXPERIMENT = Experiment(
-    title="Held-out fossil sites: logistic PCA without bias and penalty",
+    title="Held-out fossil sites: logistic PCA without bias and penalty, AB by few passes",
     results=("AB 2",),
     jobs=jobs,
     run=run,
