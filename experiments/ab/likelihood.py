@@ -78,6 +78,13 @@ def _estimator(model: str, k: int, restarts: int, seed: int) -> Any:
     return LogisticPCA(k, n_init=1, ridge=0.01 if model == LPCA else 1.0, tol=1e-5, random_state=seed)
 
 
+AS_FAR_AS: dict[str, Any] = {
+    "reason": Reason.OPTIMUM,
+    "evidence": "latentbits experiments run ab/as_published --full",
+}
+"""Of what depends on how far a likelihood is climbed, which the paper doesn't say."""
+
+
 def judge(table: pd.DataFrame) -> list[Claim]:
     return [claim for case in FULL for claim in _judge_case(case, table[table["data"] == case.data])]
 
@@ -95,8 +102,8 @@ def _judge_case(case: Case, table: pd.DataFrame) -> list[Claim]:
     claims = [
         _above_mixture(case, by_fold[AB], by_fold[MIXTURE], about),
         _equal_peaks(case, by_fold[AB], by_fold[LPCA], about),
-        _peak_of_lpca(case, by_fold[LPCA], about),
-        _overfits(case, by_fold[AB], by_fold[LPCA], about),
+        peak_of_lpca(case, by_fold[LPCA], about | (AS_FAR_AS if case.data == "fossils" else {})),
+        overfits(case, by_fold[AB], by_fold[LPCA], about | (AS_FAR_AS if case.data == "fossils" else {})),
         _above_smoothed(case, by_fold[AB], by_fold[SMOOTHED]),
     ]
     if RIDGE_1 in by_fold:
@@ -133,7 +140,7 @@ def _equal_peaks(case: Case, ab: pd.DataFrame, lpca: pd.DataFrame, about: dict[s
     )
 
 
-def _peak_of_lpca(case: Case, lpca: pd.DataFrame, about: dict[str, Any]) -> Claim:
+def peak_of_lpca(case: Case, lpca: pd.DataFrame, about: dict[str, Any]) -> Claim:
     best = int(lpca.mean().idxmax())
     return Claim(
         **about,
@@ -141,11 +148,12 @@ def _peak_of_lpca(case: Case, lpca: pd.DataFrame, about: dict[str, Any]) -> Clai
         paper=str(case.peak),
         ours=f"{best} of {', '.join(map(str, lpca.columns))}",
         holds=best == case.peak,
-        note="the paper's logistic PCA has no ridge and no bias of the columns, ours has both (ridge 0.01)",
+        note="the paper's logistic PCA has no ridge and no bias of the columns, ours has both (ridge 0.01); "
+        "ab/as_published leaves them out",
     )
 
 
-def _overfits(case: Case, ab: pd.DataFrame, lpca: pd.DataFrame, about: dict[str, Any]) -> Claim:
+def overfits(case: Case, ab: pd.DataFrame, lpca: pd.DataFrame, about: dict[str, Any]) -> Claim:
     """At the largest K, AB is within a standard error of its peak, and logistic PCA is further below than that."""
     behind = {name: _behind(folds) for name, folds in ((AB, ab), (LPCA, lpca))}
     words = [

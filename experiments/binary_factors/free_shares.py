@@ -40,12 +40,22 @@ def run(n_rows: int, sigma: float, seed: int) -> list[dict[str, Any]]:
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    """By the rules of the other experiment."""
-    return [replace(claim, condition=f"{claim.condition}, {CONDITION}") for claim in selection.judge(table)]
+    """The claim that is about it, by the rule of the other experiment, and how many of the rest come out."""
+    claims = selection.judge(table)
+    good = {claim.statement for claim in claims if claim.holds}
+    rest = {claim.statement for claim in claims} - {selection.REVERSAL}
+    note = (
+        f"Of the other {len(rest)} claims {len(good & rest)} come out so, fewer than with the probabilities held even."
+    )
+    return [
+        replace(claim, condition=f"{claim.condition}, {CONDITION}", note=note)
+        for claim in claims
+        if claim.statement == selection.REVERSAL
+    ]
 
 
 EXPERIMENT = Experiment(
-    title="Number of factors: encoders and priors, the factors' probabilities free from the start",
+    title="Number of factors: round and cdual, the factors' probabilities free from the start",
     results=("BFA 3",),
     jobs=jobs,
     run=run,

@@ -21,7 +21,7 @@ from experiments.binary_factors._shared import (
     numbers_found,
     share_with_spread,
 )
-from experiments.runner import Claim, Experiment
+from experiments.runner import Claim, Experiment, Reason
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 FEW_ROWS = 50
 PEAK = 0.25
+MEDIUM = (0.25, 0.5)
+"""The two levels of the grid between which the share is highest."""
+
+REVERSAL = "without priors: round ahead of cdual at a noise of 0.25, behind at the smallest"
 
 
 def run(n_rows: int, sigma: float, seed: int) -> list[dict[str, Any]]:
@@ -49,14 +53,15 @@ def _fit(X: np.ndarray, seed: int, encoder: str, priors: bool) -> BinaryFactorAn
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    claims = []
+    claims, wider = [], []
     for start in START_NAMES:
         judged = table.assign(right=table[start] == TRUE)
         words = START_NAMES[start]
         claims += [_reversal(judged, priors, words) for priors in (False, True)]
-        claims += [_fewer_rows(judged, words), _peak(judged, words), _priors_help(judged, words)]
-        claims += [_round_against_cdual(judged, words), _narrowed(judged, words)]
-    return dependent_on_starts(claims, "binary_factors/selection")
+        claims += [_fewer_rows(judged, words), _peak(judged, words)]
+        claims += [_priors_help(judged, words), _round_against_cdual(judged, words), _narrowed(judged, words)]
+        wider.append(_peak(judged, words, MEDIUM))
+    return dependent_on_starts(claims, "binary_factors/selection") + wider
 
 
 def _reversal(table: pd.DataFrame, priors: bool, words: str) -> Claim:
@@ -90,15 +95,15 @@ def _fewer_rows(table: pd.DataFrame, words: str) -> Claim:
     )
 
 
-def _peak(table: pd.DataFrame, words: str) -> Claim:
+def _peak(table: pd.DataFrame, words: str, allowed: tuple[float, ...] = (PEAK,)) -> Claim:
     by_noise = table[~table["priors"]].groupby("sigma")["right"].mean()
     return Claim(
         result="BFA 3",
-        condition=words,
+        condition=words if allowed == (PEAK,) else f"{words}, 0.5 being a medium noise too",
         statement="without priors, over all encoders: best at a medium noise",
         paper="rises up to about 0.25, then falls",
         ours=", ".join(f"{share:.2f} at {sigma:g}" for sigma, share in by_noise.items()),
-        holds=by_noise.idxmax() == PEAK,
+        holds=by_noise.idxmax() in allowed,
         note="The noise levels of the paper are 0.05 apart around 0.25; ours are coarser (0.1 and 0.5 are the next), "
         "so a peak between two of them shows at either. An earlier run of 50 data sets a cell had it at 0.5 for one "
         "start of round, at 0.25 for the best of five.",
@@ -127,10 +132,12 @@ def _round_against_cdual(table: pd.DataFrame, words: str) -> Claim:
     return Claim(
         result="BFA 3",
         condition=words,
-        statement="without priors: round ahead of cdual at a noise of 0.25, behind at the smallest",
+        statement=REVERSAL,
         paper="round superior around 0.25, cdual at very small noise",
         ours="cdual less round: " + ", ".join(f"{d:+.2f} at {sigma:g}" for sigma, d in by_noise.items()),
         holds=by_noise[PEAK] < 0 < by_noise[least],
+        reason=Reason.OPTIMUM,
+        evidence="latentbits experiments run binary_factors/free_shares --full",
         note="Our fits hold the factors' probabilities even until the codes have settled, which the paper does not do: "
         "it keeps an encoder that rounds from being carried away by the uneven shares of poor codes.",
     )

@@ -22,7 +22,17 @@ from latentbits.fitting.monitor import Monitor, Position
 from latentbits.fitting.progress import Progress
 from latentbits.fitting.workers import Workers, one_blas_thread
 
-__all__ = ["Restart", "Runner", "Schedule", "best_of", "climbing", "stopped_by", "stopped_together", "undisturbed"]
+__all__ = [
+    "Refined",
+    "Restart",
+    "Runner",
+    "Schedule",
+    "best_of",
+    "climbing",
+    "stopped_by",
+    "stopped_together",
+    "undisturbed",
+]
 
 State = TypeVar("State", bound=tuple[Any, ...])
 
@@ -58,27 +68,34 @@ def stopped_together() -> Iterator[threading.Event]:
 def climbing(
     make_learner: Callable[[Workers], Learner[State]], *, accelerate: bool = True, refine: bool = False
 ) -> Callable[[Workers], Runner[State]]:
-    """The runner of learners that climb step by step; `refine`: the best ones go on to a tighter tolerance."""
-    return lambda workers: _Climber(make_learner(workers), accelerate, refine)
+    """The runner of learners that climb step by step; `refine`: those that lead go on."""
+
+    def make_runner(workers: Workers) -> Runner[State]:
+        learner = make_learner(workers)
+        run = undisturbed(lambda rng, monitor: climb(learner, learner.initialise(rng), monitor, accelerate=accelerate))
+        return Refined(run, learner, accelerate) if refine else run
+
+    return make_runner
 
 
 @dataclass(frozen=True)
-class _Climber(Generic[State]):
-    """A runner whose runs can go on where they ended."""
+class Refined(Generic[State]):
+    """A runner of climbs of which those that lead go on to a tighter tolerance."""
 
+    run: Runner[State]
     learner: Learner[State]
-    accelerate: bool
-    refine: bool
+    accelerate: bool = True
 
     def __call__(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
-        return self._climb(self.learner.initialise)(rng, monitor)
+        return self.run(rng, monitor)
 
     def go_on(self, state: State, monitor: Monitor) -> Climbed[State]:
         """Climb from a state where a run ended."""
-        return self._climb(lambda rng: self.learner.restored(state))(np.random.default_rng(0), monitor)
 
-    def _climb(self, start: Callable[[np.random.Generator], State]) -> Runner[State]:
-        return undisturbed(lambda rng, monitor: climb(self.learner, start(rng), monitor, accelerate=self.accelerate))
+        def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
+            return climb(self.learner, self.learner.restored(state), monitor, accelerate=self.accelerate)
+
+        return undisturbed(run)(np.random.default_rng(0), monitor)
 
 
 def undisturbed(run: Runner[State]) -> Runner[State]:
@@ -164,7 +181,7 @@ def best_of(
             return restart
 
         done = _run_all(run, schedule.n_init, at_once, cancel)
-        if isinstance(runner, _Climber) and runner.refine and not cancel.is_set():
+        if isinstance(runner, Refined) and not cancel.is_set():
             leads, runs = _leads(done, schedule.max_iter), done
             refine = partial(_refined, runner, schedule, cancel, keep)
             done = _run_all(lambda i: refine(i, runs[i]) if i in leads else runs[i], len(runs), at_once, cancel)
@@ -187,7 +204,7 @@ def _leads(runs: list[Restart[State]], max_iter: int) -> list[int]:
 
 
 def _refined(
-    runner: _Climber[State],
+    runner: Refined[State],
     schedule: Schedule,
     cancel: threading.Event,
     keep: Callable[[State], Any],

@@ -19,7 +19,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.climb import climb
 from latentbits.fitting.monitor import Monitor
-from latentbits.fitting.restarts import Runner, undisturbed
+from latentbits.fitting.restarts import Refined, Runner, undisturbed
 from latentbits.fitting.rows import Sums, column_counts
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.maximum_likelihood import Evaluated
@@ -206,7 +206,7 @@ def running_in_batches(make_learner: Callable[[Workers], Any], batches: Batches)
                 state = with_solved_rows(learner, state, ALL_PASSES, ALL_RISE)
             return climb(learner, state, monitor)
 
-        return run
+        return Refined(run, learner)
 
     return make_runner
 
@@ -225,6 +225,6 @@ def running_on(
                 array[: len(known)] = known
             return climb(learner, with_solved_rows(learner, state, ALL_PASSES, ALL_RISE), monitor)
 
-        return undisturbed(run)
+        return Refined(undisturbed(run), learner)
 
     return make_runner
