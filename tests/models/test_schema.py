@@ -71,6 +71,7 @@ class Model:
         (Array(None, low=0, high=INF), [np.array([INF])], [np.array([NAN])]),
         (Array(None, nan=True), [np.array([NAN]), np.array([NAN, 1.0])], [np.array([INF])]),
         (Array(None, total=1), [np.array([0.25, 0.75])], [np.array([0.25, 0.7])]),
+        (Array(None, high="D"), [np.array([3.0])], [np.array([3.1])]),
         (Array(None, some=True), [np.array([0.0, 1.0])], [np.zeros(2)]),
         (Array("D", dtype="int64", optional=True), [None, np.arange(3)], [np.arange(4), np.ones(3)]),
         (Value(int, low=1, size="D"), [3, np.int64(3)], [2, 0, 3.0, True, "3", None, np.array(3)]),

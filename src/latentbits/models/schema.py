@@ -76,7 +76,8 @@ class Array:
     dtype : str
         NumPy's name of it.
     low, high : float
-        Bounds. Not a number is outside, unless `nan`; infinity as well, unless it is a bound.
+        Bounds; `high` may be the letter of a size. Not a number is outside, unless `nan`; infinity as well, unless it
+        is a bound.
     total : float, optional
         What the last axis sums to.
     some : bool
@@ -90,7 +91,7 @@ class Array:
         *shape: str | int | None,
         dtype: str = "float64",
         low: float = -LARGEST,
-        high: float = LARGEST,
+        high: float | str = LARGEST,
         total: float | None = None,
         some: bool = False,
         optional: bool = False,
@@ -112,9 +113,10 @@ class Array:
         if not value.size or self.dtype == "bool":
             return
         numbers = value[value == value] if self.nan else value
+        high = sizes[self.high] if isinstance(self.high, str) else self.high
         # Not a number makes both comparisons false.
-        inside = not numbers.size or (float(numbers.min()) >= self.low and float(numbers.max()) <= self.high)
-        _expect(bool(inside), name, f"between {self.low:g} and {self.high:g}")
+        inside = not numbers.size or (float(numbers.min()) >= self.low and float(numbers.max()) <= high)
+        _expect(bool(inside), name, f"between {self.low:g} and {high:g}")
         _expect(not self.some or bool(value.any()), name, "above 0 anywhere")
         if self.total is not None:
             off = abs(value.sum(axis=-1) - self.total).max()

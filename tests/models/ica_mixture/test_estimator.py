@@ -1,5 +1,7 @@
 """ICAMixture: what it says about data."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +93,9 @@ class TestAnswers:
         rows = np.random.default_rng(0).laplace(size=(150, 7)) * np.arange(1, 8)
         model = ICAMixture(1, 7, n_init=1, tol=1e-3, random_state=0).fit(rows)
         assert model.exact_ == (5.0 ** model.n_sources_.max() <= 1000)
+        many = copy.copy(model)
+        many.n_sources_ = np.array([500])  # 5^500 is beyond floating point
+        assert not many.exact_
         assert np.isfinite(model.score_samples(rows)).all()
 
     def test_units_don_t_matter(self):

@@ -287,7 +287,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     @property
     def exact_(self) -> bool:
         """Whether densities are exact sums over all combinations of Gaussians (see `score_samples`)."""
-        return bool(float(self.n_gaussians) ** float(self.n_sources_.max()) <= EXACT)
+        return bool(int(self.n_gaussians) ** int(self.n_sources_.max()) <= EXACT)
 
     @property
     def source_effects_(self) -> Floats:
