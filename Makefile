@@ -1,12 +1,14 @@
-# Two commands: `make demo` and `make test`; `make attack` tries to break things for some minutes.
+# Two commands: `make demo` and `make test`; `make docs` builds the site, `make attack` tries to break things for some minutes.
 # Each makes its own environment in .venv once and re-uses it.
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := demo-report
+DOCS := build/docs
+VERSIONS ?= newest
 
-.PHONY: demo test attack check clean
+.PHONY: demo test attack check docs wheel release-check clean
 
 demo: $(READY)
 	$(RUN)/latentbits demo --out $(DEMO) --force
@@ -25,6 +27,20 @@ check: $(READY)
 	$(RUN)/mypy
 	$(RUN)/lint-imports
 
+docs: $(VENV)/.docs-ready
+	$(RUN)/python -m sphinx -W --keep-going --quiet -b html docs $(DOCS)
+	$(RUN)/python docs/_ext/links.py $(DOCS)
+
+wheel: $(READY)
+	$(RUN)/python tools/check_wheel.py $(VERSIONS)
+
+release-check: $(READY)
+	$(RUN)/python tools/release.py
+
+$(VENV)/.docs-ready: $(READY) requirements/docs.lock
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.lock
+	@touch $@
+
 $(READY): requirements/dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "latentbits needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -34,4 +50,4 @@ $(READY): requirements/dev.lock pyproject.toml
 	@touch $(READY)
 
 clean:
-	rm -rf $(VENV) $(DEMO)
+	rm -rf $(VENV) $(DEMO) build docs/api docs/guides docs/gallery

@@ -11,7 +11,16 @@ import pandas as pd
 import pytest
 
 from latentbits import files, read_table
-from latentbits.files import atomic_file, atomic_folder, escape_formula, restore_label, to_json, write_csv, write_json
+from latentbits.files import (
+    atomic_file,
+    atomic_folder,
+    escape_formula,
+    parse_json,
+    restore_label,
+    to_json,
+    write_csv,
+    write_json,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -174,3 +183,20 @@ def test_a_table_of_formulas_survives_our_own_reader(tmp_path: Path) -> None:
     data = read_table(tmp_path / "t.csv", row_labels="site")
     assert data.column_names == data.row_names == labels
     np.testing.assert_array_equal(data.dense(), cells)
+
+
+# ---- JSON from elsewhere ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "NaN", "[-Infinity]", "[" * 100_000, "[" * 40 + "]" * 40, '{"a":' * 40 + "1" + "}" * 40]
+)
+def test_json_that_is_none_or_nested_beyond_use_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_json(text)
+
+
+def test_json_as_it_is_written_can_be_read() -> None:
+    content = {"a": [{"b": [[1.5, None, "é"]]}], "c": True}
+    assert parse_json(to_json(content)) == content
+    assert parse_json("3") == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import zipfile
@@ -17,6 +18,7 @@ from pandas.testing import assert_frame_equal
 from sklearn.exceptions import NotFittedError
 
 from latentbits import AspectBernoulli, BinaryData, simulate
+from latentbits.archives import read_archive, write_archive
 from latentbits.errors import ModelFileError
 from latentbits.models.aspect.base import Components
 from latentbits.models.registry import MODELS, model_class, model_name
@@ -46,13 +48,11 @@ def file(model: AspectBernoulli, tmp_path: Path) -> Path:
 
 
 def tamper(file: Path, change: Callable[[Header, Arrays], None]) -> None:
-    """Change header or arrays of a model file, and write it as an attacker would."""
-    with np.load(file) as archive:
-        arrays = dict(archive)
+    """Change header or arrays of a model file, and write it as an attacker would, with the right checksum."""
+    arrays = read_archive(file).arrays
     header = json.loads(arrays.pop("header").tobytes())
     change(header, arrays)
-    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    np.savez(file, allow_pickle=True, header=text, **arrays)
+    write_archive(file, {"header": np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays})
 
 
 # ---- round trip ----
@@ -88,6 +88,7 @@ def test_set_output_is_kept(data: BinaryData, tmp_path: Path) -> None:
     assert_frame_equal(load_model(tmp_path / "m").transform(data.to_frame()), model.transform(data.to_frame()))
 
 
+@pytest.mark.usefixtures("any_extra")
 @pytest.mark.parametrize(
     "value",
     [
@@ -114,6 +115,7 @@ def test_plain_values(model: AspectBernoulli, tmp_path: Path, value: Any) -> Non
     assert fitted == value
 
 
+@pytest.mark.usefixtures("any_extra")
 @pytest.mark.parametrize(
     "value",
     [
@@ -135,9 +137,24 @@ def test_arrays(model: AspectBernoulli, tmp_path: Path, value: np.ndarray) -> No
     assert_array_equal(fitted, value)
 
 
+@pytest.mark.usefixtures("any_extra")
 def test_frames(model: AspectBernoulli, tmp_path: Path) -> None:
     frame = pd.DataFrame({"n": [1, 2], "x": [0.1, np.inf], "word": ["a", "b"], "ok": [True, False]})
     assert_frame_equal(load_saved_with(model, tmp_path, frame), frame)
+
+
+class Anything:
+    """What an attribute may be if that is no matter."""
+
+    optional = True
+
+    def check(self, name: str, value: Any, sizes: dict[str, int]) -> None:
+        pass
+
+
+@pytest.fixture
+def any_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MODELS["aspect-bernoulli"].fitted, "extra_", Anything())
 
 
 def load_saved_with(model: AspectBernoulli, folder: Path, value: Any) -> Any:
@@ -163,6 +180,7 @@ def test_an_array_met_twice_is_stored_once(model: AspectBernoulli, file: Path) -
 # ---- saving refuses ----
 
 
+@pytest.mark.usefixtures("any_extra")
 @pytest.mark.parametrize(
     "value",
     [object(), {1: 2}, 1j, np.array([1j]), np.array([None, "a"], dtype=object), len, pd.DataFrame({1: [2]})],
@@ -204,24 +222,17 @@ def test_a_failed_save_leaves_the_earlier_file(
 # ---- loading refuses ----
 
 
-def test_flipped_bytes_never_change_the_model(file: Path) -> None:
+def test_every_flipped_bit_is_noticed(file: Path) -> None:
     content = file.read_bytes()
     rng = np.random.default_rng(0)
     ends = {*range(200), *range(len(content) - 200, len(content))}
     places = ends | set(rng.integers(len(content), size=300).tolist())
-    refused = 0
     for place in places:
         flipped = bytearray(content)
         flipped[place] ^= 1 << int(rng.integers(8))
         file.write_bytes(flipped)
-        try:
-            loaded = load_model(file)
-        except ModelFileError:
-            refused += 1
-        else:  # a byte of the archive's own book-keeping, such as a time stamp
-            save_model(loaded, file)
-            assert file.read_bytes() == content
-    assert refused > len(places) / 2
+        with pytest.raises(ModelFileError, match=r"^model\.npz: "):
+            load_model(file)
 
 
 @pytest.mark.parametrize("kept", [0, 1, 2, 100, 0.5, 0.999])
@@ -276,15 +287,77 @@ def test_a_pickle_is_refused_and_not_run(file: Path, name: str) -> None:
         arrays = dict(archive)
     arrays[name] = np.array([Mischief(trace)], dtype=object)
     np.savez(file, allow_pickle=True, **arrays)
-    with pytest.raises(ModelFileError, match="Object arrays cannot be loaded"):
+    with pytest.raises(ModelFileError, match="is no array of numbers or text"):
         load_model(file)
     assert not trace.exists()
 
 
 def test_a_newer_file_is_refused_with_its_version(file: Path) -> None:
-    tamper(file, lambda header, _: header.update(version=2, latentbits="9.9"))
-    with pytest.raises(ModelFileError, match=r"written by latentbits 9\.9 in format version 2, .*; upgrade"):
+    tamper(file, lambda header, _: header.update(version=3, latentbits="9.9"))
+    with pytest.raises(ModelFileError, match=r'latentbits "9\.9" wrote the file, in format version 3, .*; upgrade'):
         load_model(file)
+
+
+def test_a_file_without_its_checksum_is_refused(file: Path) -> None:
+    np.savez(file, **read_archive(file).arrays)
+    with pytest.raises(ModelFileError, match="its checksum is missing"):
+        load_model(file)
+
+
+def test_what_loading_would_refuse_is_not_saved(model: AspectBernoulli, tmp_path: Path) -> None:
+    changed = copy.copy(model)
+    changed.weights_ = model.weights_ * 2
+    with pytest.raises(ModelFileError, match="AspectBernoulli can't be saved: weights_ is not between 0 and 1; fit it"):
+        save_model(changed, tmp_path / "m.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def with_numbers(place: tuple[str, ...], value: float) -> Callable[[Header, Arrays], None]:
+    """All numbers of the array at this place of the header are this one."""
+
+    def change(header: Header, arrays: Arrays) -> None:
+        node: Any = header
+        for key in place:
+            node = node[key]
+        arrays[node["key"]] = np.full_like(arrays[node["key"]], value)
+
+    return change
+
+
+def with_one_array_twice(header: Header, _: Arrays) -> None:
+    columns = header["fitted"]["restarts_"]["columns"]
+    columns[0] = columns[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (with_numbers(("fitted", "row_weight_"), 0), "row_weight_ is not above 0 anywhere"),
+        (with_numbers(("fitted", "components_"), np.nan), "_components.mean is not between 0 and 1"),
+        (with_numbers(("fitted", "weights_"), 0.4), "weights_ is not in sum 1"),
+        (lambda header, _: header["fitted"].pop("phantoms_"), "phantoms_ is not there"),
+        (lambda header, _: header["params"].update(n_jobs="x"), "n_jobs can't be a str"),
+        (lambda header, _: header["params"].update(n_init=0), "n_init=0 must be a whole number"),
+        (
+            lambda header, _: header["fitted"]["feature_names_in_"]["values"].__setitem__(0, "species 1"),
+            "all different",
+        ),
+        (lambda header, _: header["fitted"].update(n_features_in_=13), "has the size 12 where 13 fits"),
+        (lambda header, _: header.update(model="logistic-pca"), "damaged|has no parameter"),
+        (lambda header, _: header.update(model="a\nb"), r'there is no model "a\\nb"'),
+        (lambda header, _: header["fitted"].update(reading_=[[[[[[[[1]]]]]]]]), "reading_ is not plain data"),
+        (with_one_array_twice, "two columns of a table are one array"),
+        (lambda _, arrays: arrays.update(more=np.ones(3)), "more is no part of the model"),
+        (lambda _, arrays: arrays.pop("array1"), "'array1' is missing"),
+    ],
+)
+def test_forged_files_with_the_right_checksum_are_refused(
+    file: Path, change: Callable[[Header, Arrays], None], message: str
+) -> None:
+    tamper(file, change)
+    with pytest.raises(ModelFileError, match=f"^model.npz: .*{message}") as caught:
+        load_model(file)
+    assert "\n" not in str(caught.value)
 
 
 def with_fitted(name: str, node: Any) -> Callable[[Header, Arrays], None]:
@@ -295,8 +368,8 @@ def with_fitted(name: str, node: Any) -> Callable[[Header, Arrays], None]:
     ("change", "message"),
     [
         (lambda header, _: header.update(format="pickle"), 'the format is "pickle"'),
-        (lambda header, _: header.update(version="1"), "no format version '1'"),
-        (lambda header, _: header.update(version=True), "no format version True"),
+        (lambda header, _: header.update(version="1"), 'no format version "1"'),
+        (lambda header, _: header.update(version=True), 'no format version "True"'),
         (lambda header, _: header.pop("version"), "damaged"),
         (
             lambda header, _: header.update(model="os:system"),
@@ -324,8 +397,8 @@ def with_fitted(name: str, node: Any) -> Callable[[Header, Arrays], None]:
         (with_fitted("x_", {"type": "texts", "shape": [1], "values": [1]}), "holds something else"),
         (with_fitted("x_", {"type": "float", "value": "many"}), "damaged"),
         (with_fitted("x_", {"type": "frame", "names": ["a"], "columns": []}), "damaged"),
-        (lambda _, arrays: arrays.update(array0=np.array([1j])), "array of complex128"),
-        (lambda _, arrays: arrays.update(array0=np.array([b"a"])), r"array of \|S1"),
+        (lambda _, arrays: arrays.update(array0=np.array([1j])), "no array of numbers or text"),
+        (lambda _, arrays: arrays.update(array0=np.array([b"a"])), "no array of numbers or text"),
     ],
 )
 def test_tampered_headers_are_refused(file: Path, change: Callable[[Header, Arrays], None], message: str) -> None:

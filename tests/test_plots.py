@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from io import BytesIO
 from types import SimpleNamespace
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -16,8 +17,21 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from latentbits import AspectBernoulli, BinaryData, simulate
-from latentbits.plots import plot_components, plot_couplings, plot_denoising, plot_objective, plot_weights
+from latentbits import AspectBernoulli, BinaryData, select_order, simulate
+from latentbits.plots import (
+    plot_causes,
+    plot_components,
+    plot_couplings,
+    plot_denoising,
+    plot_objective,
+    plot_ordination,
+    plot_reliability,
+    plot_sizes,
+    plot_source_effects,
+    plot_stability,
+    plot_suspects,
+    plot_weights,
+)
 from latentbits.plots.denoising import CELLS, FILLED, GUESSED, REMOVED, UNKNOWN
 from latentbits.plots.style import KINDS
 
@@ -465,3 +479,161 @@ class TestCouplings:
     @pytest.mark.parametrize("n", [1, 2, 3])
     def test_few_columns_and_no_couplings(self, n):
         render(plot_couplings(SimpleNamespace(couplings_=np.zeros((n, n)), feature_names_in_=HOSTILE[:n])))
+
+
+class TestBinaryFactorsAndSources:
+    def test_causes_are_drawn_where_they_are_on(self):
+        probabilities = np.array([[0.0, 1.0], [1.0, 1.0], [0.2, 0.0]])
+        model = SimpleNamespace(factor_probabilities_=np.array([0.4, 0.6]), predict_proba=lambda X: probabilities)
+        ax = plot_causes(model, np.zeros((3, 2))).axes[0]
+        np.testing.assert_array_equal(ax.images[0].get_array(), probabilities.T)
+        assert labels_of(ax.get_yticklabels()) == ["factor 0, 40 %", "factor 1, 60 %"]
+        with pytest.raises(ValueError, match="no factor"):
+            plot_causes(SimpleNamespace(factor_probabilities_=np.empty(0)), np.zeros((3, 2)))
+
+    def test_sizes(self):
+        sizes = pd.DataFrame({"n_components": [0, 1, 2], "bic": [30.0, 10.0, 12.0]})
+        ax = plot_sizes(SimpleNamespace(sizes_=sizes)).axes[0]
+        np.testing.assert_array_equal(ax.lines[0].get_ydata(), [20, 0, 2])
+        assert ax.get_title(loc="left") == "best: 1"
+        with pytest.raises(ValueError, match="inference="):
+            plot_sizes(SimpleNamespace(sizes_=sizes[:0]))
+
+    def test_source_effects_are_those_of_live_sources(self):
+        effects = np.arange(12.0).reshape(2, 2, 3)
+        ax = plot_source_effects(SimpleNamespace(source_effects_=effects, n_sources_=[1, 2])).axes[0]
+        np.testing.assert_array_equal(ax.images[0].get_array(), [[3, 9, 10], [0, 6, 7]])
+        assert labels_of(ax.get_xticklabels()) == ["0.0", "1.0", "1.1"]
+        with pytest.raises(ValueError, match="switched off"):
+            plot_source_effects(SimpleNamespace(source_effects_=effects, n_sources_=[0, 0]))
+
+
+def labels_of(ticks) -> list[str]:
+    return [tick.get_text() for tick in ticks]
+
+
+class TestSuspectsMap:
+    X = pd.DataFrame(
+        simulate.aspect_bernoulli(30, 10, 2, random_state=0).X,
+        index=[f"site {i}" for i in range(30)],
+        columns=[f"s{j}" for j in range(10)],
+    )
+
+    def scored(self, scores: np.ndarray) -> SimpleNamespace:
+        return SimpleNamespace(suspicion=lambda data, kind: scores, binarize=None)
+
+    def test_the_highest_scores_are_ringed_where_they_are(self):
+        scores = np.random.default_rng(0).random((30, 10))
+        ax = plot_suspects(self.scored(scores), self.X, top=4).axes[0]
+        rows = [label.get_text() for label in ax.get_yticklabels()]
+        columns = [label.get_text() for label in ax.get_xticklabels()]
+        ringed = {(rows[round(y)], columns[round(x)]) for x, y in ax.collections[0].get_offsets()}
+        best = self.X.where(self.X == 0).notna() * scores
+        expected = {tuple(place) for place in best.stack().nlargest(4).index}
+        assert ringed == expected
+        for row, column in ringed:
+            assert self.X.loc[row, column] == 0
+
+    def test_false_ones_are_ones(self):
+        scores = np.random.default_rng(0).random((30, 10))
+        figure = plot_suspects(self.scored(scores), self.X, top=3, kind="presence")
+        ax = figure.axes[0]
+        shown = np.asarray(ax.images[0].get_array())
+        assert all(shown[round(y), round(x)] == 1 for x, y in ax.collections[0].get_offsets())
+        assert title(ax) == "the 3 ones most likely to be false"
+        assert render(figure)
+
+    def test_large_tables_are_cut_to_where_suspects_are(self):
+        X = np.zeros((300, 200), dtype=int)
+        X[:, 0] = 1
+        scores = np.zeros(X.shape)
+        scores[250, 150] = 1
+        ax = plot_suspects(self.scored(scores), X, top=1).axes[0]
+        assert len(ax.collections[0].get_offsets()) == 1
+        assert (ax.get_ylabel(), ax.get_xlabel()) == ("60 of 300 rows", "60 of 200 columns")
+
+    def test_no_candidate_and_no_top(self):
+        assert render(plot_suspects(self.scored(np.zeros((2, 2))), np.ones((2, 2), dtype=int)))
+        with pytest.raises(ValueError, match="top is 0"):
+            plot_suspects(self.scored(np.zeros((2, 2))), np.ones((2, 2), dtype=int), top=0)
+
+
+class TestOrdination:
+    def test_rows_lie_apart_by_their_weights_and_columns_near_their_rows(self):
+        weights = np.repeat(np.eye(3), 10, axis=0)
+        components = np.kron(np.eye(3), np.full((1, 4), 0.9)) + 0.02
+        model = SimpleNamespace(weights_=weights, components_=components)
+        figure = plot_ordination(model, groups=np.repeat(["a", "b", "c"], 10), n_named=12)
+        ax = figure.axes[0]
+        dots = {part.get_label(): part.get_offsets().mean(axis=0) for part in ax.collections}
+        assert list(dots) == ["a", "b", "c"]
+        for text in ax.texts:
+            block = (int(text.get_text().removeprefix("column ")) - 1) // 4
+            near = min(dots, key=lambda name: np.hypot(*(dots[name] - text.xy)))
+            assert near == "abc"[block]
+        assert render(figure)
+
+    def test_scores_that_are_no_shares_have_arrows(self):
+        rng = np.random.default_rng(0)
+        model = SimpleNamespace(weights_=rng.normal(size=(20, 3)), components_=rng.normal(size=(3, 6)))
+        ax = plot_ordination(model).axes[0]
+        assert any(type(part).__name__ == "Quiver" for part in ax.collections)
+        share = float(ax.get_xlabel().split("(")[1].split("%")[0])
+        centred = model.weights_ - model.weights_.mean(axis=0)
+        sizes = np.linalg.svd(centred, compute_uv=False) ** 2
+        assert abs(share - 100 * sizes[0] / sizes.sum()) < 0.6
+
+    def test_phantoms_are_left_out_and_one_component_is_drawn(self):
+        weights = np.column_stack([np.linspace(0, 1, 9), np.linspace(1, 0, 9)])
+        model = SimpleNamespace(weights_=weights, components_=np.full((2, 4), 0.5), phantoms_=["content", "white"])
+        assert render(plot_ordination(model, names=HOSTILE[:4]))
+
+    def test_what_cannot_be_drawn_is_said(self):
+        model = fake_model()
+        with pytest.raises(ValueError, match="groups has 2 entries; give one for each of the model's 40 rows"):
+            plot_ordination(model, groups=["a", "b"])
+        with pytest.raises(ValueError, match="at least two rows"):
+            plot_ordination(SimpleNamespace(weights_=[[1.0]], components_=[[0.5]]))
+
+    def test_stability(self):
+        figure = plot_stability([0.95, 0.4, 0.99])
+        assert [bar.get_width() for bar in figure.axes[0].patches] == [0.95, 0.4, 0.99]
+        with pytest.raises(ValueError, match="one a component"):
+            plot_stability([])
+
+
+def test_reliability_of_any_model():
+    from latentbits.metrics import calibration_table
+
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    figure = plot_reliability(calibration_table((rng.random(2000) < p).astype(int), p))
+    assert title(figure.axes[0]).startswith("2,000 cells")
+    assert render(figure)
+
+
+def _every_figure() -> dict[str, Any]:
+    """A figure of each public function, for what all have to have."""
+    shares = fake_model(kinds=["white", "content", "content"])
+    cells = simulate.aspect_bernoulli(40, 12, 2, random_state=0).X
+    small = AspectBernoulli(2, n_init=2, random_state=0).fit(cells)
+    found = select_order(AspectBernoulli(n_init=2), cells, [2], criterion=["aic", "cells"], n_folds=2, random_state=0)
+    return {
+        "components": plot_components(shares),
+        "weights": plot_weights(shares, ones=np.arange(40)),
+        "objective": plot_objective(small),
+        "selection": found.plot(),
+        "suspects": plot_suspects(small, cells, top=5),
+        "ordination": plot_ordination(small),
+        "stability": plot_stability([0.9, 0.3]),
+    }
+
+
+def test_every_figure_is_labelled_and_vectorial(tmp_path):
+    for name, figure in _every_figure().items():
+        labels = [ax.get_xlabel() or ax.get_ylabel() or title(ax) or ax.get_title() for ax in figure.axes]
+        assert any(labels), name
+        for ending in ("pdf", "svg"):
+            file = tmp_path / f"{name}.{ending}"
+            figure.savefig(file)
+            assert file.stat().st_size > 1000, file

@@ -198,7 +198,18 @@ def test_a_damaged_archive_is_refused(run: RunFolder, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[1]", b"\xff\xfe", b'{"files": 3, "data": 4, "shape": 5, "notes": 6}']
+    "content",
+    [
+        b"",
+        b"{",
+        b"[1]",
+        b"\xff\xfe",
+        b'{"files": 3, "data": 4, "shape": 5, "notes": 6}',
+        b'{"notes": NaN}',
+        b'{"notes": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"notes": ' + b"[" * 900 + b"]" * 900 + b"}",  # which Python reads, but can't write
+    ],
+    ids=lambda content: content[:12].decode("latin1"),
 )
 def test_a_damaged_summary_is_as_good_as_none(run: RunFolder, results: Results, content: bytes) -> None:
     (run.path / "summary.json").write_bytes(content)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.runner import Claim, Experiment, count_of, mean_sd, median_range
+from experiments.runner import Claim, Experiment, Reason, count_of, mean_sd, median_range
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,26 +21,33 @@ SUGGESTED = 9
 """Words that a post is expanded by."""
 
 
+MOST_SAMPLES = 0.9
+"""Of the samples of posts, so many must show what the paper saw in its own."""
+
+
 def jobs(full: bool) -> list[dict[str, Any]]:
-    seeds = range(5 if full else 2)
-    cases = (("", 0.0, 5), ("ones", 0.4, 6), ("ones", 0.157, 6))
-    return [{"added": added, "most": most, "k": k, "seed": seed} for added, most, k in cases for seed in seeds]
+    plain = [{"added": "", "rows": 1.0, "noise": "free", "k": 5, "seed": seed} for seed in range(10 if full else 2)]
+    return plain + [
+        {"added": "ones", "rows": rows, "noise": noise, "k": 6, "seed": seed}
+        for noise in ("free", "anchored")
+        for rows in (1.0, 0.4)
+        for seed in range(5 if full else 1)
+    ]
 
 
-def run(added: str, most: float, k: int, seed: int) -> list[dict[str, Any]]:
-    from experiments.ab._shared import noisy_table, posts
-    from latentbits import AspectBernoulli
+def run(added: str, rows: float, noise: str, k: int, seed: int) -> list[dict[str, Any]]:
+    from experiments.ab._shared import aspects, noisy_table, paper_posts
 
-    text = posts()
-    X = noisy_table("text", added, seed, most).X
-    model = AspectBernoulli(k, n_init=15, random_state=seed).fit(X)
+    text = paper_posts(seed)
+    X = noisy_table("text", added, seed, rows).X
+    model = aspects(k, noise, 2, 15, seed).fit(X)
     about = {**expansion(model, X, text), "spread_and_doubt": doubt(model, X, text)} if not added else {}
     return [{**row, **about} for row in topics(model, X, text)]
 
 
 def topics(model: AspectBernoulli, X: np.ndarray, text: Posts) -> list[dict[str, Any]]:
     """A line for each component: the newsgroup in whose posts it weighs most, and its likeliest words."""
-    from scipy.stats import spearmanr
+    import numpy as np
 
     home = homes(text)
     lines = []
@@ -54,7 +60,7 @@ def topics(model: AspectBernoulli, X: np.ndarray, text: Posts) -> list[dict[str,
                 "group": text.names[group],
                 "total_weight": weight.sum(),
                 "listed_at_home": (home[top] == group).sum(),
-                "weight_and_words": spearmanr(weight, X.sum(axis=1)).statistic,
+                "weight_and_words": np.corrcoef(weight, X.sum(axis=1))[0, 1],
                 "words": " ".join(text.words[top]),
                 "_probabilities": H[top].round(4),
             }
@@ -102,16 +108,18 @@ def doubt(model: AspectBernoulli, X: np.ndarray, text: Posts) -> float:
     import numpy as np
     from scipy.stats import entropy, spearmanr
 
-    spread = entropy(np.array([X[text.group == g].sum(axis=0) for g in range(len(text.names))]))
+    used = np.flatnonzero(X.any(axis=0))
+    spread = entropy(np.array([X[text.group == g][:, used].sum(axis=0) for g in range(len(text.names))]))
     unsure = []
-    for j, column in enumerate(X.T):
+    for j in used:
+        column = X[:, j]
         joint = model.weights_[column == 1] * model.components_[:, j]
         unsure.append(entropy(joint, axis=1).mean())
     return float(spearmanr(spread, unsure).statistic)
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    from experiments.ab._shared import TEXT_STANDS_IN, TEXT_TRIED, TWO_READINGS
+    from experiments.ab._shared import CONDITIONS, NOT_BLACK, READINGS, TEXT_STANDS_IN
 
     about: dict[str, Any] = {"result": "AB 7", "substitute": TEXT_STANDS_IN}
     plain, noisy = table[table["added"] == ""], table[table["added"] == "ones"]
@@ -123,14 +131,14 @@ def judge(table: pd.DataFrame) -> list[Claim]:
         _fits(plain, about),
         _short_posts(plain, about),
     ]
-    for most, group in noisy.groupby("most", sort=False):
-        name = f"table 5, ones added (u = {most:g})"
-        told = {**about, "note": TWO_READINGS}
+    for (noise, rows), group in noisy.groupby(["noise", "rows"], sort=False):
+        told = {**about, "condition": CONDITIONS[rows, noise]}
+        black = {**told, "note": READINGS, **(NOT_BLACK if noise == "free" else {})}
         claims += [
-            _four_topics(f"{name}: four topics, both phantoms", group, {"white", "black"}, told),
-            _heaviest(name, group, "111.1 of 347.9, others 33.4 to 61.2", told),
+            _four_topics("table 5, ones added: four topics, both phantoms", group, {"white", "black"}, black),
+            _heaviest("table 5, ones added", group, "111.1 of 347.9, others 33.4 to 61.2", told),
         ]
-    return [replace(claim, note=". ".join(filter(None, (claim.note, TEXT_TRIED)))) for claim in claims]
+    return claims
 
 
 def _runs(table: pd.DataFrame) -> list[pd.DataFrame]:
@@ -152,7 +160,7 @@ def _four_topics(statement: str, table: pd.DataFrame, phantoms: set[str], about:
         paper="so, by eye",
         ours=f"so in {count_of(right)} runs; {mean_sd(content['listed_at_home'], 1)} of {LISTED} listed words are "
         "commonest in the newsgroup where the topic weighs most",
-        holds=all(right),
+        holds=sum(right) >= MOST_SAMPLES * len(right),
     )
 
 
@@ -167,20 +175,26 @@ def _heaviest(statement: str, table: pd.DataFrame, paper: str, about: dict[str, 
         statement=f"{statement}: the white phantom weighs more than any other component",
         paper=paper,
         ours=f"{found}, others {rest.min():.1f} to {rest.max():.1f}; the heaviest in {count_of(first)} runs",
-        holds=all(first),
+        holds=sum(first) >= MOST_SAMPLES * len(first),
     )
 
 
 def _richness(plain: pd.DataFrame, about: dict[str, Any]) -> Claim:
     white = plain.loc[plain["kind"] == "white", "weight_and_words"]
     content = plain.loc[plain["kind"] == "content", "weight_and_words"]
+    right = [
+        (found["kind"] == "white").any() and ((found["weight_and_words"] < 0) == (found["kind"] == "white")).all()
+        for found in _runs(plain)
+    ]
     return Claim(
         **about,
         statement="figure 7: with the words in a post the phantom's weight falls, and that of each topic rises",
         paper="negative and positive correlation",
-        ours=f"rank correlation: phantom {median_range(white) if len(white) else 'not found'}, "
-        f"topics {median_range(content)}",
-        holds=len(white) > 0 and (white < 0).all() and (content > 0).all(),
+        ours=f"so in {count_of(right)} samples; correlation: phantom "
+        f"{median_range(white) if len(white) else 'not found'}, topics {median_range(content)}",
+        holds=sum(right) >= MOST_SAMPLES * len(right),
+        reason=Reason.DATA,
+        evidence="latentbits experiments run ab/text --full",
     )
 
 
@@ -225,7 +239,10 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
     first = table[table["seed"] == 0]
     return {
         "topics": _draw_topics(first[first["added"] == ""]),
-        **{f"topics_ones_{most:g}": _draw_topics(part) for most, part in first[first["most"] > 0].groupby("most")},
+        **{
+            f"topics_ones_{noise}_{rows:g}": _draw_topics(part)
+            for (noise, rows), part in first[first["added"] == "ones"].groupby(["noise", "rows"])
+        },
         "expansion": _draw_expansion(first[first["added"] == ""].iloc[0]["_examples"]),
     }
 

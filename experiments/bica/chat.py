@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from experiments.runner import Claim, Experiment, mean_sd, median_range
+from experiments.runner import Claim, Experiment, Reason, mean_sd, median_range
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,12 @@ STANDS_IN = (
     f"first {MESSAGES:,} messages of the Ubuntu help channel, those of the {SPEAKERS} who speak most in them; the "
     f"paper's chat room ({MESSAGES:,} messages of {SPEAKERS} people) is not public"
 )
-ABOUT: dict[str, Any] = {"result": "BICA 6", "substitute": STANDS_IN}
+ABOUT: dict[str, Any] = {
+    "result": "BICA 6",
+    "substitute": STANDS_IN,
+    "reason": Reason.DATA,
+    "evidence": "latentbits experiments run bica/chat --full",
+}
 
 
 def jobs(full: bool) -> list[dict[str, Any]]:

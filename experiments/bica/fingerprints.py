@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from experiments.runner import Claim, Experiment, count_of, median_range
+from experiments.runner import Claim, Experiment, Reason, count_of, median_range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,12 @@ PAPERS_RUNS = 20
 """Runs over which the paper correlates evidence and accuracy."""
 
 STANDS_IN = "AFLP bands of 187 isolates of a root rot pathogen from two fields; the paper's 89 samples are not public"
-ABOUT: dict[str, Any] = {"result": "BICA 4", "substitute": STANDS_IN}
+ABOUT: dict[str, Any] = {
+    "result": "BICA 4",
+    "substitute": STANDS_IN,
+    "reason": Reason.DATA,
+    "evidence": "latentbits experiments run bica/fingerprints --full",
+}
 
 
 def jobs(full: bool) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from experiments.binary_factors._shared import fit
+from experiments.binary_factors._shared import fit, numbers_found
 from experiments.runner import Claim, Experiment, count_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ def run(pair: str, seed: int) -> list[dict[str, Any]]:
     for method in METHODS:
         model = fit(3, X, seed, inference=method, delta=2.0)
         codes = model.transform(X)
-        found = {"method": method, "found": model.n_components_, "agreement": _agreement(Y, codes)}
+        numbers = numbers_found(model)
+        found = {"method": method, "found": numbers["best"], "found_first": numbers["first"]}
+        found["agreement"] = _agreement(Y, codes)
         pictures = {"_true": (Y > 0).astype(int), "_seen": X.round(2), "_codes": codes, "_shape": images.image_shape}
         rows.append({**found, **(pictures if pair == "0 and 3" else {})})
     return rows
@@ -80,22 +82,27 @@ def judge(table: pd.DataFrame) -> list[Claim]:
                 holds=recovered.mean() > 0.5,
             )
         )
-    for pair, group in table.groupby("pair", sort=False):
-        right = {method: runs["found"] == 2 for method, runs in group.groupby("method")}
-        claims.append(
-            Claim(
-                result="BFA 5",
-                statement=f"BYY finds two images more often than VB ({PAIRS[pair]})",
-                paper="more often",
-                ours=", ".join(f"{words} {count_of(right[method])}" for method, words in METHODS.items()),
-                holds=right["byy"].mean() > right["vb"].mean(),
-                note="The paper has 100 and 10,000 runs. Our VB starts from the codes of a quick fit by least squares "
-                "and rounding, which is not in the paper. What went wrong in an earlier run of 100 each was too few, "
-                'never too many. Of "0" and "3", where both failed a column of the mixing matrix was shorter than two '
-                "standard deviations of the noise; BYY alone failed mostly where its columns were nearly parallel.",
-            )
-        )
-    return claims
+    return claims + [_more_often(pair, group) for pair, group in table.groupby("pair", sort=False)]
+
+
+def _more_often(pair: str, group: pd.DataFrame) -> Claim:
+    def told(column: str) -> str:
+        runs = {method: rows[column] == 2 for method, rows in group.groupby("method")}
+        return ", ".join(f"{words} {count_of(runs[method])}" for method, words in METHODS.items())
+
+    right = (group["found"] == 2).groupby(group["method"]).mean()
+    return Claim(
+        result="BFA 5",
+        statement=f"BYY finds two images more often than VB ({PAIRS[pair]})",
+        paper="more often",
+        ours=f"{told('found')}; with one start {told('found_first')}",
+        holds=right["byy"] > right["vb"],
+        note="The paper has 100 and 10,000 runs. Our VB starts from the codes of a quick fit by least squares and "
+        "rounding, "
+        "which is not in the paper. What went wrong in an earlier run of 100 each was too few, never too many. Of "
+        '"0" and "3", where both failed a column of the mixing matrix was shorter than two standard deviations of the '
+        "noise; BYY alone failed mostly where its columns were nearly parallel.",
+    )
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:

@@ -14,6 +14,7 @@ from experiments.binary_factors._shared import (
     SURPLUS,
     TRUE,
     data_set,
+    dependent_on_starts,
     draw_share_map,
     fit,
     grid_jobs,
@@ -51,11 +52,11 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     claims = []
     for start in START_NAMES:
         judged = table.assign(right=table[start] == TRUE)
-        words = f"{START_NAMES[start]}, {table['seed'].nunique()} runs a cell"
+        words = START_NAMES[start]
         claims += [_reversal(judged, priors, words) for priors in (False, True)]
         claims += [_fewer_rows(judged, words), _peak(judged, words), _priors_help(judged, words)]
         claims += [_round_against_cdual(judged, words), _narrowed(judged, words)]
-    return claims
+    return dependent_on_starts(claims, "binary_factors/selection")
 
 
 def _reversal(table: pd.DataFrame, priors: bool, words: str) -> Claim:
@@ -65,7 +66,8 @@ def _reversal(table: pd.DataFrame, priors: bool, words: str) -> Claim:
     ours = [f"{encoder} {share_with_spread(groups[encoder]['right'], groups[encoder]['seed'])}" for encoder in ENCODERS]
     return Claim(
         result="BFA 3",
-        statement=f"right number, {'with' if priors else 'without'} priors: the order of the encoders ({words})",
+        condition=words,
+        statement=f"right number, {'with' if priors else 'without'} priors: the order of the encoders",
         paper="{cdual, round} > greedy > enum",
         ours=", ".join(ours),
         holds=min(mean["round"], mean["cdual"]) > mean["greedy"] > mean["enum"],
@@ -79,7 +81,8 @@ def _fewer_rows(table: pd.DataFrame, words: str) -> Claim:
     ends = f"{by_rows.index[-1]} to {by_rows.index[0]} rows"
     return Claim(
         result="BFA 3",
-        statement=f"without priors the right number is found less often with fewer rows, by every encoder ({words})",
+        condition=words,
+        statement="without priors the right number is found less often with fewer rows, by every encoder",
         paper="declines",
         ours=f"{ends}: " + ", ".join(f"{e} {most[e]:.2f} to {fewest[e]:.2f}" for e in ENCODERS),
         holds=(fewest < most).all(),
@@ -91,7 +94,8 @@ def _peak(table: pd.DataFrame, words: str) -> Claim:
     by_noise = table[~table["priors"]].groupby("sigma")["right"].mean()
     return Claim(
         result="BFA 3",
-        statement=f"without priors, over all encoders: best at a medium noise ({words})",
+        condition=words,
+        statement="without priors, over all encoders: best at a medium noise",
         paper="rises up to about 0.25, then falls",
         ours=", ".join(f"{share:.2f} at {sigma:g}" for sigma, share in by_noise.items()),
         holds=by_noise.idxmax() == PEAK,
@@ -108,7 +112,8 @@ def _priors_help(table: pd.DataFrame, words: str) -> Claim:
     ours = [f"{e} {gain[e][few].mean():+.2f} and {gain[e][~few].mean():+.2f}" for e in ENCODERS]
     return Claim(
         result="BFA 3",
-        statement=f"priors help every encoder, most at few rows ({words})",
+        condition=words,
+        statement="priors help every encoder, most at few rows",
         paper="improved, especially with few rows",
         ours=f"up to {FEW_ROWS} rows and above: " + ", ".join(ours),
         holds=all(g.mean() > 0 and g[few].mean() > g[~few].mean() for g in gain.values()),
@@ -121,7 +126,8 @@ def _round_against_cdual(table: pd.DataFrame, words: str) -> Claim:
     least = by_noise.index[0]
     return Claim(
         result="BFA 3",
-        statement=f"without priors: round ahead of cdual at a noise of 0.25, behind at the smallest ({words})",
+        condition=words,
+        statement="without priors: round ahead of cdual at a noise of 0.25, behind at the smallest",
         paper="round superior around 0.25, cdual at very small noise",
         ours="cdual less round: " + ", ".join(f"{d:+.2f} at {sigma:g}" for sigma, d in by_noise.items()),
         holds=by_noise[PEAK] < 0 < by_noise[least],
@@ -134,7 +140,8 @@ def _narrowed(table: pd.DataFrame, words: str) -> Claim:
     gap = {priors: _cdual_less_round(table, priors).abs().mean() for priors in (False, True)}
     return Claim(
         result="BFA 3",
-        statement=f"priors narrow the difference between cdual and round ({words})",
+        condition=words,
+        statement="priors narrow the difference between cdual and round",
         paper="narrowed",
         ours=f"mean absolute difference of a cell {gap[False]:.2f} without, {gap[True]:.2f} with priors",
         holds=gap[True] < gap[False],

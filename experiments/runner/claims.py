@@ -5,10 +5,20 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 
-__all__ = ["Claim", "count_of", "mean_sd", "median_range"]
+__all__ = ["Claim", "Reason", "count_of", "mean_sd", "median_range"]
 
 NOT_RUN = "not run"
+
+
+class Reason(StrEnum):
+    """Why a published claim doesn't come out. All but the last need evidence that a reader can run."""
+
+    DATA = "data not public"
+    OPTIMUM = "depends on a local optimum"
+    NOT_IDENTIFIABLE = "not identifiable"
+    UNEXPLAINED = "unexplained"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +34,10 @@ class Claim:
     paper : the paper's value or words.
     better : whether ours is better than the paper's, by a rule in code.
     substitute : the public data that stand in for the paper's, which are not public.
+    condition : what ours needs that the paper doesn't say, in a few words: a reading of its text, another setting.
+        Claims of one statement are one claim in several settings: it comes out under a condition if one of them does.
+    reason : why it differs, if it does; unexplained if it isn't said.
+    evidence : of that reason: a command, or a file of the repository such as "tests/models/aspect/test_noise.py::name".
     note : what was tried and found, above all where ours differs.
 
     Examples
@@ -32,6 +46,8 @@ class Claim:
     'reproduced'
     >>> Claim(statement="AUC: suspicion above NMF", ours="0.85 against 0.79", holds=False).verdict
     'not better'
+    >>> Claim(result="AB 1", statement="AIC picks K on text", paper="5", ours="4", holds=False).reason.value
+    'unexplained'
     """
 
     statement: str
@@ -41,12 +57,22 @@ class Claim:
     paper: str = "-"
     better: bool = False
     substitute: str = ""
+    condition: str = ""
+    reason: Reason | None = None
+    evidence: str = ""
     note: str = ""
 
     def __post_init__(self) -> None:
+        if self.reason not in (None, Reason.UNEXPLAINED) and not self.evidence:
+            raise ValueError(f'"{self.statement}" has a reason to differ ({self.reason}), but no evidence for it')
         # Rules over tables give NumPy booleans, which JSON can't encode.
         object.__setattr__(self, "holds", None if self.holds is None else bool(self.holds))
         object.__setattr__(self, "better", bool(self.better))
+        if self.holds is not False or not self.result:  # a reason is written before the verdict is known
+            object.__setattr__(self, "reason", None)
+            object.__setattr__(self, "evidence", "")
+        elif self.reason is None:
+            object.__setattr__(self, "reason", Reason.UNEXPLAINED)
 
     @property
     def verdict(self) -> str:
@@ -56,7 +82,7 @@ class Claim:
         if not self.result:
             return "better" if self.holds else "not better"
         word = "differs" if not self.holds else "better" if self.better else "reproduced"
-        return f"{word} on a substitute" if self.substitute else word
+        return word + " on a substitute" * bool(self.substitute) + " under a condition" * bool(self.condition)
 
 
 def mean_sd(values: Iterable[float], digits: int = 2) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from experiments.runner.claims import Claim
     from experiments.runner.jobs import Record
 
-__all__ = ["cache_folder", "save", "scale_folder", "stored"]
+__all__ = ["cache_folder", "judge_again", "save", "scale_folder", "stored"]
 
 FULL, QUICK = "full", "quick"
 _LIBRARIES = ("latentbits", "numpy", "scipy", "scikit-learn", "numba", "pandas")
@@ -57,8 +57,7 @@ def save(found: Found, experiment: Experiment, records: list[Record], *, scale: 
     import pandas as pd
 
     table = pd.DataFrame([{**record["job"], **row} for record in records for row in record["rows"]])
-    claims = experiment.judge(table)
-    check(experiment, claims)
+    claims = _judged(experiment, table)
     folder = scale_folder(out, scale)
     folder.mkdir(parents=True, exist_ok=True)
     figures = _save_figures(found, experiment, table, folder)
@@ -75,11 +74,40 @@ def save(found: Found, experiment: Experiment, records: list[Record], *, scale: 
         "jobs_of_older_code": sum(record["library"] != library for record in records),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
         "warnings": {text: caught.count(text) for text in sorted(set(caught))},
-        "claims": [{**asdict(claim), "verdict": claim.verdict} for claim in claims],
+        "claims": claims,
         "figures": figures,
     }
-    write(folder / f"{found.stem}.json", json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    _write_result(folder / f"{found.stem}.json", result)
     return result
+
+
+def judge_again(found: Found, experiment: Experiment, out: Path) -> Result:
+    """Evaluate the claims anew from the table of a full run: a reason or a wording changed, the jobs did not."""
+    import pandas as pd
+
+    file = scale_folder(out, FULL) / f"{found.stem}.json"
+    if not file.exists():
+        raise ExperimentError(f"there is no full run in {out}")
+    table = pd.read_csv(file.with_suffix(".csv"), keep_default_na=False, na_values=[""])
+    words = table.select_dtypes(exclude="number").columns
+    table[words] = table[words].fillna("")
+    try:
+        claims = _judged(experiment, table)
+    except KeyError as error:
+        raise ExperimentError(f"the stored table has no column {error}; run it again") from error
+    result: Result = {**json.loads(file.read_text(encoding="utf-8")), "claims": claims}
+    _write_result(file, result)
+    return result
+
+
+def _judged(experiment: Experiment, table: pd.DataFrame) -> list[dict[str, Any]]:
+    claims = experiment.judge(table)
+    check(experiment, claims)
+    return [{**asdict(claim), "verdict": claim.verdict} for claim in claims]
+
+
+def _write_result(file: Path, result: Result) -> None:
+    write(file, json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def check(experiment: Experiment, claims: list[Claim]) -> None:

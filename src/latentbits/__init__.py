@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from latentbits.data.marks import apply_marks
     from latentbits.data.readers import read_histories, read_table
     from latentbits.errors import DataError, DegenerateDataWarning, ModelFileError
+    from latentbits.findings.methods import methods_text
     from latentbits.models.adapted.estimator import NMF, FastICA
     from latentbits.models.aspect.aspect_bernoulli import AspectBernoulli
     from latentbits.models.aspect.beta_ica import BetaICA
@@ -65,6 +66,7 @@ _HOME = {
     "identifiability": "latentbits.models.binary_ica.identifiability",
     "identifiability_rank": "latentbits.models.binary_ica.identifiability",
     "load_model": "latentbits.persistence",
+    "methods_text": "latentbits.findings.methods",
     "mean_cosine_similarity": "latentbits.models.binary_ica.identifiability",
     "parallel_analysis": "latentbits.models.binary_ica.parallel",
     "pairwise_from_model": "latentbits.models.binary_ica.parameters",

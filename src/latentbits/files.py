@@ -25,6 +25,7 @@ __all__ = [
     "atomic_file",
     "atomic_folder",
     "escape_formula",
+    "parse_json",
     "plain_scalar",
     "restore_label",
     "to_json",
@@ -33,6 +34,7 @@ __all__ = [
     "write_json",
 ]
 
+_DEEPEST = 30  # levels of JSON; what this library writes has less than ten
 _FORMULA = re.compile("'*[-=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
 """What spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards among them."""
 
@@ -129,6 +131,40 @@ def plain_scalar(value: Any) -> bool | int | float:
     if isinstance(value, np.floating):
         return float(value)
     raise TypeError(f"{type(value).__name__} has no place in JSON")
+
+
+def parse_json(text: str | bytes) -> Any:
+    """What JSON says that anybody may have written; ValueError for what isn't JSON, or nested beyond use.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The JSON.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> parse_json('{"a": [1, 2]}')
+    {'a': [1, 2]}
+    """
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is no JSON")
+
+    try:
+        content = json.loads(text, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    level = [content]
+    for _ in range(_DEEPEST):
+        parts = [part for part in level if isinstance(part, dict | list)]
+        if not parts:
+            return content
+        level = [item for part in parts for item in (part.values() if isinstance(part, dict) else part)]
+    raise ValueError("it is nested too deeply")
 
 
 def to_json(content: Any) -> str:

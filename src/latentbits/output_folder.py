@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latentbits.files import atomic_file, atomic_folder, write_csv, write_json
+from latentbits.files import atomic_file, atomic_folder, parse_json, write_csv, write_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ class OutputFolder:
     def summary(self) -> dict[str, Any]:
         """What summary.json says; empty if there is none that can be read. Anybody may have written it."""
         with contextlib.suppress(OSError, ValueError):
-            content = json.loads((self.path / SUMMARY_FILE).read_text(encoding="utf-8"))
+            content = parse_json((self.path / SUMMARY_FILE).read_text(encoding="utf-8"))
             # Once more, because \ud800 is good JSON, but no text that can be written.
             content = json.loads(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace"))
             return content if isinstance(content, dict) else {}

@@ -7,23 +7,20 @@ can't name a class outside the registry. A model that is made of others (an ense
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import re
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from latentbits.archives import DAMAGE, Archive, read_archive, reason_of, write_archive
+from latentbits.data.messages import quoted
 from latentbits.errors import ModelFileError
-from latentbits.files import atomic_file
+from latentbits.files import atomic_file, parse_json
 from latentbits.models.registry import MODELS, model_class, model_name
 from latentbits.models.spec import resolve
 from latentbits.version import __version__
@@ -31,7 +28,8 @@ from latentbits.version import __version__
 __all__ = ["load_model", "save_model"]
 
 FORMAT = "latentbits-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+CHECKED_SINCE = 2  # the format version from which on files have a checksum
 HEADER = "header"
 
 NAMED_TUPLES = {target.partition(":")[2]: target for spec in MODELS.values() for target in spec.stored_types}
@@ -43,23 +41,7 @@ _PLAIN_KINDS = "biufU"
 _OF_ONE_MACHINE = ("checkpoint",)
 """Parameters that name a place on the machine of the fit; in a file they are None."""
 
-_FITTED_NAME = re.compile(r"_[a-z][A-Za-z0-9_]*|[A-Za-z][A-Za-z0-9_]*_")
 _RANDOM_SOURCES = (np.random.Generator, np.random.RandomState)
-_DAMAGE = (
-    ValueError,
-    TypeError,
-    KeyError,
-    AttributeError,
-    OSError,
-    EOFError,
-    SyntaxError,
-    ArithmeticError,
-    RuntimeError,  # includes RecursionError and NotImplementedError
-    MemoryError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What NumPy, zipfile and json raise on invalid bytes."""
 
 
 def save_model(model: Any, path: str | Path) -> None:
@@ -105,8 +87,8 @@ def save_model(model: Any, path: str | Path) -> None:
     }
     # NaN and infinity are not JSON; the packer writes them as nodes of type "float".
     text = np.frombuffer(json.dumps(header, allow_nan=False).encode("ascii"), dtype=np.uint8)
-    with atomic_file(Path(path)) as draft, draft.open("xb") as stream:
-        np.savez(stream, allow_pickle=False, **{HEADER: text}, **packer.arrays)
+    with atomic_file(Path(path)) as draft:
+        write_archive(draft, {HEADER: text, **packer.arrays})
 
 
 def load_model(path: str | Path) -> Any:
@@ -142,66 +124,45 @@ def load_model(path: str | Path) -> Any:
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file; give a model file that latentbits has written")
     try:
-        arrays = _read_archive(file)
-        header = _read_header(arrays, file.name)
-        return _Unpacker(arrays, file.name).rebuild(header)
+        with file.open("rb") as stream:
+            if stream.read(2) != b"PK":
+                raise ModelFileError(
+                    f"{file.name}: this is no latentbits model; give a model.npz that latentbits has written"
+                )
+        archive = read_archive(file)
+        header = _read_header(archive, file.name)
+        return _Unpacker(archive.arrays, file.name).whole(header)
     except ModelFileError:
         raise
-    except _DAMAGE as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
+    except DAMAGE as error:
         raise ModelFileError(
-            f"{file.name}: the file is damaged or no latentbits model ({reason}); save the model again"
+            f"{file.name}: the file is damaged or no latentbits model ({reason_of(error)}); save the model again"
         ) from None
 
 
 # ---- the file ----------------------------------------------------------------------------------------------
 
 
-def _read_archive(file: Path) -> dict[str, np.ndarray]:
-    """All arrays of an .npz file. Compressed members are refused: a small file could expand to fill the memory."""
-    content = file.read_bytes()
-    if not content.startswith(b"PK"):
-        raise ModelFileError(f"{file.name}: this is no latentbits model; give a model.npz that latentbits has written")
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
-            raise ValueError("it was packed by another program")
-        damaged = archive.testzip()  # np.load would not notice a changed byte in the head of an array
-        if damaged is not None:
-            raise ValueError(f"the checksum of {damaged} is wrong")
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return {key: arrays[key] for key in arrays.files}
-
-
-def _read_header(arrays: dict[str, np.ndarray], file: str) -> dict[str, Any]:
+def _read_header(archive: Archive, file: str) -> dict[str, Any]:
     """The header, after its format and version have been checked."""
-    if HEADER not in arrays:
+    if HEADER not in archive.arrays:
         raise ModelFileError(f"{file}: this .npz file holds no latentbits model; it may be data, or another program's")
-    header = json.loads(arrays[HEADER].tobytes())
+    header = parse_json(archive.arrays[HEADER].tobytes())
     if header["format"] != FORMAT:
-        raise ModelFileError(f'{file}: the format is "{header["format"]}", not "{FORMAT}"; give a latentbits model')
+        raise ModelFileError(
+            f'{file}: the format is {quoted(str(header["format"]))}, not "{FORMAT}"; give a latentbits model'
+        )
     version = header["version"]
     if type(version) is not int or version < 1:
-        raise ValueError(f"there is no format version {version!r}")
+        raise ValueError(f"there is no format version {quoted(str(version))}")
     if version > FORMAT_VERSION:
         raise ModelFileError(
-            f"{file}: the file was written by latentbits {header['latentbits']} in format version {version}, "
-            f"and latentbits {__version__} reads up to {FORMAT_VERSION}; upgrade latentbits to open it"
+            f"{file}: latentbits {quoted(str(header['latentbits']))} wrote the file, in format version {version}, and "
+            f"latentbits {__version__} reads up to {FORMAT_VERSION}; upgrade latentbits to open it"
         )
+    if version >= CHECKED_SINCE and not archive.has_checksum:
+        raise ValueError("its checksum is missing")
     return dict(header)
-
-
-def _fitted_name(name: str, model: Any, file: str) -> str:
-    """The name, if it can be a fitted attribute: "x_" or "_x", no parameter, and no attribute of the class.
-
-    A file must not be able to replace methods.
-    """
-    taken = hasattr(type(model), name) or name in model.get_params(deep=False)
-    if taken or "__" in name or not _FITTED_NAME.fullmatch(name):
-        raise ModelFileError(
-            f'{file}: "{name[:60]}" is not the name of a fitted attribute of {type(model).__name__}; '
-            "only what fit sets belongs into a model file"
-        )
-    return name
 
 
 # ---- values to plain data, and back ------------------------------------------------------------------------
@@ -222,10 +183,22 @@ class _Packer:
         """The name, the parameters and the fitted attributes of a model."""
         params = model.get_params(deep=False)
         fitted = {key: value for key, value in vars(model).items() if key not in params}
+        name = model_name(model)
+        assert name is not None
+        kept = {
+            key: None if key in _OF_ONE_MACHINE or isinstance(value, _RANDOM_SOURCES) else value
+            for key, value in params.items()
+        }
+        try:
+            MODELS[name].check_fitted(kept, fitted)
+        except ValueError as error:
+            raise ModelFileError(
+                f"{type(model).__name__} can't be saved: {error}; fit it again, and change nothing"
+            ) from None
         return {
-            "model": model_name(model),
-            "params": {key: self.pack(None if key in _OF_ONE_MACHINE else value, key) for key, value in params.items()},
-            "fitted": {_fitted_name(key, model, "model"): self.pack(value, key) for key, value in fitted.items()},
+            "model": name,
+            "params": {key: self.pack(value, key) for key, value in kept.items()},
+            "fitted": {key: self.pack(value, key) for key, value in fitted.items()},
         }
 
     def pack(self, value: Any, place: str) -> Any:
@@ -233,8 +206,6 @@ class _Packer:
         kind = type(value)  # exact types: an instance of a subclass would come back as its base
         if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
             return value
-        if isinstance(value, _RANDOM_SOURCES):
-            return None
         if kind is float:
             return {"type": "float", "value": repr(value)}
         if kind in (list, tuple, dict) or hasattr(kind, "_fields"):
@@ -294,13 +265,14 @@ class _Unpacker:
 
     def __init__(self, arrays: dict[str, np.ndarray], file: str) -> None:
         self._arrays = arrays
+        self._used: set[str] = set()
         self._file = file
         self._makers: dict[str, Callable[[dict[str, Any]], Any]] = {
             "float": lambda node: float(node["value"]),
             "tuple": lambda node: tuple(map(self.unpack, node["items"])),
             "dict": lambda node: {key: self.unpack(item) for key, item in node["items"].items()},
             "named": self._named,
-            "scalar": lambda node: self._array(node)[()],
+            "scalar": self._scalar,
             "array": self._array,
             "texts": self._texts,
             "frame": self._frame,
@@ -317,34 +289,49 @@ class _Unpacker:
             raise ValueError(f"it contains a value of the unknown type {node['type']!r}")
         return self._makers[node["type"]](node)
 
+    def whole(self, header: dict[str, Any]) -> Any:
+        """The model of a file, every array of which must be part of it."""
+        model = self.rebuild(header)
+        unused = sorted(self._arrays.keys() - self._used - {HEADER})
+        if unused:
+            raise ValueError(f"{unused[0]} is no part of the model")
+        return model
+
     def rebuild(self, node: dict[str, Any]) -> Any:
         """The model that a node describes; its attributes are set directly, so no method of it runs."""
         file = self._file
-        try:
-            kind = model_class(node["model"])
-        except ValueError as error:
-            raise ModelFileError(f"{file}: {error}; upgrade latentbits if the file is newer") from None
+        if node["model"] not in MODELS:
+            raise ModelFileError(
+                f"{file}: there is no model {quoted(str(node['model']))}; the known ones are "
+                f"{', '.join(sorted(MODELS))}; upgrade latentbits if the file is newer"
+            )
+        kind = model_class(node["model"])
         params = {key: self.unpack(value) for key, value in node["params"].items()}
         unknown = sorted(set(params) - set(kind._get_param_names()))
         if unknown:
             raise ModelFileError(
-                f'{file}: {kind.__name__} has no parameter "{unknown[0]}"; upgrade latentbits if it is newer'
+                f"{file}: {kind.__name__} has no parameter {quoted(unknown[0])}; upgrade latentbits if it is newer"
             )
+        fitted = {
+            MODELS[node["model"]].renamed.get(key, key): self.unpack(value) for key, value in node["fitted"].items()
+        }
+        if not fitted:
+            raise ModelFileError(f"{file}: the model in it was never fitted; fit it and save it again")
         model = kind(**params)  # by scikit-learn's convention constructors only assign
-        for key, value in node["fitted"].items():
-            name = MODELS[node["model"]].renamed.get(key, key)
-            vars(model)[_fitted_name(name, model, file)] = self.unpack(value)
-        try:
-            check_is_fitted(model)
-        except NotFittedError:
-            raise ModelFileError(f"{file}: the model in it was never fitted; fit it and save it again") from None
+        MODELS[node["model"]].check_fitted(model.get_params(deep=False), fitted)
+        vars(model).update(fitted)
         return model
 
     def _array(self, node: dict[str, Any]) -> np.ndarray:
-        array = self._arrays[node["key"]]
-        if array.dtype.kind not in _PLAIN_KINDS:
-            raise ValueError(f"it holds an array of {array.dtype}")
-        return array
+        key = node["key"]
+        self._used.add(key)
+        return self._arrays[key]
+
+    def _scalar(self, node: dict[str, Any]) -> np.generic:
+        value = self._array(node)[()]
+        if not isinstance(value, np.generic):
+            raise ValueError("a single number is an array")
+        return value
 
     def _named(self, node: dict[str, Any]) -> Any:
         return resolve(NAMED_TUPLES[node["name"]])(*map(self.unpack, node["items"]))
@@ -358,5 +345,8 @@ class _Unpacker:
         return flat.reshape(node["shape"])
 
     def _frame(self, node: dict[str, Any]) -> pd.DataFrame:
+        keys = [column["key"] for column in node["columns"] if column["type"] == "array"]
+        if len(set(keys)) < len(keys):  # frames copy their columns, so one array could fill the memory
+            raise ValueError("two columns of a table are one array")
         columns = map(self.unpack, node["columns"])
         return pd.DataFrame(dict(zip(node["names"], columns, strict=True)), columns=node["names"])

@@ -97,7 +97,7 @@ def test_compare_has_the_baseline_and_names_the_best(run: Run, table: Path, tmp_
         (["select", "FILE", "--components", "2-8"], '"2-8" is no number of components'),
         (["select", "FILE", "--components", "8:2"], "ends before it begins"),
         (["select", "FILE", "--components", "0:2"], "begins below 1"),
-        (["select", "FILE"], "Missing option '--components'"),
+        (["select", "FILE"], "aspect-bernoulli: give a range, such as 1:6, for --components"),
         (["select", "FILE", "--components", "2", "--criterion", "dic"], '"dic" is unknown; use any of aic'),
         (["select", "FILE", "--components", "2", "--model", "kmeans"], "'kmeans' is not one of"),
         (["select", "FILE", "--components", "2", "--gamma", "1"], "--gamma is not an option of aspect-bernoulli"),

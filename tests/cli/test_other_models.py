@@ -144,6 +144,7 @@ def test_new_rows(run: Run, numbers: Path, tmp_path: Path, arguments: list[objec
     np.testing.assert_allclose(density, model.score_samples(X), rtol=1e-6)
     if "cluster" in table:
         np.testing.assert_array_equal(table["cluster"], model.predict(X))
+        np.testing.assert_allclose(table[["unmixed_0"]], model.transform(X, kind="unmixed"), rtol=1e-6, atol=1e-9)
         assert load_model(out / "model.npz").criterion == "bound"
     else:
         np.testing.assert_allclose(table[[f"probability_{k}" for k in range(2)]], model.predict_proba(X), atol=1e-6)
@@ -173,11 +174,17 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
     assert causes["rows_on"].tolist() == on.tolist()
     rng = np.random.default_rng(0)
     x = np.where(np.arange(100) < 40, rng.normal(0, 1, 100), rng.normal(12, 2, 100))
-    pd.DataFrame({"x": x, "y": rng.uniform(size=100)}).to_csv(tmp_path / "two.csv", index=False)
+    y = x - np.where(np.arange(100) < 40, 0, 12) + 0.2 * rng.uniform(size=100)
+    pd.DataFrame({"x": x, "y": y}).to_csv(tmp_path / "two.csv", index=False)
     arguments = ["--model", "ica-mixture", "--sources", 1, "--restarts", 2, "--no-report"]
     text = run("fit", tmp_path / "two.csv", *arguments, "--out", tmp_path / "clusters").stdout
     assert "Cluster 0 has 60.0% of the rows" in text
     assert "its mean is off by x +0.8 standard deviations" in text
+    found = load_model(tmp_path / "clusters" / "model.npz")
+    effect = found.source_effects_[0, :, 0]
+    j = int(np.abs(effect).argmax())
+    assert f"Inside cluster 0, a standard deviation of source 0 adds {'xy'[j]} {effect[j]:+.1f}" in text
+    assert "--clusters 1:5 asks held-out rows" in text
 
 
 @pytest.mark.parametrize(
@@ -210,3 +217,51 @@ def test_refusals(run: Run, votes: Path, numbers: Path, tmp_path: Path) -> None:
         assert result.exit_code == 1, result.output
         assert message in result.stderr
         assert result.stderr.startswith("error: ")
+
+
+def test_missing_cells_of_binary_factors(run: Run, numbers: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(numbers)
+    frame.loc[2, "a"] = frame.loc[[5, 7], "c"] = np.nan
+    frame.to_csv(holes := tmp_path / "holes.csv", index=False)
+    arguments = ["--model", "binary-factors", "--components", 4, "--restarts", 2]
+    result = run("fit", holes, *arguments, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("2 binary factors found in 120 rows x 6 columns, 3 cells missing")
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["data"]["missing"] == 3
+    result = run("rows", tmp_path / "run", holes, "--out", tmp_path / "rows.csv")
+    assert result.exit_code == 0, result.output
+    rows, model = pd.read_csv(tmp_path / "rows.csv"), load_model(tmp_path / "run" / "model.npz")
+    expected = model.score_samples(frame[list("abcdef")])
+    np.testing.assert_allclose(rows["log_likelihood"], expected, rtol=1e-6)
+    refused = run("fit", holes, "--model", "ica-mixture", "--out", tmp_path / "other")
+    assert 'holes.csv, line 4, column "a": the cell is empty; fill it in' in refused.output
+
+
+def test_choosing_numbers_for_models_of_numbers(run: Run, numbers: Path, tmp_path: Path) -> None:
+    asked = ["--model", "binary-factors", "--components", "1:3", "--restarts", 2, "--folds", 3]
+    result = run("select", numbers, *asked, "--out", tmp_path / "factors")
+    assert result.exit_code == 0, result.output
+    assert "bic: 2 components." in result.stdout
+    asked = ["--model", "ica-mixture", "--clusters", "1:2", "--sources", 1, "--gaussians", 1, "--tol", "1e-3"]
+    result = run("select", numbers, *asked, "--criterion", "evidence", "--restarts", 1, "--out", tmp_path / "clusters")
+    assert result.exit_code == 0, result.output
+    assert pd.read_csv(tmp_path / "clusters" / "selection.csv")["n_clusters"].tolist() == [1, 2]
+    assert "cluster" in result.stdout.splitlines()[-2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "ica-mixture"], "give a range, such as 1:6, for --clusters or for --sources"),
+        (["--model", "ica-mixture", "--clusters", "1:2", "--sources", "1:2"], "for --clusters or for --sources"),
+        (["--model", "ica-mixture", "--components", "1:2"], "--components is not an option of ica-mixture"),
+        (["--model", "binary-factors"], "give a range, such as 1:6, for --components"),
+        (["--model", "binary-factors", "--components", "1:2", "--inference", "vb"], "a fit finds its number itself"),
+        (["--model", "binary-factors", "--components", "1:2", "--criterion", "cells"], "has no cells"),
+        (["--model", "binary-factors", "--components", "1:2", "--threshold", 1], "--threshold is about 0-1 data"),
+    ],
+)
+def test_what_select_refuses(run: Run, numbers: Path, arguments: list[object], message: str) -> None:
+    result = run("select", numbers, *arguments)
+    assert result.exit_code != 0
+    assert message in result.output

@@ -171,7 +171,11 @@ def test_positions_count_in_the_data_that_were_marked_only(data: BinaryData) -> 
     [
         ("[1]", "this is no file of ratings"),
         ("{", "this is no JSON"),
-        ('{"format": "latentbits-ratings", "version": 2}', "this is version 2 of such files"),
+        pytest.param("[" * 100_000, "this is no JSON", id="nested"),
+        pytest.param(
+            '{"format": "latentbits-ratings", "version": ' + "[" * 20 + "]" * 20 + "}", "this is version", id="version"
+        ),
+        ('{"format": "latentbits-ratings", "version": 2}', 'this is version "2" of such files'),
         ('{"format": "latentbits-ratings", "version": 1}', "there are no marks in it; mark suspects in a report"),
         ('{"format": "latentbits-ratings", "version": 1, "marks": [], "data": 3}', '"data" must be the fingerprint'),
         (None, "no such file"),

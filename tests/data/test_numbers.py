@@ -87,8 +87,10 @@ def test_the_fingerprint_tells_values_and_names(tmp_path):
     ("text", "options", "message"),
     [
         ("a,b\n1,2\n3,x\n", {}, r'fields.csv, line 3, column "b": value "x" is no finite number; fill it in'),
-        ("a,b\n1,\n", {}, r'line 2, column "b": the cell is empty'),
+        ("a,b\n1,\n", {"allow_missing": False}, r'line 2, column "b": the cell is empty'),
+        ("a,b\n1,NA\n", {"allow_missing": False}, r'line 2, column "b": the cell is missing \("NA"\); fill it in'),
         ("a,b\n1,inf\n", {}, r"no finite number"),
+        ("a,b\n1,NA\n", {"missing": "-9"}, r'value "NA" is no finite number'),
         ("a,b\n1,1_0\n", {}, r'value "1_0" is no finite number'),
         (
             "a,b\n1,2,3\n",
@@ -109,6 +111,15 @@ def test_the_fingerprint_tells_values_and_names(tmp_path):
 def test_refusals_name_the_place_and_the_way_out(tmp_path, text, options, message):
     with pytest.raises(DataError, match=message):
         read_numbers(written(tmp_path, text), **options)
+
+
+def test_missing_cells_where_they_are_allowed(tmp_path):
+    path = written(tmp_path, "a,b\n,2\nNA,-9\n?,4\n3,5\n")
+    table = read_numbers(path)
+    np.testing.assert_array_equal(table.values, [[np.nan, 2], [np.nan, -9], [np.nan, 4], [3, 5]])
+    assert (table.row_names, table.n_missing) == (None, 3)
+    table = read_numbers(path, missing=["-9", "na", "?"])
+    assert table.n_missing == 4
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from latentbits.archives import write_archive
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.numbers import NumberTable
 from latentbits.data.placed_marks import PlacedMarks
@@ -90,6 +91,24 @@ def test_what_does_not_fit_together_is_refused(tmp_path, arrays):
 def test_a_good_sparse_file_is_taken(tmp_path):
     np.savez(tmp_path / "data.npz", **SPARSE)
     assert load_data(tmp_path / "data.npz")[0].n_ones == 3
+
+
+def test_every_flipped_bit_is_noticed(tmp_path):
+    file = tmp_path / "data.npz"
+    save_data(BinaryData.of(X, row_names=NAMES), file)
+    content = file.read_bytes()
+    for place in range(0, len(content), 5):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << (place % 8)
+        file.write_bytes(flipped)
+        with pytest.raises(DataError, match=r"^data\.npz is damaged"):
+            load_data(file)
+
+
+def test_a_newer_file_says_so(tmp_path):
+    write_archive(tmp_path / "data.npz", {"cells": np.zeros((1, 1), np.int8), "version": np.array(3)})
+    with pytest.raises(DataError, match="a newer latentbits has written it, in version 3"):
+        load_data(tmp_path / "data.npz")
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"no archive"])

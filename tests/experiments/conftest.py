@@ -86,6 +86,10 @@ class Toys:
         file.write_text(source, encoding="utf-8")
         return file
 
+    def rows(self, paper: str) -> str:
+        """The page of a paper."""
+        return (self.results / f"{paper}.md").read_text(encoding="utf-8")
+
     def runs(self) -> list[int]:
         """The seeds of the jobs of toys/coin that were done so far, sorted."""
         log = self.folder / "toys" / "coin.log"

@@ -67,29 +67,67 @@ def test_a_quick_run_leaves_a_full_one_alone(toys: Toys, command: Run) -> None:
     assert command("run", "toys/coin", "--full").exit_code == 0
     full = {file: file.read_bytes() for file in toys.results.glob("toys_coin*")}
     assert sorted(file.suffix for file in full) == [".csv", ".json", ".png"]
-    assert "| full, 4 jobs |" in toys.page.read_text()
+    assert "| full, 4 jobs |" in toys.rows("ab")
     assert command("run", "toys/coin").exit_code == 0
     assert {file: file.read_bytes() for file in toys.results.glob("toys_coin*")} == full
-    assert "| full, 4 jobs |" in toys.page.read_text()
+    assert "| full, 4 jobs |" in toys.rows("ab")
     assert toys.runs() == [0, 1, 2, 3]  # the quick jobs are among the full ones
 
 
 def test_the_page_has_every_published_result(toys: Toys, command: Run) -> None:
     assert command("run", "all").exit_code == 0
     page = toys.page.read_text()
-    verdicts = {result: line for result in PUBLISHED for line in page.splitlines() if line.startswith(f"| {result} |")}
-    assert list(verdicts) == list(PUBLISHED)
-    assert "| heads \\| tails | half |" in verdicts["AB 2"]
-    assert "| **reproduced** | quick, 3 jobs | [toys/coin](toys/coin.py) |" in verdicts["AB 2"]
-    assert "**not run**" in verdicts["AB 3"]
-    missing = [result for result, line in verdicts.items() if "**missing**" in line]
-    assert missing == [result for result in PUBLISHED if result not in ("AB 2", "AB 3")]
+    rows = {result: line for result in PUBLISHED for line in page.splitlines() if line.startswith(f"| [{result}](")}
+    assert list(rows) == list(PUBLISHED)
+    assert "| **whole**: 1 of 1 claim | - | - |" in rows["AB 2"]
+    assert "| not judged |" in rows["AB 3"]
     n = len(PUBLISHED)
-    assert f"**{n} published results, {n} rows: 1 reproduced, 1 not run, {n - 2} missing.**" in page
-    assert "(results/quick/toys_coin_toss.png)" in page
+    assert f"**{n} published results: 1 come out whole, 0 under stated conditions, 0 in part or not at all." in page
+    assert f"Unexplained rows: 0 of {n}.**" in page
+    assert f"{n} rows of the papers: 1 reproduced, 1 not run, {n - 2} missing." in page
+    paper = toys.rows("ab")
+    assert "| AB 2 | heads \\| tails | half |" in paper
+    assert "| **reproduced** | - | quick, 3 jobs | [toys/coin](../toys/coin.py) |" in paper
+    assert "**not run**" in paper
+    assert "**missing**" in paper
+    assert "(quick/toys_coin_toss.png)" in paper
     elsewhere = toys.root / "elsewhere"
     assert command("page", "--out", elsewhere).exit_code == 0
-    assert "**missing**" in (elsewhere / "RESULTS.md").read_text()
+    assert "**missing**" in (elsewhere / "ab.md").read_text()
+    assert "0 come out whole" in (elsewhere / "RESULTS.md").read_text()
+
+
+def test_the_page_says_why_a_claim_differs(toys: Toys, command: Run) -> None:
+    toys.add("toys/coin", COIN.replace("holds=True", "holds=False"))
+    command("run", "toys/coin")
+    assert "Unexplained rows: 1 of 25." in toys.page.read_text()
+    reason = 'holds=False, reason=Reason.DATA, evidence="toys/coin.py"'
+    changed = COIN.replace("holds=True", reason).replace("import Claim", "import Reason, Claim")
+    other = f", {changed[changed.index('Claim(result=') : changed.index(']', changed.index('Claim(result='))]}"
+    other = other.replace(reason, 'holds=True, condition="a fair coin"')
+    toys.add("toys/coin", changed)
+    command("run", "toys/coin")
+    page = toys.page.read_text()
+    assert "Unexplained rows: 0 of 25." in page
+    assert "| 1 data not public ([toys/coin.py](../toys/coin.py)) |" in page
+    toys.add("toys/coin", changed.replace('coin.py")', f'coin.py"){other}'))
+    command("run", "toys/coin")
+    assert "| 0 of 1 claim | **whole**: 1 a fair coin | - |" in toys.page.read_text()
+
+
+def test_claims_are_judged_again_from_the_stored_table(toys: Toys, command: Run) -> None:
+    refused = command("judge", "toys/coin")
+    assert (refused.exit_code, "there is no full run" in refused.stderr) == (1, True)
+    command("run", "toys/coin", "--full")
+    before = (toys.results / "toys_coin.json").read_text()
+    toys.add("toys/coin", COIN.replace('paper="half"', 'paper="50 %"').replace("SIDES = 2", "SIDES = 3"))
+    result = command("judge", "toys/coin")
+    assert (result.exit_code, "paper: 50 %" in result.stdout) == (0, True)
+    assert (toys.results / "toys_coin.json").read_text() == before.replace("half", "50 %")
+    assert "50 %" in toys.rows("ab")
+    assert toys.runs() == [0, 1, 2, 3]
+    toys.add("toys/coin", COIN.replace('table["heads"]', 'table["_all"]'))
+    assert "the stored table has no column '_all'; run it again" in command("judge", "toys/coin").stderr
 
 
 def test_missing_data_are_a_refusal_only_of_what_was_asked_for_by_name(toys: Toys, command: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import json
 import pkgutil
 import subprocess
 import sys
@@ -11,10 +12,12 @@ import sys
 import pytest
 
 import experiments.runner
-from experiments.runner import Claim, mean_sd
+from experiments.runner import Claim, Reason, mean_sd
 from experiments.runner.experiment import find, load
 from experiments.runner.fingerprint import fingerprint
 from experiments.runner.jobs import row_of
+from experiments.runner.lines import Line, Status, status_of
+from experiments.runner.page import pages
 from experiments.runner.published import PAPERS, PUBLISHED, paper_of
 from experiments.runner.schedule import seconds_left
 
@@ -38,12 +41,59 @@ def test_examples_in_docstrings(name: str) -> None:
         ({"holds": None}, "not run"),
         ({"holds": True, "substitute": "other fields"}, "reproduced on a substitute"),
         ({"holds": False, "substitute": "other fields"}, "differs on a substitute"),
+        ({"holds": True, "condition": "c"}, "reproduced under a condition"),
+        ({"holds": True, "condition": "c", "substitute": "s"}, "reproduced on a substitute under a condition"),
         ({"holds": True, "result": ""}, "better"),
         ({"holds": False, "result": ""}, "not better"),
     ],
 )
 def test_verdicts_follow_by_rule(given: dict, verdict: str) -> None:
     assert Claim(**{"result": "AB 1", "statement": "s", "ours": "o", **given}).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"holds": False}, Reason.UNEXPLAINED),
+        ({"holds": False, "reason": Reason.DATA, "evidence": "x"}, Reason.DATA),
+        ({"holds": True, "reason": Reason.DATA, "evidence": "x"}, None),
+        ({"holds": None}, None),
+        ({"holds": False, "result": ""}, None),
+    ],
+)
+def test_only_published_claims_that_differ_have_a_reason(given: dict, reason: Reason | None) -> None:
+    claim = Claim(**{"result": "AB 1", "statement": "s", "ours": "o", **given})
+    assert (claim.reason, bool(claim.evidence)) == (reason, reason is Reason.DATA)
+
+
+def test_a_reason_without_evidence_is_refused() -> None:
+    with pytest.raises(ValueError, match="no evidence"):
+        Claim(result="AB 1", statement="s", ours="o", holds=False, reason=Reason.OPTIMUM)
+
+
+def line(statement: str, verdict: str, **more: str) -> Line:
+    claim = {"result": "AB 1", "statement": statement, "verdict": verdict, "substitute": "", "note": "", **more}
+    return Line("AB 1", claim, "full, 1 job", "ab/order")
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        ([line("a", "reproduced"), line("b", "better")], Status.COMES_OUT),
+        ([line("a", "reproduced"), line("b", "reproduced on a substitute", substitute="s")], Status.UNDER_CONDITIONS),
+        ([line("a", "differs"), line("a", "reproduced under a condition", condition="c")], Status.UNDER_CONDITIONS),
+        ([line("a", "differs"), line("b", "reproduced under a condition", condition="c")], Status.DIFFERS),
+        ([line("a", "reproduced"), line("b", "not run")], Status.NOT_JUDGED),
+    ],
+)
+def test_a_result_is_as_good_as_its_worst_claim_and_a_claim_as_its_best_row(lines: list, status: Status) -> None:
+    assert status_of(lines) == status
+
+
+def test_what_was_stored_without_a_reason_is_unexplained() -> None:
+    assert line("a", "differs").reason == "unexplained"
+    assert line("a", "differs", reason="data not public").reason == "data not public"
+    assert line("a", "reproduced").reason == ""
 
 
 @pytest.mark.parametrize("values", [[], [1.0, float("nan")]])
@@ -136,6 +186,30 @@ def test_every_published_result_has_an_experiment() -> None:
 
 def test_published_results_belong_to_papers() -> None:
     assert list(dict.fromkeys(map(paper_of, PUBLISHED))) == list(PAPERS)
+
+
+def test_the_pages_are_those_of_the_stored_results() -> None:
+    folder = REPOSITORY / "experiments"
+    experiments = {found.name: (found, load(found.file).results) for found in find(folder)}
+    written = pages(folder, folder / "results", experiments)
+    assert {file: file.read_text(encoding="utf-8") for file in written} == written
+    assert (folder / "RESULTS.md").stat().st_size < 20_000
+
+
+def test_evidence_is_at_hand() -> None:
+    """Files that reasons name exist, and so do the experiments of their commands."""
+    names = {found.name for found in find(REPOSITORY / "experiments")}
+    for file in sorted((REPOSITORY / "experiments" / "results").glob("*.json")):
+        for claim in json.loads(file.read_text(encoding="utf-8"))["claims"]:
+            evidence = claim.get("evidence", "")
+            if " " in evidence:
+                program, group, command, *chosen = evidence.split()
+                assert (program, group, command) == ("latentbits", "experiments", "run"), evidence
+                assert {name for name in chosen if not name.startswith("-")} <= names, evidence
+            elif evidence:
+                path, _, test = evidence.partition("::")
+                assert (REPOSITORY / path).is_file(), evidence
+                assert f"def {test}" in (REPOSITORY / path).read_text(encoding="utf-8") or not test, evidence
 
 
 def test_declarations_import_nothing_heavy() -> None:

@@ -20,5 +20,5 @@ def test_a_real_experiment(tmp_path, name):
     assert found["scale"] == "quick"
     assert all(claim["verdict"] != "not run" for claim in found["claims"])
     assert all((tmp_path / "quick" / figure).is_file() for figure in found["figures"])
-    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    page = "".join(file.read_text(encoding="utf-8") for file in tmp_path.glob("*.md"))
     assert all(claim["ours"].replace("|", "\\|") in page for claim in found["claims"])

@@ -183,6 +183,32 @@ def test_a_damaged_file_is_named(name, tmp_path):
         model.fit(X)
 
 
+def test_a_flipped_bit_is_noticed(tmp_path):
+    AspectBernoulli(3, n_init=1, random_state=4, checkpoint=tmp_path).fit(X)
+    (file,) = tmp_path.glob("*/run-0.npz")
+    content = file.read_bytes()
+    for place in range(0, len(content), 97):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << (place % 8)
+        file.write_bytes(flipped)
+        with pytest.raises(DataError, match="is damaged; delete the folder"):
+            RunCheckpoint(file).load()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"longest": "x"}, {"converged": 1}, {"history": ["x"]}, {"objective": True}, {"state": [np.array([np.nan])]}],
+)
+def test_a_position_of_other_types_is_refused(change, tmp_path):
+    position = Position([np.ones(2)], 1.0, [-2.0, -1.0], -1.0, False, None)
+    checkpoint = RunCheckpoint(tmp_path / "run-0.npz")
+    checkpoint.save(position)
+    assert checkpoint.load().history == [-2.0, -1.0]
+    checkpoint.save(position._replace(**change))
+    with pytest.raises(DataError, match="is damaged"):
+        checkpoint.load()
+
+
 def test_a_place_that_is_no_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="can't be a folder"):

@@ -7,7 +7,7 @@ import pytest
 
 from latentbits.fitting.progress import Progress
 from latentbits.fitting.restarts import Schedule, best_of, climbing
-from tests.fitting.toys import Endless, Hills, Slope
+from tests.fitting.toys import Endless, Hills, Point, Slope
 
 SCHEDULE = {"max_iter": 200, "tol": 1e-9, "n_cells": 1.0}
 
@@ -126,3 +126,64 @@ class TestProgress:
         assert out == ""
         assert "Fitting" in err
         assert "3/3" in err
+
+
+class Bends(Slope):
+    """The way up is slow at first for those who end high: at a coarse tolerance they are behind."""
+
+    def initialise(self, rng):
+        height = rng.normal()
+        return Point(np.array([height, 4.0]))
+
+    def step(self, state):
+        height, way = state.x
+        rate = 0.5 if height < 0 else 0.97
+        return Point(np.array([height, rate * way])), float(height - way**2)
+
+
+class TestRefinement:
+    """Runs that lead go on to a tighter tolerance."""
+
+    @staticmethod
+    def fit(n_init, *, refine, n_threads=1, seed=0, **options):
+        schedule = Schedule(n_init=n_init, **{**SCHEDULE, "tol": 0.01, "max_iter": 5000, **options})
+        runner = climbing(lambda workers: Bends(), accelerate=False, refine=refine)
+        return best_of(runner, schedule, np.random.default_rng(seed), n_threads, lambda state: state.x[1])
+
+    def test_those_that_lead_go_on_and_no_other(self):
+        (_, coarse), (best, fine) = (self.fit(8, refine=refine, seed=2) for refine in (False, True))
+        heights = [run.objective for run in coarse]
+        leads = [i for i, height in enumerate(heights) if height == max(heights[: i + 1])]
+        assert 1 < len(leads) < 8
+        for i, (before, after) in enumerate(zip(coarse, fine, strict=True)):
+            assert (after.n_iter > before.n_iter) == (i in leads)
+            assert after.history[: before.n_iter] == before.history
+            assert (after.n_iter, after.history[-1], after.kept) == (
+                len(after.history),
+                after.objective,
+                after.state.x[1],
+            )
+        assert best.objective == max(run.objective for run in fine) > max(heights)
+        top = np.random.default_rng(best.seed).normal()
+        assert (
+            0 < top - best.objective < 0.05 * (top - max(heights))
+        )  # a hundredth of the tolerance, a tenth of the way
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_more_restarts_are_never_worse(self, seed):
+        runs = [self.fit(n, refine=True, seed=seed) for n in range(1, 9)]
+        objectives = [best.objective for best, _ in runs]
+        assert objectives == sorted(objectives)
+        for _, some in runs:
+            assert [run.history for run in some] == [run.history for run in runs[-1][1][: len(some)]]
+
+    def test_threads_do_not_change_the_answer(self):
+        (_, one), (_, other) = (self.fit(6, refine=True, n_threads=n) for n in (1, 4))
+        assert [run.history for run in one] == [run.history for run in other]
+
+    def test_what_ran_out_does_not_go_on(self):
+        _, runs = self.fit(4, refine=True, max_iter=6)
+        assert all(run.n_iter <= 6 for run in runs)
+        limit = self.fit(1, refine=False)[1][0].n_iter + 3
+        _, (run,) = self.fit(1, refine=True, max_iter=limit)
+        assert (run.n_iter, run.converged) == (limit, True)  # it had converged before

@@ -18,6 +18,7 @@ def all_of_them(x, y, out, totals):
     store(out[2], 0, a / b)
     store(out[3], 0, larger(a, b))
     store(out[4], 0, where_positive(a, b, spread(x[0])))
+    store(out[5], 0, a - b)
     store_totals(totals, 1, a, b, a * b, spread(x[0]))
 
 
@@ -26,10 +27,10 @@ def test_instructions(kind):
     lanes = VECTOR_BYTES // np.dtype(kind).itemsize
     x, y = rng.normal(size=(2, lanes + 3)).astype(kind)
     x[4] = 0
-    out, totals = np.zeros((5, lanes), kind), np.zeros(6, kind)
+    out, totals = np.zeros((6, lanes), kind), np.zeros(6, kind)
     all_of_them(x, y, out, totals)
     a, b = x[3:], y[1 : 1 + lanes]
-    expected = [a + b, a * b, a / b, np.maximum(a, b), np.where(a > 0, b, x[0])]
+    expected = [a + b, a * b, a / b, np.maximum(a, b), np.where(a > 0, b, x[0]), a - b]
     np.testing.assert_array_equal(out, expected)
     sums = [0, a.sum(), b.sum(), (a * b).sum(), lanes * x[0], 0]
     np.testing.assert_allclose(totals, sums, rtol=1e-5 if kind is np.float32 else 1e-14)

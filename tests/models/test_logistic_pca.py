@@ -330,3 +330,22 @@ def test_a_column_never_observed_gets_no_opinion():
     cells = np.insert(X, 5, NAN, axis=1)
     model = LogisticPCA(2, n_init=1, random_state=0).fit(cells)
     np.testing.assert_allclose(model.reconstruct(cells)[:, 5], 0.5)
+
+
+def test_rounding_grows_with_a_small_ridge_as_the_docstring_says():
+    """Weights in place of repeated rows: the same problem, summed in another order."""
+    worst = {}
+    for ridge in (1e-6, 1e-4):
+        off = []
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            X, weight = rng.integers(0, 2, (8, 5)), rng.integers(1, 4, 8)
+            one_round = {"n_components": 2, "ridge": ridge, "n_init": 1, "max_iter": 3, "random_state": seed}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                weighted = LogisticPCA(**one_round).fit(X, sample_weight=weight)
+                repeated = LogisticPCA(**one_round).fit(np.repeat(X, weight, axis=0))
+            off.append(np.abs(weighted.reconstruct(X) - repeated.reconstruct(X)).max())
+        worst[ridge] = max(off)
+    assert worst[1e-4] < 1e-6
+    assert worst[1e-6] < 0.004

@@ -61,8 +61,9 @@ def dual_solution(Q, f):
 
 
 def log_joint(x, y, A, c, phi, beta):
-    """log p(x, y)"""
-    noise = stats.norm.logpdf(x, A @ y + c, phi**-0.5).sum()
+    """log p(x, y), of the cells of x that are there"""
+    there = ~np.isnan(x)
+    noise = stats.norm.logpdf(x[there], (A @ y + c)[there], phi**-0.5).sum()
     return noise + sum(np.log(b) if sign > 0 else np.log(1 - b) for sign, b in zip(y, beta, strict=True))
 
 
@@ -77,15 +78,21 @@ def posterior(x, A, c, phi, beta):
 
 
 def em_step(X, A, c, phi, beta):
-    """One step of EM as weighted least squares over all pairs of a row and a code; A, c, phi, beta."""
+    """One step of EM as weighted least squares over all pairs of a row and a code; A, c, phi, beta.
+
+    A column at a time, with the rows in which it is there.
+    """
     m = len(beta)
     weight = np.concatenate([posterior(x, A, c, phi, beta) for x in X])
     Z = np.array([[*y, 1.0] for _ in X for y in codes(m)])
-    targets = np.repeat(X, 2**m, axis=0)
-    root = np.sqrt(weight)[:, None]
-    B = np.linalg.lstsq(root * Z, root * targets, rcond=None)[0]
-    squares = np.sum(weight[:, None] * (targets - Z @ B) ** 2)
-    return B[:-1].T, B[-1], X.size / squares, weight @ (Z[:, :-1] > 0) / len(X)
+    B, squares = [], 0.0
+    for target in np.repeat(X, 2**m, axis=0).T:
+        there = ~np.isnan(target)
+        root = np.sqrt(weight[there])
+        B.append(np.linalg.lstsq(root[:, None] * Z[there], root * target[there], rcond=None)[0])
+        squares += np.sum(weight[there] * (target[there] - Z[there] @ B[-1]) ** 2)
+    B = np.array(B)
+    return B[:, :-1], B[:, -1], np.sum(~np.isnan(X)) / squares, weight @ (Z[:, :-1] > 0) / len(X)
 
 
 # ---- harmony and evidence ----------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Write a model file of every model, with the numbers that it gives for new rows, into the folder of this file.
+"""Write a model file of every model, with the numbers that it gives for new rows, into the folder of its format.
 
 The files are never made again for a model that has one: they show that models stored by earlier versions still open
-and still give the same numbers. Run `python -m tests.stored_models.make` after adding a model.
+and still give the same numbers. Run `python -m tests.stored_models.make` after adding a model, or after another version
+of the format. Files of the first one are in this folder, later ones in format_2 and so on.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import pandas as pd
 
 from latentbits import save_model, simulate
 from latentbits.models.registry import MODELS, model_class
+from latentbits.persistence import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
+NEWEST = FOLDER / f"format_{FORMAT_VERSION}"
 NEW_ROWS = 6
 
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -33,8 +36,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def main() -> None:
+    NEWEST.mkdir(exist_ok=True)
     for name in VARIANTS:
-        if not (FOLDER / f"{name}.npz").exists():
+        if not (NEWEST / f"{name}.npz").exists():
             make(name)
 
 
@@ -44,8 +48,8 @@ def make(name: str) -> None:
     asked = "transform" if hasattr(model, "transform") else "reconstruct"
     answers = {asked: getattr(model, asked)(rows).tolist(), "score": model.score(rows)}
     table = {"columns": list(rows), "rows": rows.astype(object).where(rows.notna(), None).to_numpy().tolist()}
-    save_model(model, FOLDER / f"{name}.npz")
-    (FOLDER / f"{name}.json").write_text(json.dumps({**table, **answers}) + "\n")
+    save_model(model, NEWEST / f"{name}.npz")
+    (NEWEST / f"{name}.json").write_text(json.dumps({**table, **answers}) + "\n")
 
 
 def fitted(name: str) -> tuple[Any, pd.DataFrame]:

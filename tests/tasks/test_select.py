@@ -2,7 +2,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, BinaryFactorAnalysis, select_order, simulate
+from latentbits import (
+    AspectBernoulli,
+    BernoulliMixture,
+    BetaICA,
+    BinaryFactorAnalysis,
+    ICAMixture,
+    select_order,
+    simulate,
+)
 from latentbits.tasks.select import paired_summary
 
 
@@ -119,3 +127,39 @@ def test_models_of_numbers_are_selected_by_bic():
     assert "stability" not in found.table
     with pytest.raises(ValueError, match="BinaryFactorAnalysis has no cells; use any of aic, bic, cv"):
         select_order(BinaryFactorAnalysis(inference="em"), X, [1, 2], criterion="cells")
+
+
+class TestModelsOfNumbers:
+    def test_binary_factors_by_bic_and_held_out_rows(self):
+        X = simulate.binary_factors(120, 8, 2, noise=0.3, random_state=0).X
+        X[::7, 3] = np.nan
+        found = select_order(
+            BinaryFactorAnalysis(n_init=3), X, [1, 2, 3, 4], criterion=["bic", "cv"], n_folds=4, random_state=0
+        )
+        assert found.choices["best"].tolist() == [2, 2]
+        assert [model.n_components_ for model in found.models.values()] == [1, 2, 3, 4], "no fit has changed its number"
+        assert found.table["bic"][1] == pytest.approx(found.models[2].bic(X))
+        assert (found.parameter, found.noun) == ("n_components", "component")
+
+    def test_clusters_and_sources(self):
+        mixing = [[[2.0], [0.1]], [[0.1], [2.0]]]
+        truth = simulate.ica_mixture(mixing, n_points=40, means=[[0, 0], [4, 9]], noise_db=-20, random_state=0)
+        few = ICAMixture(n_sources=1, n_gaussians=1, n_init=1, tol=1e-3)
+        found = select_order(few, truth.X, [1, 2, 3], criterion=["cv", "evidence"], n_folds=3, random_state=0)
+        assert found.best_order == 2
+        assert [model.n_clusters_ for model in found.models.values()] == [1, 2, 3], "neither split nor deleted"
+        assert list(found.table.columns[:3]) == ["n_clusters", "cv", "cv_se"]
+        assert found.table["evidence"][1] == found.models[2].log_evidence()
+        assert found.plot().axes[-1].get_xlabel() == "number of clusters"
+        sources = select_order(few.set_params(n_clusters=2), truth.X, [2], parameter="n_sources", random_state=0)
+        assert sources.choices["criterion"].tolist() == ["evidence"]
+        assert [model.n_sources for model in sources.models.values()] == [1, 2]
+
+    def test_the_bound_is_that_of_the_data_in_their_units(self):
+        X = np.random.default_rng(0).normal(size=(50, 2))
+        one, other = (ICAMixture(1, 1, 1, n_init=1, random_state=0).fit(rows) for rows in (X, 10 * X))
+        assert other.log_evidence() == pytest.approx(one.log_evidence() - X.size * np.log(10), rel=1e-9)
+
+    def test_a_learner_that_finds_the_number_itself_is_refused(self):
+        with pytest.raises(ValueError, match="with inference='byy' a fit finds its number itself; leave it out"):
+            select_order(BinaryFactorAnalysis(inference="byy"), np.eye(4), [2])

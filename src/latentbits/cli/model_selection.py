@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from latentbits.data.binary_data import BinaryData
+    from latentbits.data.numbers import NumberTable
     from latentbits.tasks.select import OrderSelection
     from latentbits.tasks.verdict import Verdict
 
@@ -29,12 +30,16 @@ _DIFFER = (
     "predict a cell, where short rows make aspect-bernoulli and logistic-pca overconfident (beta-ica is not); bic and "
     "evidence charge for every row's weights."
 )
+_DIFFER_NUMBERS = (
+    "They differ because they ask different things: cv, what predicts rows that were not seen; bic and evidence, what "
+    "explains all rows at the smallest price in parameters."
+)
 
 
 def select_number(
     model: str,
     parameters: Values,
-    data: BinaryData,
+    data: Any,
     numbers: list[int],
     *,
     criterion: list[str] | None,
@@ -42,17 +47,20 @@ def select_number(
     folds: int,
     progress: bool,
     segments: list[Any] | None = None,
+    parameter: str | None = None,
 ) -> OrderSelection:
     """Fit the model with each of the numbers, and judge them; `parameters` are the model's others.
 
     Without a criterion those of `default` are used that the model has.
     """
     from latentbits.models.registry import MODELS, model_class
+    from latentbits.tasks.criteria import default_criterion
     from latentbits.tasks.select import select_order
 
-    default = ("pairs",) if MODELS[model].data == "segments" else default
     own = {name: value for name, value in parameters.items() if name not in ("random_state", "n_jobs")}
     estimator = model_class(model)(**own)
+    if MODELS[model].data != "table":
+        default = ("pairs",) if MODELS[model].data == "segments" else (default_criterion(estimator), "cv")
     return select_order(
         estimator,
         data,
@@ -60,6 +68,7 @@ def select_number(
         criterion=criterion or [name for name in default if name != "aic" or hasattr(estimator, "aic")],
         n_folds=folds,
         segments=segments,
+        parameter=parameter,
         random_state=parameters.get("random_state"),
         n_jobs=parameters.get("n_jobs"),
         verbose=int(progress),
@@ -75,13 +84,13 @@ def selection_tables(found: OrderSelection) -> dict[str, pd.DataFrame]:
 def choice_lines(found: OrderSelection) -> Iterator[str]:
     """What each criterion chooses, and why they differ if they do."""
     for choice in found.choices.itertuples():
-        yield _choice_line(choice)
+        yield _choice_line(choice, found.noun)
     if found.choices["best"].nunique() > 1:
-        yield _DIFFER
+        yield _DIFFER if hasattr(found.best_model, "reconstruct") else _DIFFER_NUMBERS
 
 
-def _choice_line(choice: Any) -> str:
-    line = f"{choice.criterion}: {counted(choice.best, 'component')}"
+def _choice_line(choice: Any, noun: str) -> str:
+    line = f"{choice.criterion}: {counted(choice.best, noun)}"
     if choice.rival != choice.best:
         line += f"; {choice.rival} would be as good, within one standard error"
     if choice.at_the_end:
@@ -104,14 +113,17 @@ def sentences_of_range(verdicts: dict[int, Verdict], chosen: int) -> list[str]:
     return [first, *own.sentences[1:]]
 
 
-def size_line(data: BinaryData) -> str:
+def size_line(data: BinaryData | NumberTable) -> str:
     """What was read, so that a column too many or too few is seen."""
     n_rows, n_columns = data.shape
-    label = f'; the column "{data.row_label}" names the rows' if data.row_label else ""
-    return f"Read {counted(n_rows, 'row')} x {counted(n_columns, 'column')} ({data.density:.1%} ones{label})."
+    density = [f"{data.density:.1%} ones"] if hasattr(data, "density") else []
+    missing = [f"{counted(data.n_missing, 'cell')} missing"] if not density and data.n_missing else []
+    label = [f'the column "{data.row_label}" names the rows'] if data.row_label else []
+    details = "; ".join([*density, *missing, *label])
+    return f"Read {counted(n_rows, 'row')} x {counted(n_columns, 'column')}{f' ({details})' * bool(details)}."
 
 
 def terminal_table(table: pd.DataFrame) -> str:
     """A table for the terminal: the details of the differences are left to the files."""
     shown = table[[name for name in table.columns if not name.endswith(("_behind_se", "_p"))]]
-    return str(shown.to_string(index=False, float_format=lambda value: f"{value:.{TERMINAL_DIGITS}g}"))
+    return str(shown.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.{TERMINAL_DIGITS}g}"))

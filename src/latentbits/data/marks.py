@@ -23,7 +23,6 @@ The file is JSON::
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,6 +37,7 @@ from latentbits.data.messages import quoted
 from latentbits.data.placed_marks import CONFIRM, REJECT, TRUTH, UNSURE, PlacedMarks
 from latentbits.data.places import Places
 from latentbits.errors import DataError
+from latentbits.files import parse_json
 
 __all__ = ["CONFIRM", "REJECT", "UNSURE", "Marks", "apply_marks", "load_document", "with_marks"]
 
@@ -219,7 +219,7 @@ def load_document(file: Path) -> dict[str, Any]:
         If it is anything else, or of a version that isn't known.
     """
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = parse_json(file.read_text(encoding="utf-8"))
     except OSError:
         raise DataError(f"{file.name}: no such file; give the one that was saved in a report") from None
     except ValueError:  # no text, or no JSON
@@ -228,8 +228,8 @@ def load_document(file: Path) -> dict[str, Any]:
         raise DataError(f"{file.name}: this is no file of ratings; give the one that was saved in a report")
     if document.get("version") != VERSION:
         raise DataError(
-            f"{file.name}: this is version {document.get('version')!r} of such files, and only {VERSION} is known; "
-            "save the ratings again in a report of this version of latentbits"
+            f"{file.name}: this is version {quoted(str(document.get('version')))} of such files, and only {VERSION} is "
+            "known; save the ratings again in a report of this version of latentbits"
         )
     return document
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latentbits.data.codes import MISSING
 from latentbits.data.columns import ColumnChoice
 from latentbits.data.messages import Origin, check_is_file, option, quoted
 from latentbits.data.names import check_column_names
 from latentbits.data.readers import check_decimal, row_source
 from latentbits.data.roles import examine, is_identifier
 from latentbits.data.text_reader import RowSource, open_rows
-from latentbits.data.words import Tokens
+from latentbits.data.words import Tokens, vocabulary
 from latentbits.files import restore_label
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ _Row = tuple[int, list[str]]
 
 @dataclass(frozen=True, eq=False)
 class NumberTable:
-    """An N x D table of finite numbers with its names.
+    """An N x D table of numbers with its names.
 
     Attributes
     ----------
     values : float64 array of shape (N, D)
-        Finite numbers.
+        Finite numbers, and NaN where cells are missing.
     row_names, column_names : list of str or None
         One name for each row or column.
     row_label : str or None
@@ -83,6 +84,11 @@ class NumberTable:
         """Rows and columns."""
         return self.values.shape[0], self.values.shape[1]
 
+    @property
+    def n_missing(self) -> int:
+        """The number of missing cells."""
+        return int(np.isnan(self.values).sum())
+
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas frame with the names of the columns, as models take it.
 
@@ -120,8 +126,10 @@ def read_numbers(
     decimal: str = ".",
     comment: str | None = None,
     sheet: str | None = None,
+    missing: str | Sequence[str] | None = None,
+    allow_missing: bool = True,
 ) -> NumberTable:
-    """Read delimited text (also compressed) or a sheet (.xlsx) in which every cell is a finite number.
+    """Read delimited text (also compressed) or a sheet (.xlsx) in which every cell is a finite number, or missing.
 
     Parameters
     ----------
@@ -148,6 +156,10 @@ def read_numbers(
         How lines begin that are skipped. By default those that begin with #, unless they may be rows; "" for none.
     sheet : str, optional
         The sheet of a workbook that has several.
+    missing : str or sequence of str, optional
+        What marks missing cells, beside empty ones, in any case. By default NA, NaN, ?, N/A, null and None.
+    allow_missing : bool, default=True
+        Whether cells may be missing, which are NaN then; not all models take them.
 
     Returns
     -------
@@ -158,7 +170,7 @@ def read_numbers(
     ------
     DataError
         One sentence with the file, the line, the column and the value, and what to do about it; missing cells
-        are errors too.
+        are errors too unless they are allowed.
 
     Examples
     --------
@@ -177,13 +189,20 @@ def read_numbers(
     check_decimal(decimal, delimiter, origin)
     source = row_source(file, origin, encoding=encoding, delimiter=delimiter, comment=comment, sheet=sheet)
     names, rows = _read_rows(source, header, origin)
-    numbers = Tokens({}, None, decimal)
+    numbers = Tokens(vocabulary(missing, None, None, None, origin), None, decimal)
     choice = ColumnChoice(None if row_labels is True else row_labels, columns or None, exclude)
     label = choice.label(names, origin)
     if choice.row_labels is None and _has_labels_first(names, rows, numbers):
         label = 0
     data = choice.data(names, (label,), origin)
     values = np.array([[_number(fields[j], line, names[j], numbers, origin) for j in data] for line, fields in rows])
+    if not allow_missing and np.isnan(values).any():
+        i, j = (int(place) for place in np.argwhere(np.isnan(values))[0])
+        line, text = rows[i][0], rows[i][1][data[j]].strip()
+        what = f"the cell is missing ({quoted(text)})" if text else "the cell is empty"
+        raise origin.error(
+            f"{what}; fill it in, or leave its row or column out (--exclude)", origin.place(line, names[data[j]])
+        )
     chosen = [names[j] for j in data]
     if label is None:
         return NumberTable(values, None, chosen)
@@ -200,18 +219,24 @@ def _read_rows(source: RowSource, header: bool, origin: Origin) -> tuple[list[st
 def _has_labels_first(names: list[str], rows: list[_Row], numbers: Tokens) -> bool:
     """Whether the first column names the rows."""
     texts = [fields[0].strip() for _, fields in rows]
-    words = sum(numbers.number(text) is None for text in texts)
+    words = sum(numbers.number(text) is None and not _is_missing(text, numbers) for text in texts)
     content = examine(texts, numbers)
     numbered = is_identifier(names[0]) and content.whole and content.unique
     return not names[0] or (len(names) > 1 and (2 * words >= len(rows) or numbered))
 
 
+def _is_missing(text: str, numbers: Tokens) -> bool:
+    return numbers.words.get(text.strip().lower()) == MISSING
+
+
 def _number(text: str, line: int, column: str, numbers: Tokens, origin: Origin) -> float:
+    """The number in a cell, NaN if it is missing."""
+    if _is_missing(text, numbers):
+        return np.nan
     value = numbers.number(text.strip())
     if value is None:
-        what = f"value {quoted(text)} is no finite number" if text.strip() else "the cell is empty"
         way_out = "fill it in, or leave its row or column out (--exclude)"
         if numbers.decimal == "." and Tokens({}, None, ",").number(text.strip()) is not None:
             way_out = f"use {option('decimal', ',')}"
-        raise origin.error(f"{what}; {way_out}", origin.place(line, column))
+        raise origin.error(f"value {quoted(text)} is no finite number; {way_out}", origin.place(line, column))
     return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from latentbits.archives import DAMAGE, read_archive, reason_of, write_archive
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.numbers import NumberTable
 from latentbits.data.packed import PackedCells
@@ -18,6 +18,8 @@ from latentbits.errors import DataError
 
 __all__ = ["load_data", "save_data"]
 
+VERSION = 2
+CHECKED_SINCE = 2  # the version from which on files have a checksum; those of the first say no version
 _NAMES = ("row_names", "column_names")
 _FIT_PARAM = "more_"
 """What the names of the fit's further arguments begin with in the file."""
@@ -65,8 +67,8 @@ def save_data(data: BinaryData | NumberTable, file: Path, **fit_params: Any) -> 
             arrays["packed_missing"] = data.packed.missing
     else:
         arrays["cells"] = data.dense()
-    with file.open("wb") as target:
-        np.savez_compressed(target, allow_pickle=False, **arrays)
+    arrays["version"] = np.array(VERSION)
+    write_archive(file, arrays, packed=True)
 
 
 def load_data(file: Path) -> tuple[BinaryData | NumberTable, dict[str, np.ndarray]]:
@@ -90,9 +92,12 @@ def load_data(file: Path) -> tuple[BinaryData | NumberTable, dict[str, np.ndarra
         If the file is damaged.
     """
     try:
-        # Opened here, because np.load leaves a file open that ends before its time.
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+        arrays, has_checksum = read_archive(file, packed=True)
+        version = int(arrays.pop("version", 1))
+        if version > VERSION:
+            raise ValueError(f"a newer latentbits has written it, in version {version}")
+        if version >= CHECKED_SINCE and not has_checksum:
+            raise ValueError("its checksum is missing")
         further = [name for name in arrays if name.startswith(_FIT_PARAM)]
         fit_params = {name.removeprefix(_FIT_PARAM): arrays.pop(name) for name in further}
         names: dict[str, Any] = {name: _as_list(arrays[name]) if name in arrays else None for name in _NAMES}
@@ -102,8 +107,8 @@ def load_data(file: Path) -> tuple[BinaryData | NumberTable, dict[str, np.ndarra
             data = _with_what_is_beside(data, arrays)
         _check_lengths(data, fit_params)
         return data, fit_params
-    except (ValueError, KeyError, IndexError, TypeError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
-        raise DataError(f"{file.name} is damaged ({' '.join(str(error).split())}); fit the model again") from error
+    except DAMAGE as error:
+        raise DataError(f"{file.name} is damaged ({reason_of(error)}); fit the model again") from None
 
 
 def _rebuild(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData | NumberTable:

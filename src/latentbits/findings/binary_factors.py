@@ -33,20 +33,23 @@ def gather(model: BinaryFactorAnalysis, data: NumberTable) -> Results:
         "mixing": mixing,
         "codes": labelled(model.transform(data.to_frame()), names, data),
         "probabilities": labelled(model.predict_proba(data.to_frame()), names, data),
-        "discards": model.discards_,
+        **({"discards": model.discards_} if len(model.discards_) else {}),
+        **({"sizes": model.sizes_} if len(model.sizes_) else {}),
         "restarts": model.restarts_,
     }
-    if len(model.sizes_):
-        tables["sizes"] = model.sizes_
     summary = {
         **common_summary(model, data),
         "factors": model.n_components_,
         "factor_probabilities": model.factor_probabilities_.tolist(),
         "noise_precision": float(model.noise_precision_),
     }
-    figures: Figures = {"objective": partial(plots.plot_objective, model)}
+    figures: Figures = {}
     if model.n_components_:
         figures["mixing"] = partial(plots.plot_mixing, model)
+        figures["causes"] = partial(plots.plot_causes, model, data.to_frame())
+    if len(model.sizes_):
+        figures["sizes"] = partial(plots.plot_sizes, model)
+    figures["objective"] = partial(plots.plot_objective, model)
     return Results(model, data, tables, summary, figures, list(_lines(model, summary, tables["causes"])))
 
 

@@ -18,7 +18,7 @@ from latentbits.wording import counted
 __all__ = ["gather", "rows_table"]
 
 TOLD = 3
-"""Variables that a sentence names, at most."""
+"""Variables that a sentence names at most; and clusters whose sources are told in sentences."""
 
 NOTABLE = 0.5
 """A cluster's mean is told if it lies this many standard deviations from the mean of all rows."""
@@ -42,23 +42,27 @@ def gather(model: ICAMixture, data: NumberTable) -> Results:
     ]
     humps = [{"cluster": c, "source": m, "share": share} for c, m, share in model.humps_]
     summary = {**common_summary(model, data), "clusters": clusters, "humps": humps}
-    figures: Figures = {
-        "cluster_means": partial(plots.plot_cluster_means, model, X),
+    figures: Figures = {"cluster_means": partial(plots.plot_cluster_means, model, X)}
+    if data.shape[1] > 1:
+        figures["clusters"] = partial(plots.plot_clusters, model, X, columns=_telling_columns(apart))
+    if model.n_sources_.any():
+        figures["source_effects"] = partial(plots.plot_source_effects, model)
+    figures |= {
         "source_densities": partial(plots.plot_source_densities, model, X),
         "strengths": partial(plots.plot_strengths, model),
         "bound": partial(plots.plot_bound, model),
     }
-    if data.shape[1] > 1:
-        figures["clusters"] = partial(plots.plot_clusters, model, X, columns=_telling_columns(apart))
     return Results(model, data, tables, summary, figures, list(_lines(model, summary, apart)))
 
 
 def rows_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
-    """Of each row its cluster, the clusters' probabilities, its sources, and its log density."""
+    """Of each row its cluster, the clusters' probabilities, its sources in both ways, and its log density."""
     X = data.to_frame()
     clusters, sources = range(model.n_clusters_), range(model.mixing_.shape[2])
-    names = [f"cluster_{c}" for c in clusters] + [f"source_{m}" for m in sources]
-    table = labelled(np.hstack([model.predict_proba(X), model.transform(X)]), names, data)
+    names = [f"cluster_{c}" for c in clusters]
+    names += [f"{way}_{m}" for way in ("source", "unmixed") for m in sources]
+    values = [model.predict_proba(X), model.transform(X), model.transform(X, kind="unmixed")]
+    table = labelled(np.hstack(values), names, data)
     table.insert(1, "cluster", model.predict(X))
     table["log_density"] = model.score_samples(X)
     return table
@@ -108,13 +112,30 @@ def _lines(model: ICAMixture, summary: dict[str, Any], apart: pd.DataFrame) -> I
         sources = counted(part["sources"], "source")
         told = _told(apart, f"cluster_{part['cluster']}") if len(clusters) > 1 else ""
         yield f"Cluster {part['cluster']} has {part['share']:.1%} of the rows and {sources}{told}."
+    for part in clusters if len(clusters) <= TOLD else []:  # of more, the picture tells
+        yield from _about_sources(model, part["cluster"], apart["variable"].to_list())
     for hump in summary["humps"]:
         advice = "" if model.criterion == "clusters" else "; --cluster-criterion clusters makes clusters of them"
         yield (
             f"Source {hump['source']} of cluster {hump['cluster']} has two humps, {hump['share']:.0%} of its rows in "
             f"the smaller one: two groups that the bound takes for one cluster{advice}."
         )
+    if len(clusters) > 1 or summary["humps"]:
+        yield (
+            "The bound charges every cluster for a mixing matrix of its own; latentbits select --model ica-mixture "
+            f"--clusters 1:{len(clusters) + 3} asks held-out rows how many there are."
+        )
     yield from restart_lines(summary)
+
+
+def _about_sources(model: ICAMixture, cluster: int, names: list[str]) -> Iterator[str]:
+    """What the strongest sources of a cluster change: they are what varies inside of it."""
+    n = min(int(model.n_sources_[cluster]), TOLD)
+    for m in range(n):
+        effect = model.source_effects_[cluster, :, m]
+        most = np.argsort(-np.abs(effect), kind="stable")[:TOLD]
+        words = ", ".join(f"{names[j]} {effect[j]:+.1f}" for j in most)
+        yield f"Inside cluster {cluster}, a standard deviation of source {m} adds {words} standard deviations."
 
 
 def _told(apart: pd.DataFrame, column: str) -> str:

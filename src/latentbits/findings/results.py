@@ -42,7 +42,6 @@ __all__ = [
 
 Data = Union["BinaryData", "NumberTable"]
 Figures = dict[str, Callable[[], "Figure"]]
-AGREEMENT = 1e-4
 STABLE, UNSTABLE = 0.9, 0.6
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 
@@ -134,6 +133,7 @@ def common_summary(model: Any, data: Data, solved: SolvedRows | None = None) -> 
     """What the summary of every model begins with; from solved rows, where there are any."""
     from latentbits.data.numbers import NumberTable
     from latentbits.models.registry import model_name
+    from latentbits.models.view import n_agreeing
 
     rows = data.to_frame() if isinstance(data, NumberTable) else data
     summary = {
@@ -149,7 +149,7 @@ def common_summary(model: Any, data: Data, solved: SolvedRows | None = None) -> 
             "seed": _plain(model.random_state),
             "iterations": int(model.n_iter_),
             "converged": bool(model.converged_),
-            "restarts": {"made": len(model.restarts_), "agreeing": _n_agreeing(model)},
+            "restarts": {"made": len(model.restarts_), "agreeing": n_agreeing(model)},
         }
     return summary
 
@@ -176,7 +176,7 @@ def _about(data: Data) -> dict[str, Any]:
     n_rows, n_columns = data.shape
     about: dict[str, Any] = {"fingerprint": data.fingerprint(), "rows": n_rows, "columns": n_columns}
     if isinstance(data, NumberTable):
-        return about
+        return {**about, "missing": data.n_missing}
     counts = {"ones": data.n_ones, "zeros": data.n_observed - data.n_ones, "missing": data.n_missing}
     return {**about, **counts, "density": data.density, "constant_columns": _n_constant(data)}
 
@@ -194,12 +194,6 @@ def _versions() -> dict[str, str]:
     return {"latentbits": __version__, "python": platform.python_version(), **installed}
 
 
-def _n_agreeing(model: Any) -> int:
-    """How many restarts came as far as the best."""
-    best = model.objective_
-    return int((best - model.restarts_["objective"] <= AGREEMENT * abs(best)).sum())
-
-
 def components_fingerprint(model: Any) -> str:
     """16 hex digits that identify the components of a fit: what ratings are about."""
     import numpy as np
@@ -213,9 +207,9 @@ def components_fingerprint(model: Any) -> str:
 def size(data: dict[str, Any]) -> str:
     """The size of the data in words."""
     table = f"{counted(data['rows'], 'row')} x {counted(data['columns'], 'column')}"
-    if "ones" not in data:
-        return table
     missing = f", {counted(data['missing'], 'cell')} missing" if data["missing"] else ""
+    if "ones" not in data:
+        return table + missing
     constant = f", {counted(data['constant_columns'], 'constant column')}" if data.get("constant_columns") else ""
     return f"{table} ({data['density']:.1%} ones{missing}{constant})"
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from latentbits.archives import DAMAGE, read_archive, write_archive
 from latentbits.errors import DataError
 from latentbits.files import atomic_file
 from latentbits.fitting.monitor import Position
@@ -29,7 +28,6 @@ EVERY = 60.0
 
 FINISHED = "is finished"
 _SEEDS = "seeds.json"
-_DAMAGE = (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
 
 class ProblemCheckpoints:
@@ -62,7 +60,8 @@ class ProblemCheckpoints:
         if known is not None and not fixed and self._is_finished(len(known)):
             known = None
             for index in range(len(drawn)):
-                self.of_run(index).file.unlink(missing_ok=True)
+                for part in (self.of_run(index), self.of_refinement(index)):
+                    part.file.unlink(missing_ok=True)
         if known is None:
             with atomic_file(file) as draft:
                 draft.write_text(json.dumps(drawn), encoding="utf-8")
@@ -74,11 +73,15 @@ class ProblemCheckpoints:
     def _known_seeds(self, file: Path) -> list[int]:
         try:
             return [int(seed) for seed in json.loads(file.read_text(encoding="utf-8"))]
-        except (*_DAMAGE, TypeError):
+        except DAMAGE:
             raise _damaged(file) from None
 
     def _is_finished(self, n_runs: int) -> bool:
-        return all(self.of_run(index).progress() == FINISHED for index in range(n_runs))
+        refined = [self.of_refinement(index).progress() for index in range(n_runs)]
+        return all(self.of_run(index).progress() == FINISHED for index in range(n_runs)) and {*refined} <= {
+            None,
+            FINISHED,
+        }
 
     def message(self, n_runs: int) -> str | None:
         """Where a fit goes on; that it begins anew, if the folder knows other problems only; None if it is new."""
@@ -94,6 +97,10 @@ class ProblemCheckpoints:
     def of_run(self, index: int) -> RunCheckpoint:
         """The positions of one run."""
         return RunCheckpoint(self.folder / f"run-{index}.npz")
+
+    def of_refinement(self, index: int) -> RunCheckpoint:
+        """The positions of one run that goes on to a tighter tolerance."""
+        return RunCheckpoint(self.folder / f"run-{index}-refined.npz")
 
 
 class RunCheckpoint:
@@ -114,32 +121,44 @@ class RunCheckpoint:
         arrays["history"] = np.asarray(about.pop("history"))
         # Infinity (the longest step, at first) isn't JSON, but Python writes and reads it.
         arrays["about"] = np.frombuffer(json.dumps(about).encode("ascii"), np.uint8)
-        with atomic_file(self.file) as draft, draft.open("xb") as stream:
-            np.savez(stream, allow_pickle=False, **arrays)
+        with atomic_file(self.file) as draft:
+            write_archive(draft, arrays)
         self._saved_at = time.monotonic()
 
     def progress(self) -> str | None:
         """How far the run has come, in words; None if nothing is saved."""
         if not self.file.exists():
             return None
-        try:
-            with self.file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-                about, n_passes = json.loads(stored["about"].tobytes()), len(stored["history"])
-            return FINISHED if about["objective"] is not None else f"after pass {n_passes}"
-        except (*_DAMAGE, TypeError):
-            raise _damaged(self.file) from None
+        position = self._read()
+        return FINISHED if position.objective is not None else f"after pass {len(position.history)}"
 
     def load(self) -> Position | None:
         """The last position, its state a list of arrays; None if there is none."""
-        if not self.file.exists():
-            return None
+        return self._read() if self.file.exists() else None
+
+    def _read(self) -> Position:
         try:
-            with self.file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-                about = json.loads(stored["about"].tobytes())
-                state = [stored[f"state_{number}"] for number in range(about.pop("n_arrays"))]
-                return Position(state=state, history=stored["history"].tolist(), **about)
-        except (*_DAMAGE, TypeError):
-            raise _damaged(self.file) from None
+            stored, has_checksum = read_archive(self.file)
+            about = json.loads(stored["about"].tobytes())
+            state = [stored[f"state_{number}"] for number in range(about.pop("n_arrays"))]
+            position = Position(state=state, history=stored["history"].tolist(), **about)
+            good = has_checksum and _is_position(position)
+        except DAMAGE:
+            good = False
+        if not good:
+            raise _damaged(self.file)
+        return position
+
+
+def _is_position(position: Position) -> bool:
+    """Whether the parts are what they should be, in a file that anybody may have written."""
+    state, longest, history, last_checked, converged, objective = position
+    return (
+        all(array.dtype.kind in "biuf" and np.isfinite(array).all() for array in state)
+        and all(type(number) is float for number in (longest, last_checked, *history))
+        and type(converged) is bool
+        and (objective is None or type(objective) is float)
+    )
 
 
 def _damaged(file: Path) -> DataError:

@@ -9,6 +9,8 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -26,6 +28,9 @@ State = TypeVar("State", bound=tuple[Any, ...])
 
 Runner = Callable[[np.random.Generator, Monitor], Climbed[State]]
 """One run from a random start: it records every pass with the monitor, and ends when the monitor is finished."""
+
+REFINED = 0.01
+"""A climb that is refined goes on until this share of the tolerance."""
 
 
 # A context variable, because the event must reach fits through scikit-learn's `fit`, which has no such argument.
@@ -51,26 +56,41 @@ def stopped_together() -> Iterator[threading.Event]:
 
 
 def climbing(
-    make_learner: Callable[[Workers], Learner[State]], *, accelerate: bool = True
+    make_learner: Callable[[Workers], Learner[State]], *, accelerate: bool = True, refine: bool = False
 ) -> Callable[[Workers], Runner[State]]:
-    """The runner of learners that climb step by step."""
+    """The runner of learners that climb step by step; `refine`: the best ones go on to a tighter tolerance."""
+    return lambda workers: _Climber(make_learner(workers), accelerate, refine)
 
-    def make_runner(workers: Workers) -> Runner[State]:
-        learner = make_learner(workers)
-        return undisturbed(lambda rng, monitor: climb(learner, learner.initialise(rng), monitor, accelerate=accelerate))
 
-    return make_runner
+@dataclass(frozen=True)
+class _Climber(Generic[State]):
+    """A runner whose runs can go on where they ended."""
+
+    learner: Learner[State]
+    accelerate: bool
+    refine: bool
+
+    def __call__(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
+        return self._climb(self.learner.initialise)(rng, monitor)
+
+    def go_on(self, state: State, monitor: Monitor) -> Climbed[State]:
+        """Climb from a state where a run ended."""
+        return self._climb(lambda rng: self.learner.restored(state))(np.random.default_rng(0), monitor)
+
+    def _climb(self, start: Callable[[np.random.Generator], State]) -> Runner[State]:
+        return undisturbed(lambda rng, monitor: climb(self.learner, start(rng), monitor, accelerate=self.accelerate))
 
 
 def undisturbed(run: Runner[State]) -> Runner[State]:
     """The same run, made again if rows are lost before a position is kept that it could go back to."""
 
     def made(rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
+        begin = Position(None, np.inf, *monitor.record_of())
         while True:
             try:
                 return run(copy.deepcopy(rng), monitor)
             except RowsLost:
-                monitor.rewind(Position(None, np.inf, [], -np.inf, False))
+                monitor.rewind(begin)
 
     return made
 
@@ -113,6 +133,8 @@ def best_of(
 
     All seeds are drawn first and every run is a function of its seed, so the answer doesn't depend on the number of
     threads, and more restarts are never worse. Threads go to restarts first, what is left over to the rows of a pass.
+    If the runner refines, every run that is better than all before it goes on to a tighter tolerance. (The best one
+    alone would cost less, but may end below one that it has replaced, and more restarts would be worse.)
     Ctrl-C ends the running restarts where they are; the best so far is returned with a warning.
     """
     seeds = [int(rng.integers(2**31)) for _ in range(schedule.n_init)]
@@ -142,12 +164,43 @@ def best_of(
             return restart
 
         done = _run_all(run, schedule.n_init, at_once, cancel)
+        if isinstance(runner, _Climber) and runner.refine and not cancel.is_set():
+            leads, runs = _leads(done, schedule.max_iter), done
+            refine = partial(_refined, runner, schedule, cancel, keep)
+            done = _run_all(lambda i: refine(i, runs[i]) if i in leads else runs[i], len(runs), at_once, cancel)
     if cancel.is_set():
         way_on = "fit again for a complete fit"
         if schedule.checkpoints is not None:
             way_on = "the same fit, made again, goes on where it was (on the command line with --force)"
         warn_user(f"interrupted: {schedule.if_interrupted.format(len(done))}; {way_on}")
     return max(done, key=lambda restart: restart.objective), done
+
+
+def _leads(runs: list[Restart[State]], max_iter: int) -> list[int]:
+    """The runs that are better than all before them, if they can go on."""
+    before = accumulate([-np.inf, *(run.objective for run in runs)], max)
+    return [
+        place
+        for place, (run, best) in enumerate(zip(runs, before, strict=False))
+        if run.objective > best and run.converged and run.n_iter < max_iter
+    ]
+
+
+def _refined(
+    runner: _Climber[State],
+    schedule: Schedule,
+    cancel: threading.Event,
+    keep: Callable[[State], Any],
+    index: int,
+    restart: Restart[State],
+) -> Restart[State]:
+    """The same run, having gone on. It has converged already, also if it doesn't reach the tighter tolerance."""
+    checkpoint = None if schedule.checkpoints is None else schedule.checkpoints.of_refinement(index)
+    tol, history = REFINED * schedule.tol, list(restart.history)
+    monitor = Monitor(tol, schedule.max_iter, schedule.n_cells, None, cancel.is_set, checkpoint, history)
+    state, objective = runner.go_on(restart.state, monitor)
+    kept = keep(state)
+    return Restart(restart.seed, objective, monitor.n_iter, restart.converged, monitor.history, state, kept)
 
 
 def _run_all(

@@ -1,4 +1,4 @@
-"""Numbers side by side in a vector register, as a type of Numba's with + * /: its loops are compiled as they stand.
+"""Numbers side by side in a vector register, as a type of Numba's with + - * /: its loops are compiled as they stand.
 
 A compiler that vectorises a loop by itself keeps sums in memory, and has the program ask whether arrays overlap: where
 they lie near each other another loop runs, which adds up in another order. Here a sum that is to stay in a register is
@@ -50,13 +50,18 @@ class _LaneByLane(AbstractTemplate):
         return signature(args[0], *args) if isinstance(args[0], Vector) and args[0] == args[1] else None
 
 
-for _operator in (operator.add, operator.mul, operator.truediv):
+for _operator in (operator.add, operator.sub, operator.mul, operator.truediv):
     infer_global(_operator)(type(f"_{_operator.__name__}", (_LaneByLane,), {}))
 
 
 @lower_builtin(operator.add, Vector, Vector)
 def _add(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.fadd(*args, flags=_CONTRACT)
+
+
+@lower_builtin(operator.sub, Vector, Vector)
+def _subtract(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.fsub(*args, flags=_CONTRACT)
 
 
 @lower_builtin(operator.mul, Vector, Vector)

@@ -7,12 +7,11 @@ from abc import ABC
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -26,8 +25,12 @@ from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of
 from latentbits.fitting.workers import n_workers
 from latentbits.models.degenerate import degeneracy
 from latentbits.models.spec import spec_of
+from latentbits.models.view import ShownModel
 from latentbits.numerics import RandomSource, as_generator
 from latentbits.wording import place
+
+if TYPE_CHECKING:
+    from latentbits.report import Report
 
 __all__ = ["BinaryModel", "Model", "RestartedModel", "check_learnable", "check_row_weight"]
 
@@ -35,7 +38,7 @@ LARGEST_WEIGHT = 1e9
 """Beyond this a row's weight drowns the digits of all others."""
 
 
-class Model(BaseEstimator, ABC):
+class Model(ShownModel, ABC):
     """An estimator whose parameters are validated by its record (`ModelSpec`)."""
 
     def _check_parameters(self) -> None:
@@ -44,25 +47,35 @@ class Model(BaseEstimator, ABC):
         if spec is not None:  # a class of the user's own validates its parameters itself
             spec.check({name: getattr(self, name) for name in spec.parameters if hasattr(self, name)})
 
-    def report(self, X: Any, path: str | Path, *, shape: tuple[int, int] | None = None, **fit_params: Any) -> None:
-        """Write what the model says about X as one HTML file, to be opened in any browser, without a network.
+    def report(
+        self, X: Any, path: str | Path | None = None, *, shape: tuple[int, int] | None = None, **fit_params: Any
+    ) -> Report:
+        """Make a page of what the model says about X: one HTML file for any browser, without a network.
 
         Parameters
         ----------
         X : array, SciPy sparse, data frame or BinaryData
             The data that the model was fitted to, or new rows.
-        path : str or Path
-            Where to write; an existing file is replaced.
+        path : str, Path or None, default=None
+            Where to write; an existing file is replaced. None writes nothing: a notebook shows what is returned.
         shape : (int, int), optional
             Rows and columns of the image that the attributes form, if they are pixels.
         **fit_params
             What `fit` was given beside the data, such as `segments`; for `FalseZeros` what is asked of it, such as
             `rate` or `revisits`.
+
+        Returns
+        -------
+        Report
+            The page: shown inside a notebook, opened in a browser with ``.open()``, written with ``.save(path)``.
         """
         from latentbits.report import report_on
 
         check_is_fitted(self)
-        report_on(self, X, path, shape=shape, **fit_params)
+        page = report_on(self, X, shape=shape, **fit_params)
+        if path is not None:
+            page.save(path)
+        return page
 
 
 class RestartedModel(Model):

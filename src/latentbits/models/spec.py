@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.schema import PARAMETER_TYPES, Schema, check_fitted
 
 __all__ = ["ITERATIONS", "RESTARTS", "ModelSpec", "Option", "Parameter", "components", "resolve", "spec_of"]
 
@@ -76,12 +77,24 @@ class ModelSpec:
     has_weights : bool
         Of a model of tables, whether its rows have weights on components (`FactorModel`); otherwise it predicts each
         cell from the rest of its row (`CellModel`).
+    takes_missing : bool
+        Whether cells may be missing.
     on_cluster : bool
         Whether it can be fitted where the rows are on a Dask cluster.
     parameters : mapping of str to Parameter
         The constructor's parameters that are validated, and those of the command line.
+    held : mapping of str to mapping
+        The parameters that say how many, where these are not `n_components` alone, each with those by which a fit keeps
+        that number: a model that finds it by itself is compared at several numbers with these.
+    fitted : mapping of str to kind
+        Every fitted attribute: what it is, and how its sizes fit to the others' (see `latentbits.models.schema`).
+        Model files hold nothing else.
+    sizes : mapping of str to str
+        Sizes in `fitted` that a parameter says, by its name.
     stored_types : tuple of str
         "module:NamedTuple" of what a fitted model holds beside arrays; model files may contain these.
+    added : tuple of str
+        Fitted attributes that older model files lack.
     renamed : mapping of str to str
         Fitted attributes by the names that older model files have for them.
     """
@@ -91,9 +104,14 @@ class ModelSpec:
     data: Literal["table", "segments", "numbers"] = "table"
     findings: str = "factors"
     has_weights: bool = True
+    takes_missing: bool = True
     on_cluster: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    held: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    fitted: Schema = field(default_factory=dict)
+    sizes: Mapping[str, str] = field(default_factory=dict)
     stored_types: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -110,6 +128,11 @@ class ModelSpec:
     def has_components(self) -> bool:
         """Whether a number of components can be given."""
         return "n_components" in self.parameters
+
+    @property
+    def orders(self) -> Mapping[str, Mapping[str, Any]]:
+        """The parameters whose best number can be chosen, each with what holds the number; see `held`."""
+        return self.held or ({"n_components": {}} if self.has_components else {})
 
     @property
     def needs_components(self) -> bool:
@@ -131,6 +154,22 @@ class ModelSpec:
         for name, parameter in self.parameters.items():
             if name in values and parameter.allowed is not None:
                 parameter.allowed.check(name, values[name])
+
+    def check_fitted(self, parameters: Mapping[str, Any], fitted: Mapping[str, Any]) -> None:
+        """Refuse a fitted model that isn't what the record says, by a ValueError that names the parameter or attribute.
+
+        Parameters
+        ----------
+        parameters, fitted : mapping of str to value
+            The constructor's parameters and the fitted attributes.
+        """
+        self.check(parameters)
+        for name, types in PARAMETER_TYPES.items():
+            value = parameters.get(name)
+            if value is not None and not isinstance(value, types):
+                raise ValueError(f"{name} can't be a {type(value).__name__}")
+        sizes = {letter: int(parameters[name]) for letter, name in self.sizes.items()}
+        check_fitted(self.fitted, fitted, sizes, self.added)
 
 
 def spec_of(kind: type[Any]) -> ModelSpec | None:

@@ -4,6 +4,7 @@ Every function returns a `matplotlib.figure.Figure` and does not touch pyplot, i
 notebook shows the returned figure, and ``figure.savefig("name.png")`` works without a display.
 """
 
+from latentbits.plots.binary_factors import plot_causes, plot_sizes
 from latentbits.plots.components import plot_components
 from latentbits.plots.couplings import plot_couplings
 from latentbits.plots.denoising import plot_denoising
@@ -14,16 +15,20 @@ from latentbits.plots.ica_mixture import (
     plot_cluster_means,
     plot_clusters,
     plot_source_densities,
+    plot_source_effects,
     plot_strengths,
 )
 from latentbits.plots.mixing import plot_mixing, plot_source_scales
 from latentbits.plots.objective import plot_objective
+from latentbits.plots.ordination import plot_ordination, plot_stability
 from latentbits.plots.pair_fit import plot_pair_fit
 from latentbits.plots.selection import plot_comparison, plot_selection
+from latentbits.plots.suspects import plot_suspects
 from latentbits.plots.weights import plot_weights
 
 __all__ = [
     "plot_bound",
+    "plot_causes",
     "plot_cluster_means",
     "plot_clusters",
     "plot_comparison",
@@ -33,12 +38,17 @@ __all__ = [
     "plot_member_weights",
     "plot_mixing",
     "plot_objective",
+    "plot_ordination",
     "plot_pair_fit",
     "plot_reliability",
     "plot_scree",
     "plot_selection",
+    "plot_sizes",
     "plot_source_densities",
+    "plot_source_effects",
     "plot_source_scales",
+    "plot_stability",
     "plot_strengths",
+    "plot_suspects",
     "plot_weights",
 ]

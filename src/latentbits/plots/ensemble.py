@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from latentbits.plots.fitted import attribute
 from latentbits.plots.style import BEST, INK, QUIET, house_style, new_figure, shortened
@@ -19,8 +21,8 @@ def plot_reliability(model: Any) -> Figure:
 
     Parameters
     ----------
-    model : FalseZeros
-        Fitted, with hidden cells (``held_out_``).
+    model : FalseZeros or DataFrame
+        A fitted ensemble with hidden cells (``held_out_``), or the table of ``metrics.calibration_table`` of any model.
 
     Returns
     -------
@@ -35,7 +37,7 @@ def plot_reliability(model: Any) -> Figure:
     >>> plots.plot_reliability(model).axes[0].get_xlabel()
     'predicted probability of a 1'
     """
-    table = attribute(model, "held_out_")
+    table = model if isinstance(model, pd.DataFrame) else attribute(model, "held_out_")
     if table is None:
         raise ValueError("no cells were hidden in this fit, so nothing tells how reliable it is; fit with n_folds.")
     figure = new_figure(4.6, 4.6)
@@ -44,10 +46,15 @@ def plot_reliability(model: Any) -> Figure:
     share, n = table["observed"].to_numpy(), table["count"].to_numpy()
     error = np.sqrt(share * (1 - share) / n)
     curve.errorbar(table["predicted"], share, yerr=error, fmt="o-", color=BEST, markersize=4, linewidth=1.2, zorder=2)
-    curve.set(ylabel="share of ones", xlabel="predicted probability of a 1", xlim=(0, 1), ylim=(-0.02, 1.02))
-    curve.set_title(f"{int(n.sum()):,} hidden cells; on the line a prediction is right on average")
+    end = max(float(table["upper"].max()), float(share.max(initial=0.0)))
+    curve.set(
+        ylabel="share of ones", xlabel="predicted probability of a 1", xlim=(0, end), ylim=(-0.02 * end, 1.02 * end)
+    )
+    curve.set_title(f"{int(n.sum()):,} cells; on the line they are right on average")
     counts.bar(table["lower"], n, width=table["upper"] - table["lower"], align="edge", color=QUIET, edgecolor="white")
     counts.set(ylabel="cells", yscale="log")
+    counts.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))  # the usual one writes formulas
+    counts.yaxis.set_minor_formatter(NullFormatter())
     return figure
 
 

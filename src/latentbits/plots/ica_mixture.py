@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike
 from latentbits.plots.fitted import Floats, attribute, names_of
 from latentbits.plots.style import BEST, INK, QUIET, house_style, new_figure, shortened, whole_numbers
 
-__all__ = ["plot_bound", "plot_cluster_means", "plot_clusters", "plot_source_densities", "plot_strengths"]
+__all__ = [
+    "plot_bound",
+    "plot_cluster_means",
+    "plot_clusters",
+    "plot_source_densities",
+    "plot_source_effects",
+    "plot_strengths",
+]
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7f7f")
 """The palette of Okabe and Ito, distinguishable with any colour vision; reused cyclically."""
@@ -114,19 +121,61 @@ def plot_cluster_means(model: Any, X: ArrayLike) -> Figure:
         [standard[labels == c].mean(axis=0) if (labels == c).any() else 0 * spread for c in range(n_clusters)]
     ).T
     order = np.argsort(-means.std(axis=1), kind="stable")[:MOST_VARIABLES]
-    largest = max(float(np.abs(means).max()), 1e-9)
-    figure = new_figure(
-        float(np.clip(0.5 * n_clusters + 3.2, 3.6, 12)), float(np.clip(0.2 * len(order) + 1.2, 2.2, 12))
-    )
+    names = np.array(names_of(model, None, rows.shape[1]), dtype=object)[order]
+    label = "standard deviations from the mean"
+    return _drawn_by_variable(means[order], names, [str(c) for c in range(n_clusters)], "cluster", label)
+
+
+@house_style
+def plot_source_effects(model: Any, *, most: int = 6) -> Figure:
+    """Draw what the sources do: what a standard deviation of each adds to each variable, in standard deviations.
+
+    A row for each variable, those that change most first; a column for each source of each cluster.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with ``source_effects_`` and ``n_sources_``.
+    most : int, default=6
+        Largest number of sources per cluster, the strongest first.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> X = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> figure = plot_source_effects(ICAMixture(1, n_init=1, random_state=0).fit(X))
+    >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    ['0.0', '0.1']
+    """
+    effects = np.asarray(attribute(model, "source_effects_"), dtype=float)
+    columns = [(c, m) for c, n in enumerate(attribute(model, "n_sources_")) for m in range(min(int(n), most))]
+    if not columns:
+        raise ValueError("all sources of the model are switched off; there is nothing to draw")
+    values = np.column_stack([effects[c, :, m] for c, m in columns])
+    order = np.argsort(-np.abs(values).max(axis=1), kind="stable")[:MOST_VARIABLES]
+    names = np.array(names_of(model, None, len(values)), dtype=object)[order]
+    ticks = [f"{c}.{m}" for c, m in columns]
+    label = "change in standard deviations"
+    return _drawn_by_variable(values[order], names, ticks, "cluster.source", label)
+
+
+def _drawn_by_variable(values: Floats, names: ArrayLike, ticks: list[str], below: str, label: str) -> Figure:
+    """Numbers around 0 in red and blue, a row for each variable."""
+    n, m = values.shape
+    largest = max(float(np.abs(values).max()), 1e-9)
+    figure = new_figure(float(np.clip(0.5 * m + 3.2, 3.6, 12)), float(np.clip(0.2 * n + 1.2, 2.2, 12)))
     ax = figure.subplots()
-    picture = ax.imshow(
-        means[order], cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest"
-    )
-    names = names_of(model, None, rows.shape[1])
-    ax.set_yticks(range(len(order)), [shortened(names[j], 28) for j in order], fontsize=7)
-    ax.set_xticks(range(n_clusters))
-    ax.set_xlabel("cluster")
-    figure.colorbar(picture, ax=ax, shrink=0.7, label="standard deviations from the mean")
+    picture = ax.imshow(values, cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest")
+    ax.set_yticks(range(n), [shortened(str(name), 28) for name in np.asarray(names)], fontsize=7)
+    ax.set_xticks(range(m), ticks)
+    ax.set_xlabel(below)
+    figure.colorbar(picture, ax=ax, shrink=0.7, label=label)
     return figure
 
 

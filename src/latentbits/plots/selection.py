@@ -54,14 +54,14 @@ def plot_selection(selection: Any) -> Figure:
         _draw_criterion(ax, table, choice)
     if len(stability):
         _draw_stability(axes[-1], stability)
-    axes[-1].set_xlabel("number of components")
+    axes[-1].set_xlabel(f"number of {table.columns[0].removeprefix('n_')}")
     axes[-1].xaxis.set_major_locator(whole_numbers())
     return figure
 
 
 def _draw_criterion(ax: Axes, table: pd.DataFrame, choice: Any) -> None:
     name = choice.criterion
-    x, y = table["n_components"].to_numpy(), table[name].to_numpy()
+    x, y = table.iloc[:, 0].to_numpy(), table[name].to_numpy()
     error = table.get(f"{name}_behind_se", table.get(f"{name}_se"))
     ax.plot(x, y, color=QUIET, linewidth=1.2, zorder=1)
     if error is not None:
@@ -79,7 +79,7 @@ def _draw_criterion(ax: Axes, table: pd.DataFrame, choice: Any) -> None:
 
 def _draw_stability(ax: Axes, stability: pd.DataFrame) -> None:
     """A dot for each component; those far below the others depend on the random start."""
-    ax.scatter(stability["n_components"], stability["stability"].clip(lower=-0.05), s=18, color=INK, alpha=0.6)
+    ax.scatter(stability.iloc[:, 0], stability["stability"].clip(lower=-0.05), s=18, color=INK, alpha=0.6)
     ax.axhline(0, color=QUIET, linewidth=0.8)
     ax.set_ylim(-0.1, 1.08)
     ax.set_ylabel("stability of\ncomponents")

@@ -10,7 +10,87 @@ if TYPE_CHECKING:
 
     from latentbits.findings.results import Results
 
-__all__ = ["report_on", "write_report"]
+__all__ = ["Report", "render_report", "report_on", "write_report"]
+
+HEIGHT = 720
+"""Pixels of a page inside a notebook."""
+
+
+class Report:
+    """A page of what a model says about rows: shown in a notebook, saved, or opened in a browser.
+
+    Parameters
+    ----------
+    html : str
+        The page, which needs nothing else.
+    title : str
+        What it is about.
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, simulate
+    >>> X = simulate.aspect_bernoulli(40, 12, 2, random_state=0).X
+    >>> page = AspectBernoulli(2, n_init=1, random_state=0).fit(X).report(X)
+    >>> page.html.startswith("<!doctype html>")
+    True
+    """
+
+    def __init__(self, html: str, title: str) -> None:
+        self.html = html
+        self.title = title
+
+    def __repr__(self) -> str:
+        return f"Report({self.title}, {len(self.html) // 1000:,} kB; .open() it in a browser, or .save(path))"
+
+    def _repr_html_(self) -> str:
+        from latentbits.views import frame
+
+        return frame(self.html, height=HEIGHT)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page as one file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; an existing file is replaced, at once or not at all.
+        """
+        from latentbits.files import atomic_file
+
+        with atomic_file(Path(path)) as draft:
+            draft.write_text(self.html, encoding="utf-8")
+
+    def open(self) -> Path:
+        """Show the page in a browser.
+
+        Returns
+        -------
+        Path
+            The file that the browser reads, in the folder for temporary files.
+        """
+        import tempfile
+        import webbrowser
+
+        with tempfile.NamedTemporaryFile(prefix="latentbits-", suffix=".html", delete=False) as file:
+            path = Path(file.name)
+        self.save(path)
+        webbrowser.open(path.as_uri())
+        return path
+
+
+def render_report(
+    results: Results,
+    *,
+    shape: tuple[int, int] | None = None,
+    selection: pd.DataFrame | None = None,
+    ratings: dict[str, Any] | None = None,
+) -> Report:
+    """What was found as a page; parameters as of `write_report`."""
+    from latentbits.report.content import page_content
+    from latentbits.report.page import render
+
+    page = render(page_content(results, shape=shape, selection=selection, ratings=ratings))
+    return Report(page, f"{type(results.model).__name__}, {results.data.shape[0]:,} x {results.data.shape[1]:,} cells")
 
 
 def write_report(
@@ -36,17 +116,11 @@ def write_report(
     ratings : dict, optional
         What a page has saved as ratings.json: where the sliders begin, and which cells are marked.
     """
-    from latentbits.files import atomic_file
-    from latentbits.report.content import page_content
-    from latentbits.report.page import render
-
-    text = render(page_content(results, shape=shape, selection=selection, ratings=ratings))
-    with atomic_file(Path(path)) as draft:
-        draft.write_text(text, encoding="utf-8")
+    render_report(results, shape=shape, selection=selection, ratings=ratings).save(path)
 
 
-def report_on(model: Any, X: Any, path: str | Path, *, shape: tuple[int, int] | None = None, **fit_params: Any) -> None:
-    """Gather what a fitted model says about X, and write it as a page; `fit_params` went into the fit beside X."""
+def report_on(model: Any, X: Any, *, shape: tuple[int, int] | None = None, **fit_params: Any) -> Report:
+    """Gather what a fitted model says about X, as a page; `fit_params` went into the fit beside X."""
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.numbers import NumberTable
     from latentbits.findings import gather
@@ -54,4 +128,4 @@ def report_on(model: Any, X: Any, path: str | Path, *, shape: tuple[int, int] | 
 
     numbers = model_name(model) in NUMBER_MODELS
     data = NumberTable.of(X) if numbers else BinaryData.of(X, binarize=model.binarize)
-    write_report(gather(model, data, **fit_params), path, shape=shape)
+    return render_report(gather(model, data, **fit_params), shape=shape)

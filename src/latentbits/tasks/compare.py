@@ -12,6 +12,7 @@ import pandas as pd
 from scipy.stats import mannwhitneyu
 from sklearn.base import BaseEstimator
 
+from latentbits import views
 from latentbits.errors import DataError
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.jobs import run_all
@@ -58,6 +59,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"Comparison({len(self.table)} models, best {self.best})"
+
+    def _repr_html_(self) -> str:
+        shown = [name for name in self.table.columns if not name.endswith("_behind_se")]
+        return views.block(f"{self.best} is best", [], views.table(shown, self.table[shown].values.tolist()))
 
 
 def compare(

@@ -8,20 +8,27 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from latentbits.errors import DataError
+from latentbits.models.base import BinaryModel
 from latentbits.models.cell_model import CellModel
 
-__all__ = ["CRITERIA", "HELD_OUT", "LOWER_IS_BETTER", "check_criteria"]
+__all__ = ["CRITERIA", "HELD_OUT", "LOWER_IS_BETTER", "check_criteria", "default_criterion"]
 
 CRITERIA = {
     "aic": "Akaike's criterion of the fit on all data; lower is better",
     "bic": "Schwarz' criterion of the fit on all data; lower is better",
-    "evidence": "log evidence (BetaICA: a bound by variational Bayes, integrated by sampling); higher is better",
+    "evidence": "log evidence (BetaICA, ICAMixture: a bound; BetaICA by sampling: integrated); higher is better",
     "cv": "mean log likelihood of held-out rows; higher is better",
     "cells": "mean log likelihood of held-out cells; higher is better",
     "pairs": "mean log likelihood of pairs of cells of held-out rows, in segments (BinaryICA); higher is better",
 }
 LOWER_IS_BETTER = ("aic", "bic")
 HELD_OUT = ("cv", "cells", "pairs")
+
+
+def default_criterion(estimator: Any) -> str:
+    """What chooses if nothing is said: AIC for models of 0-1 data, BIC or the evidence for those of numbers."""
+    usual = ("aic",) if isinstance(estimator, BinaryModel) else ("bic", "evidence", "aic")
+    return next((name for name in usual if hasattr(estimator, _NEEDS[name])), "aic")
 
 
 def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from latentbits import views
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.jobs import run_all
+from latentbits.models.spec import spec_of
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_selection
 from latentbits.tasks import trials
-from latentbits.tasks.criteria import CRITERIA, HELD_OUT, LOWER_IS_BETTER, check_criteria
+from latentbits.tasks.criteria import CRITERIA, HELD_OUT, LOWER_IS_BETTER, check_criteria, default_criterion
 from latentbits.tasks.source_selection import SegmentedRows, pair_jobs
 from latentbits.tasks.stability import component_stability
+from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +53,8 @@ class OrderSelection:
     Attributes
     ----------
     table : DataFrame
-        One line per number of components: the value of each criterion; for an evidence that was integrated also its
+        One line per number of components (or what `parameter` counts, after which the column is named): the value of
+        each criterion; for an evidence that was integrated also its
         standard error (`evidence_se`); for held-out ones also the standard error
         (`cv_se`), the mean difference from the best (`cv_behind`) and its own standard error (`cv_behind_se`), which is
         smaller because the folds are the same for all; `stability` (the smallest over the components, see
@@ -71,6 +75,8 @@ class OrderSelection:
         All models fitted to all data, by their number of components.
     held_out : HeldOutCells or None
         With "cells", what each number of components predicts for the cells that were held out.
+    parameter : str
+        What was varied: "n_components", "n_clusters" or "n_sources".
     """
 
     table: pd.DataFrame
@@ -79,6 +85,12 @@ class OrderSelection:
     stability: pd.DataFrame
     models: dict[int, Any]
     held_out: HeldOutCells | None = None
+    parameter: str = "n_components"
+
+    @property
+    def noun(self) -> str:
+        """What was counted, in the singular, such as "component"."""
+        return self.parameter.removeprefix("n_").removesuffix("s")
 
     @property
     def best_order(self) -> int:
@@ -98,6 +110,18 @@ class OrderSelection:
         choices = ", ".join(f"{c.criterion} {c.best}" for c in self.choices.itertuples())
         return f"OrderSelection({choices})"
 
+    def _repr_html_(self) -> str:
+        chosen = [_chosen(choice) for choice in self.choices.itertuples()]
+        shown = [name for name in self.table.columns if not name.endswith(("_behind", "_behind_se"))]
+        lines = views.table(shown, self.table[shown].values.tolist())
+        return views.block(f"{counted(self.best_order, 'component')} chosen", chosen, lines)
+
+
+def _chosen(choice: Any) -> str:
+    rival = f", and {choice.rival} is no worse within one standard error" if choice.rival != choice.best else ""
+    end = "; it is the largest number tried, so try more" if choice.at_the_end else ""
+    return f"{choice.criterion} chooses {choice.best}{rival}{end}."
+
 
 def select_order(
     estimator: Any,
@@ -106,7 +130,7 @@ def select_order(
     *,
     criterion: str | Sequence[str] | None = None,
     n_folds: int = 10,
-    parameter: str = "n_components",
+    parameter: str | None = None,
     segments: Any = None,
     random_state: RandomSource = None,
     n_jobs: int | None = None,
@@ -117,7 +141,9 @@ def select_order(
     Parameters
     ----------
     estimator : estimator
-        The model to fit. Its other parameters are used as they are.
+        The model to fit. Its other parameters are used as they are, but for those by which two models find their
+        number themselves: `BinaryFactorAnalysis` is fitted by maximum likelihood (``inference="em"``), and clusters of
+        `ICAMixture` are neither split nor deleted.
     X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
         Data that the estimator can be fitted to.
     orders : iterable of int, or int
@@ -126,8 +152,9 @@ def select_order(
         Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once and scored by
         the model's `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is held out
         once and predicted from the rest of its row, which works for every model of 0-1 data.
-        None means "aic", or with `segments` "pairs", the only one there: rows are held out within each segment, and
-        the pairs of their cells predicted; 0 sources, which are independent columns, are then compared too.
+        None means "aic" (for models of numbers "bic" or "evidence"), or with `segments` "pairs", the only one there:
+        rows are held out within each segment, and the pairs of their cells predicted; 0 sources, which are independent
+        columns, are then compared too.
         AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more each.
         They need not agree. AIC and "cv" measure how many components describe the rows, "cells" how many improve the
         prediction of a cell: there point estimates of short rows (`AspectBernoulli`, `LogisticPCA`) are overconfident
@@ -136,8 +163,9 @@ def select_order(
         integrated over temperatures, and its standard error stands beside it.
     n_folds : int, default=10
         Number of folds of the held-out criteria.
-    parameter : str, default="n_components"
-        The estimator's parameter to vary.
+    parameter : str or None, default=None
+        The estimator's parameter to vary: None stands for "n_components", of `ICAMixture` for "n_clusters"; its
+        "n_sources" can be compared too.
     segments : array-like of shape (n_rows,), str, int or None, default=None
         For `BinaryICA`, what its `fit` takes: labels, the name of a column of the frame X, or a number of windows.
     random_state : int, Generator, RandomState or None, default=None
@@ -175,8 +203,12 @@ def select_order(
             n_jobs=n_jobs,
             verbose=verbose,
         )
-    wanted = check_criteria("aic" if criterion is None else criterion, estimator)
+    wanted = check_criteria(default_criterion(estimator) if criterion is None else criterion, estimator)
     numbers = _check_orders(orders)
+    spec = spec_of(type(estimator))
+    known: Mapping[str, Mapping[str, Any]] = spec.orders if spec is not None else {}
+    parameter = parameter or next(iter(known), "n_components")
+    held = _held(estimator, known.get(parameter, {}))
     varies = parameter in estimator.get_params(deep=False)
     if not varies and numbers != [1]:
         raise DataError(f"{type(estimator).__name__} has no {parameter} to choose; give orders=1, or use compare")
@@ -187,7 +219,7 @@ def select_order(
     folds = Folds(data, n_folds, fold_seed)
     jobs: dict[tuple[str, int, int], Callable[[], trials.Outcome]] = {}
     for k in reversed(numbers):  # the longest first, so that no thread is left with it at the end
-        make = partial(trials.prepared, estimator, seed, **({parameter: k} if varies else {}))
+        make = partial(trials.prepared, estimator, seed, **({parameter: k, **held} if varies else {}))
         jobs["all", k, 0] = partial(_fit_all, make, data, "evidence" in wanted)
         kept = held_out_jobs(make, k, data, folds, wanted, keep=True)
         jobs |= {(*place, fold): job for place, fold, job in kept}
@@ -199,7 +231,18 @@ def select_order(
     stability = pd.concat([_stability(k, model) for k, model in models.items()], ignore_index=True)
     table = _table(wanted, data, {k: done["all", k, 0] for k in numbers}, scores, stability)
     held_out = _held_out(folds, numbers, done) if "cells" in wanted else None
-    return OrderSelection(table, _choices(wanted, table), scores, stability, models, held_out)
+    choices = _choices(wanted, table)
+    table, scores, stability = (part.rename(columns={"n_components": parameter}) for part in (table, scores, stability))
+    return OrderSelection(table, choices, scores, stability, models, held_out, parameter)
+
+
+def _held(estimator: Any, held: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters by which a fit keeps its number, unless the caller has chosen others."""
+    for name, value in held.items():
+        own = getattr(estimator, name)
+        if own not in (value, getattr(type(estimator)(), name)):
+            raise DataError(f"with {name}={own!r} a fit finds its number itself; leave it out, or use {value!r}")
+    return held
 
 
 def _scores(done: dict[tuple[str, int, int], trials.Outcome]) -> pd.DataFrame:

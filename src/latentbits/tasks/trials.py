@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.utils import check_array
+from sklearn.utils import check_array, get_tags
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError
@@ -37,7 +37,8 @@ def data_for(estimator: Any, X: Any, n_components: int | None = None) -> Data:
     What a fit of `n_components` would refuse or warn about is said here, once: `run_all` silences the many fits.
     """
     if not isinstance(estimator, BinaryModel):
-        return np.asarray(check_array(X, dtype=np.float64))
+        holes = get_tags(estimator).input_tags.allow_nan
+        return np.asarray(check_array(X, dtype=np.float64, ensure_all_finite="allow-nan" if holes else True))
     data = BinaryData.of(X, binarize=estimator.binarize)
     check_learnable(data, n_components)
     return data

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from latentbits import views
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.gains import ENOUGH, Gain, HiddenCells, gain_over, mean_of_odds
@@ -86,6 +87,9 @@ class Verdict:
 
     def __repr__(self) -> str:
         return f"Verdict(predicts={self.predicts})"
+
+    def _repr_html_(self) -> str:
+        return views.block(self.sentences[0], self.sentences[1:])
 
 
 def verdict(

@@ -106,12 +106,6 @@ class TestEdges:
         with pytest.raises(DataError, match="finite"):
             model.inverse_transform(np.full((2, 3), np.nan))
 
-    def test_missing_values_are_refused(self):
-        X = TRUTH.X.copy()
-        X[0, 0] = np.nan
-        with pytest.raises(ValueError, match="NaN"):
-            BinaryFactorAnalysis().fit(X)
-
 
 @each_inference
 def test_scikit_learn_checks(inference):

@@ -8,7 +8,7 @@ from latentbits.data.simulate import binary_ica as simulated
 from latentbits.fitting.ascent import ascend, flatten, unflatten
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_ica import blica, ivae, mle
+from latentbits.models.binary_ica import blica, ivae, mle, quadrature
 from latentbits.models.binary_ica.estimator import BinaryICA
 from latentbits.models.binary_ica.identifiability import mean_cosine_similarity
 from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, canonical, pairwise_from_model
@@ -124,7 +124,7 @@ class TestLikelihood:
     def test_gradient_equals_finite_differences(self, n, m, n_points):
         rows = count_rows(BinaryData.of(rows_with_missing(n, 40)), np.arange(40) % 3, 3)
         A, mu, s = random_parameters(n, m, 3)
-        points = mle.integrator(n, m, n_points)
+        points = mle.nodes_for(m, n_points)
         check_gradient(lambda state: mle.objective(state, rows, points, Workers()), mle.State(A, mu, np.log(s)))
 
     @pytest.mark.parametrize(("n", "m", "tolerance"), [(3, 1, 5e-5), (3, 2, 5e-5), (3, 3, 1e-3), (4, 4, 5e-3)])
@@ -135,7 +135,7 @@ class TestLikelihood:
         exact = [
             np.log(twin.orthant_probability(x, *(p if k == 0 else p[0] for k, p in enumerate(parameters)))) for x in X
         ]
-        points = mle.integrator(n, m, 64 if m <= 2 else 4096)
+        points = mle.nodes_for(m, 64 if m <= 2 else 1 << 14)
         state = mle.State(parameters.mixing, parameters.means, np.log(parameters.scales))
         for x, expected in zip(X, exact, strict=True):
             rows = count_rows(BinaryData.of(x[None]), np.zeros(1, dtype=int), 1)
@@ -154,6 +154,25 @@ class TestLikelihood:
             found = posterior(cells, np.zeros(32, dtype=int), parameters, adapted_nodes(m), Workers())
             assert np.exp(found.log_likelihood).sum() == pytest.approx(1, abs=1e-7 if m <= 2 else 5e-3)
 
+    def test_a_fit_maximises_the_likelihood_of_a_model(self):
+        """With few points probabilities are rough, but at any state those of all rows add up to 1."""
+        from itertools import product
+
+        cells = np.array(list(product([0, 1], repeat=5)), dtype=np.int8)
+        A, mu, s = random_parameters(5, 4, 1, seed=3)
+        nodes = mle.nodes_for(4, 16)
+        log_p = [nodes.gradient(x[None], np.ones(1), 2 * A, mu[0], s[0])[0] for x in cells]
+        assert np.exp(log_p).sum() == pytest.approx(1, abs=1e-12)
+
+    def test_blocks_of_rows_add_up(self, monkeypatch):
+        A, mu, s = random_parameters(4, 3, 1)
+        cells, counts = cells_of(rows_with_missing(4, 23)), np.arange(1.0, 24)
+        nodes = mle.nodes_for(3, 64)
+        whole = nodes.gradient(cells, counts, A, mu[0], s[0])
+        monkeypatch.setattr(quadrature, "BLOCK", 5 * 64)
+        for once, part in zip(whole, nodes.gradient(cells, counts, A, mu[0], s[0]), strict=True):
+            np.testing.assert_allclose(part, once, rtol=1e-12)
+
     def test_equal_rows_are_counted_and_the_sum_is_that_of_single_rows(self):
         X = np.repeat(rows_with_missing(4, 6), [1, 2, 3, 1, 5, 4], axis=0)
         codes = np.arange(16) % 2
@@ -162,7 +181,7 @@ class TestLikelihood:
         assert len(rows.counts) < 16
         parameters = random_parameters(4, 2, 2)
         state = mle.State(parameters.mixing, parameters.means, np.log(parameters.scales))
-        value, _ = mle.objective(state, rows, mle.integrator(4, 2), Workers())
+        value, _ = mle.objective(state, rows, mle.nodes_for(2), Workers())
         single = posterior(cells_of(X), codes, parameters, adapted_nodes(2), Workers())
         assert value == pytest.approx(single.log_likelihood.sum(), abs=1e-5)
 

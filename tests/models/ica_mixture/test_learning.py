@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp, softmax
 
 from latentbits.data.simulate.ica_mixture import ica_mixture
-from latentbits.kernels.source_pass import source_pass
+from latentbits.kernels.source_pass import _exp_all, source_pass
 from latentbits.models.ica_mixture.learner import Switches, assignment_bound, responsibilities, sweep
 from latentbits.models.ica_mixture.maps import best_directions, rescale, rotate
 from latentbits.models.ica_mixture.posterior import PRIOR, Clusters
@@ -46,6 +46,29 @@ class TestKernels:
             )
             for ours, theirs in zip(found, expected, strict=True):
                 np.testing.assert_allclose(ours[p], theirs, rtol=1e-10, atol=1e-12)
+
+    @pytest.mark.parametrize("M", [1, 2, 5, 8])
+    def test_a_pair_does_not_depend_on_its_neighbours(self, M):
+        rng = np.random.default_rng(M)
+        N, K, T = 3, 2, 19
+        A, nu, psi = rng.normal(size=(C, N, M)), rng.normal(size=(C, N)), rng.gamma(2.0, size=(C, N))
+        root = rng.normal(size=(2, C, M, M))
+        precision, slack = root @ np.swapaxes(root, 2, 3) + np.eye(M)
+        beta_phi, constant = rng.normal(size=(2, C, M, K))
+        parts = nu, A, psi, precision, slack, rng.gamma(2.0, size=(C, M, K)), beta_phi, constant
+        points, labels = rng.normal(size=(T, N)), rng.dirichlet(np.ones(K), size=(C, T, M))
+        owner, rows = np.nonzero(np.ones((C, T)))
+        together = source_pass(points, rows, owner, *parts, labels)
+        for p in range(len(rows)):
+            alone = source_pass(points, rows[[p]], owner[[p]], *parts, labels)
+            for one, all_of_them in zip(alone, together, strict=True):
+                np.testing.assert_array_equal(one[0], all_of_them[p])
+
+    def test_exponentials(self):
+        x = -np.concatenate([np.linspace(0, 3, 3001), np.logspace(-20, 2.84, 2000), [800.0, 1e300, np.inf]])
+        ours = x.copy()
+        _exp_all(ours)
+        np.testing.assert_allclose(ours, np.exp(x), rtol=4e-16, atol=1e-300)
 
     def test_large_and_small_determinants(self):
         M = 40

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from latentbits import DataError
 from latentbits.data.simulate.ica_mixture import ica_mixture
+from latentbits.models.ica_mixture.answers import _root
 from latentbits.models.ica_mixture.estimator import ICAMixture
 from tests.models.ica_mixture.tools import X
 
@@ -72,6 +73,16 @@ class TestOddData:
             ICAMixture().fit([[1.0, 1e200], [2.0, 3.0]])
         tiny = ICAMixture(1, 1, n_init=1, tol=1e-3, random_state=0).fit(np.column_stack([X, X[:, 0] * 1e-200]))
         assert np.isfinite(tiny.noise_precision_).all()
+
+    def test_noise_that_vanishes_beside_the_sources(self):
+        columns = 1e9 * np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 1.0]])
+        square = np.eye(3) + columns @ columns.T
+        with pytest.raises(np.linalg.LinAlgError):
+            np.linalg.cholesky(square)
+        root = _root(columns)
+        np.testing.assert_allclose(root @ root.T, square, rtol=1e-13)
+        assert (np.diag(root) > 0).all()
+        assert root[1, 1] == pytest.approx(np.sqrt(2), rel=1e-6)
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
     def test_missing_values_are_refused_with_their_place(self, bad):

@@ -114,11 +114,40 @@ def run_experiments(
 
 
 @experiments.command(
+    "judge",
+    short_help="Judge stored full runs again.",
+    epilog="Example: latentbits experiments judge ab/likelihood",
+)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
+@terminal_options
+def judge_experiments(names: tuple[str, ...], out: Path | None, terminal: Terminal) -> None:
+    """Evaluate the claims of stored full runs anew, from their tables: no job is run, no figure drawn.
+
+    For claims that were reworded or got a reason; a claim that needs more than the stored table has is refused.
+    """
+    folder = experiments_folder()
+    runner, out = _part("experiment"), out or folder / "results"
+    results, refused = [], False
+    for found in _chosen(names, folder).experiments:
+        try:
+            results.append(_part("store").judge_again(found, runner.load(found.file), out))
+            _print_claims(results[-1], terminal)
+        except runner.ExperimentError as error:
+            refused = True
+            print_error(f"{found.name}: {error}")
+    terminal.print_json(results)
+    terminal.print(f"All results are in {_write_page(folder, out)}.")
+    if refused:
+        click.get_current_context().exit(REFUSED)
+
+
+@experiments.command(
     "page", short_help="Write RESULTS.md from stored results.", epilog="Example: latentbits experiments page"
 )
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
 def write_page(out: Path | None) -> None:
-    """Write RESULTS.md from the stored results: every published result a row."""
+    """Write RESULTS.md from the stored results, every published result a row, and beside them a page a paper."""
     folder = experiments_folder()
     click.echo(f"Wrote {_write_page(folder, out or folder / 'results')}.")
 

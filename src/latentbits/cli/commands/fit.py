@@ -86,7 +86,8 @@ def fit(
     """Fit a model to FILE and leave model, tables, plots, summary and a report in DIR.
 
     FILE is CSV, TSV or other delimited text (also compressed), .xlsx, .parquet (or a folder of such files), .feather,
-    .npz, .npy or .mtx, of 0, 1 and missing cells; for binary-factors and ica-mixture text or .xlsx of numbers.
+    .npz, .npy or .mtx, of 0, 1 and missing cells; for binary-factors (cells may be missing) and ica-mixture text or
+    .xlsx of numbers.
 
     DIR gets model.npz, the answers as tables (CSV), restarts.csv, summary.json, plots and report.html; of the aspect
     models (aspect-bernoulli, beta-ica) also denoised.csv and suspects.csv (the 1000 most suspected zeros, and ones if
@@ -166,7 +167,7 @@ def _read_for(
 ) -> tuple[Data, Values]:
     """The data, and what else the model's `fit` takes."""
     if model in NUMBER_MODELS:
-        return read_numbers(file, reading), {}
+        return read_numbers(file, reading, allow_missing=MODELS[model].takes_missing), {}
     if segments is None:
         return read_for_fit(file, reading, marks), {}
     data, segment_of_row = read_with_segments(file, reading, segments)

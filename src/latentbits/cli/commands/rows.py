@@ -30,17 +30,20 @@ def rows(fitted: Path, file: Path, reading: Values, out: Path | None, force: boo
     """Write what the model in DIR says about each row of FILE, which may be new rows.
 
     DIR is a folder made by "latentbits fit --model ica-mixture" or binary-factors, or a model file. Of each row the
-    table has the cluster, the probability of each cluster, the sources and the log density; or which factors are on,
-    with their probabilities, and the log likelihood. Columns are matched by name; FILE may have more of them.
+    table has the cluster, the probability of each cluster, the sources (as posterior means, and "unmixed" by the
+    pseudo-inverse of the mixing matrix) and the log density; or which factors are on, with their probabilities, and the
+    log likelihood. Columns are matched by name; FILE may have more of them. For binary-factors cells may be missing.
     """
     from latentbits.findings import rows_table
+    from latentbits.models.spec import spec_of
 
     run = RunFolder.open(fitted)
     check_file(file)
     if out is not None:
         check_target(out, force=force)
     model = run.load_model()
-    if not hasattr(model, "score_samples") or not hasattr(model, "noise_precision_"):
+    spec = spec_of(type(model))
+    if spec is None or spec.data != "numbers":
         raise DataError(
             f"{fitted}: {type(model).__name__} is about 0-1 data; fit --model ica-mixture or binary-factors, or ask "
             "for suspects, denoise or explain"
@@ -48,6 +51,6 @@ def rows(fitted: Path, file: Path, reading: Values, out: Path | None, force: boo
     names = getattr(model, "feature_names_in_", None)
     if names is not None and not reading["columns"]:
         reading = {**reading, "columns": tuple(str(name) for name in names)}
-    data = read_numbers(file, reading)
+    data = read_numbers(file, reading, allow_missing=spec.takes_missing)
     table = rows_table(model, data)
     output_table(table, out, force=force, terminal=terminal, details=f": {counted(len(table), 'row')}")

@@ -22,9 +22,10 @@ def criterion_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
         "--criterion",
         type=Names(("aic", "bic", "evidence", "cv", "cells", "pairs")),
         metavar="LIST",
-        help="aic, bic, evidence (beta-ica), cv (held-out rows), cells (held-out cells), pairs (binary-ica); the "
-        "first one chooses.  "
-        f"[default: {','.join(default)}; for nmf and fast-ica cells, for binary-ica pairs]",
+        help="aic, bic, evidence (beta-ica, ica-mixture), cv (held-out rows), cells (held-out cells), pairs "
+        "(binary-ica); the first one chooses.  "
+        f"[default: {','.join(default)}; for nmf and fast-ica cells, for binary-ica pairs, for binary-factors bic,cv, "
+        "for ica-mixture evidence,cv]",
     )
 
 

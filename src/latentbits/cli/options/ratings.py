@@ -47,13 +47,16 @@ class Ratings:
 
     def check(self, model: Any) -> None:
         """Refuse ratings of another model, or of other components."""
+        from latentbits.data.messages import quoted
         from latentbits.findings.results import components_fingerprint
         from latentbits.models.registry import model_name
 
         kind, n = model_name(model), len(model.components_)
         rated = self.document.get("model", kind)
         if rated != kind:
-            raise DataError(f"{self.file}: these are ratings of {rated}, but the fitted model is {kind}; rate that one")
+            raise DataError(
+                f"{self.file}: these are ratings of {quoted(str(rated))}, but the fitted model is {kind}; rate that one"
+            )
         if len(self.values) != n:
             place = f"{self.file}: " if self.file else ""
             raise DataError(f"{place}ratings must be {counted(n, 'number')} from 0 to 1, one for each component")

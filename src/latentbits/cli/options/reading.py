@@ -84,7 +84,7 @@ READING: dict[str, Values] = {
 }
 """The options of reading, for `bundled`."""
 
-_BINARY_ONLY = ("metadata", "long", "missing", "true", "false", "presence", "threshold", "array")
+_BINARY_ONLY = ("metadata", "long", "true", "false", "presence", "threshold", "array")
 """Those that make no sense for tables of numbers."""
 
 
@@ -138,7 +138,7 @@ def read(file: Path, reading: Values) -> BinaryData:
     return read_table(file, **reader_arguments(reading))
 
 
-def read_numbers(file: Path, reading: Values) -> NumberTable:
+def read_numbers(file: Path, reading: Values, *, allow_missing: bool) -> NumberTable:
     """The numbers of a file, read by those of the options that make sense for them."""
     from latentbits.data import numbers
 
@@ -146,7 +146,7 @@ def read_numbers(file: Path, reading: Values) -> NumberTable:
     useless = [key for key in _BINARY_ONLY if key in arguments]
     if useless:
         raise click.UsageError(f"{flag_of(useless[0])} is about 0-1 data, and this model takes numbers; leave it out")
-    return numbers.read_numbers(file, **arguments)
+    return numbers.read_numbers(file, allow_missing=allow_missing, **arguments)
 
 
 def without_column(reading: Values, column: str) -> Values:

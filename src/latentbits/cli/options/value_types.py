@@ -107,7 +107,7 @@ class ModelWithNumber(click.Choice):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name; of models without such a number the reason why not."""
-        if value in MODELS and not MODELS[value].has_components:
+        if value in MODELS and not MODELS[value].orders:
             self.fail(f"{value} has no number of components to choose; fit it, or use latentbits compare", param, ctx)
         return super().convert(value, param, ctx)
 

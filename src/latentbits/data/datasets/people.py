@@ -118,7 +118,7 @@ class RollCalls:
         When the vote was taken.
     issues : ndarray of str, shape (n_roll_calls,)
         What it was about: "me" Palestine, "nu" nuclear weapons, "di" disarmament, "hr" human rights, "co" colonialism,
-        "ec" economy; several are joined by |, and many have none.
+        "ec" economy; several are joined by a vertical bar, and many have none.
     """
 
     data: BinaryData

@@ -1,8 +1,22 @@
 """The aspect family: every cell of a row picks its own cause from the row's mixture of components."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.schema import (
+    COLUMNS,
+    FACTOR_MODEL,
+    RESTARTED,
+    Array,
+    Entries,
+    Frame,
+    Items,
+    Named,
+    Same,
+    Texts,
+    Value,
+    sampled,
+)
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
 __all__ = ["SPECS", "EvidenceMethod", "Inference", "Noise", "Zeros"]
@@ -42,6 +56,50 @@ _SHARED = {
 _HERE = "latentbits.models.aspect"
 _STORED = (f"{_HERE}.base:Components", f"{_HERE}.mini_batch:RunningSums")
 
+_PROBABILITIES = Array("K", "D", low=0, high=1)
+_COMPONENTS: dict[str, Any] = {
+    "mean": _PROBABILITIES,
+    "H1": _PROBABILITIES,
+    "H0": _PROBABILITIES,
+    "share": Array("K", low=0, high=1, total=1),
+    "kinds": Texts("K", ("content", "white", "black"), optional=True),
+}
+_POSTERIOR = {name: Array("K", "D", low=0, optional=True) for name in ("alpha", "beta")}
+
+NOISE_TRIALS = Frame(
+    None,
+    optional=True,
+    model=Texts("n"),
+    objective=Array("n"),
+    gain_per_row=Array("n"),
+    needed=Array("n"),
+    kept=Array("n", dtype="bool"),
+)
+
+
+def _fitted(**components: Any) -> dict[str, Any]:
+    """What both models hold, with these components."""
+    return {
+        **COLUMNS,
+        **RESTARTED,
+        **FACTOR_MODEL,
+        "_components": Named("Components", **components),
+        "_restart_components": Items(Named("Components", **components), "R"),
+        "components_": Same("_components", "mean"),
+        "phantoms_": Texts("K", ("content", "white", "black", "extinct")),
+        "weights_": Array("N", "K", low=0, high=1, total=1),
+        "noise_trials_": NOISE_TRIALS,
+        "_running_sums": Named(
+            "RunningSums",
+            optional=True,
+            n1=Array("K", "D", low=0),
+            n0=Array("K", "D", low=0),
+            n_steps=Value(int, low=0),
+            weight=Value(float, low=0),
+        ),
+    }
+
+
 SPECS = (
     ModelSpec(
         "aspect-bernoulli",
@@ -53,6 +111,12 @@ SPECS = (
             "zeros": Parameter(
                 Choice(get_args(Zeros)),
                 Option("zeros", "sparse data: visit all zeros, or expand them with a bounded error; auto by the cost"),
+            ),
+        },
+        fitted={
+            **_fitted(**_COMPONENTS),
+            "expansion_": Entries(
+                {"log_likelihood": Value(float), "bound": Value(float), "exact_columns": Value(int)}, optional=True
             ),
         },
         stored_types=_STORED,
@@ -79,6 +143,15 @@ SPECS = (
             "n_samples": Parameter(Number(1, integer=True), Option("samples", "posterior samples of a chain (gibbs)")),
             "n_burn": Parameter(Number(0, integer=True), Option("burn", "sweeps before the first sample (gibbs)")),
             "thin": Parameter(Number(1, integer=True), Option("thin", "sweeps from a sample to the next (gibbs)")),
+        },
+        fitted={
+            **_fitted(**_COMPONENTS, **_POSTERIOR),
+            "_samples": Named(
+                "Posterior",
+                optional=True,
+                **sampled(),
+                H=Array("S", "K", "D", dtype="float32", low=0, high=1),
+            ),
         },
         stored_types=(*_STORED, f"{_HERE}.posterior:Posterior"),
     ),

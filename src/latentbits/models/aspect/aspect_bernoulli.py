@@ -40,6 +40,7 @@ class AspectBernoulli(AspectModel):
         Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
     tol : float, default=1e-6
         A start has converged when three passes raise the log likelihood by less than this per observed cell.
+        A start that is better than all before it then goes on, until a hundredth of this.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     phantom_threshold : float, default=0.2

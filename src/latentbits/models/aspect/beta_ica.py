@@ -91,6 +91,7 @@ class BetaICA(SampledModel):
         counts as one pass.
     tol : float, default=1e-6
         A start has converged when three passes raise the bound by less than this per observed cell.
+        A start that is better than all before it then goes on, until a hundredth of this.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     phantom_threshold : float, default=0.2

@@ -100,7 +100,7 @@ class OnlineModel(RestartedFactorModel):
             return running_on(make_learner, self._content_arrays())
         if self.batch_size is not None:
             return running_in_batches(make_learner, Batches(self.batch_size, self._pace))
-        return climbing(make_learner)
+        return climbing(make_learner, refine=True)
 
     @property
     def _pace(self) -> Pace:

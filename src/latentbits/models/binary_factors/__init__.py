@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.schema import NUMBER_COLUMNS, RESTARTED, Array, Frame, Texts, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
 __all__ = ["SPECS", "Encoder", "Inference", "Update"]
@@ -10,6 +11,8 @@ __all__ = ["SPECS", "Encoder", "Inference", "Update"]
 Inference = Literal["auto", "byy", "vb", "em"]
 Encoder = Literal["round", "cdual", "greedy", "enum"]
 Update = Literal["closed", "gradient"]
+
+_COUNTS = Array("n", dtype="int64", low=0)
 
 SPECS = (
     ModelSpec(
@@ -28,5 +31,28 @@ SPECS = (
             "encoder": Parameter(Choice(get_args(Encoder)), Option("encoder", "how auto and byy find codes")),
             "update": Parameter(Choice(get_args(Update))),
         },
+        held={"n_components": {"inference": "em"}},
+        fitted={
+            **NUMBER_COLUMNS,
+            **RESTARTED,
+            "restarts_": Frame("R", **RESTARTED["restarts_"].columns, n_components=_COUNTS),
+            "n_components_": Value(int, low=0, size="K"),
+            "mixing_": Array("D", "K"),
+            "mean_": Array("D"),
+            "noise_precision_": Value(float, low=1e-100),
+            "factor_probabilities_": Array("K", low=1e-15, high=1 - 1e-15),
+            "_interaction": Array("K", "K"),
+            "_offset": Array("K"),
+            "sizes_": Frame(None, n_components=_COUNTS, log_likelihood=Array("n"), bic=Array("n")),
+            "discards_": Frame(
+                None,
+                iteration=_COUNTS,
+                factor=_COUNTS,
+                reason=Texts("n"),
+                norm=Array("n", low=0),
+                probability=Array("n", low=0, high=1),
+            ),
+        },
+        added=("sizes_",),
     ),
 )

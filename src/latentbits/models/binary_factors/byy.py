@@ -16,8 +16,8 @@ from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import Encoder, Update
+from latentbits.models.binary_factors.coding import codes_of
 from latentbits.models.binary_factors.discarding import settle_and_discard
-from latentbits.models.binary_factors.encoders import encode
 from latentbits.models.binary_factors.model import (
     LARGEST_PRECISION,
     Moments,
@@ -26,7 +26,6 @@ from latentbits.models.binary_factors.model import (
     log_odds,
     moments,
     noise_precision,
-    program,
     shares,
 )
 from latentbits.models.binary_factors.starts import random_start
@@ -52,7 +51,7 @@ def harmony(state: State, sums: Moments, prior: Prior) -> float:
     (A, c, phi, beta), alpha = state
     n = len(c)
     N, ones = sums.n_rows, sums.ones
-    log_q = N * n / 2 * np.log(phi / (2 * np.pi)) - phi / 2 * sums.squares(A, c)
+    log_q = sums.n_cells / 2 * np.log(phi / (2 * np.pi)) - phi / 2 * sums.squares(A, c)
     log_q += ones @ np.log(beta) + (N - ones) @ log1p(-beta)
     if prior.tau == 0:
         return float(log_q)
@@ -83,11 +82,11 @@ def gradient(state: State, sums: Moments, prior: Prior) -> Gradient:
     """
     (A, c, phi, beta), alpha = state
     tau, n, N = prior.tau, len(c), sums.n_rows
-    residual = sums.xz - np.column_stack([A, c]) @ sums.zz  # sum_t e_t z_t^T, with the residuals e and z = (y, 1)
+    residual = sums.xz - sums.times(np.column_stack([A, c]))  # sum_t e_t z_t^T, with the residuals e and z = (y, 1)
     return Gradient(
         A=phi * residual[:, :-1] - tau * A * alpha,
         c=phi * residual[:, -1] - tau * c / prior.c_variance,
-        log_phi=N * n / 2 - phi / 2 * sums.squares(A, c) - tau * prior.phi_rate * phi,
+        log_phi=sums.n_cells / 2 - phi / 2 * sums.squares(A, c) - tau * prior.phi_rate * phi,
         gamma=sums.ones - N * beta + tau * (prior.xi / 2 - 1) * (1 - 2 * beta),
         log_alpha=tau * (n / 2 - alpha / 2 * np.sum(A * A, axis=0) - prior.alpha_rate * alpha),
     )
@@ -106,7 +105,7 @@ def gradient_step(state: State, sums: Moments, prior: Prior, *, free_beta: bool 
             Parameters(
                 A + length * g.A / (N * phi + prior.tau * alpha),
                 c + length * g.c / (N * phi),
-                float(min(LARGEST_PRECISION, phi * np.exp(length * g.log_phi / (N * n / 2)))),
+                float(min(LARGEST_PRECISION, phi * np.exp(length * g.log_phi / (sums.n_cells / 2)))),
                 shares(expit(log_odds(beta) + length * g.gamma / (N / 4)), 1.0) if free_beta else beta,
             ),
             alpha * np.exp(length * g.log_alpha / (n / 2)),
@@ -126,7 +125,7 @@ def closed_step(state: State, sums: Moments, prior: Prior, *, free_beta: bool = 
     tau, n, N = prior.tau, len(c), sums.n_rows
     A, c = sums.regress(tau / phi * np.append(alpha, 1 / prior.c_variance))
     alpha = n / (np.sum(A * A, axis=0) + 2 * prior.alpha_rate)
-    phi = noise_precision(sums.squares(A, c) + 2 * tau * prior.phi_rate, N * n)
+    phi = noise_precision(sums.squares(A, c) + 2 * tau * prior.phi_rate, sums.n_cells)
     if free_beta:
         pseudo = tau * (prior.xi / 2 - 1)
         beta = shares(sums.ones + pseudo, N + 2 * pseudo)
@@ -145,7 +144,7 @@ def without(theta: Parameters, factor: int) -> Parameters:
 
 @dataclass(frozen=True)
 class HarmonyLearning:
-    """Algorithm 1, but with discards only after convergence, in two stages. X is centred and of unit variance.
+    """Algorithm 1, but with discards only after convergence, in two stages. X is centred, of unit variance.
 
     In the first stage beta is fixed at 1/2, so codes depend on the fit to the rows alone. With beta free from the
     start, the uneven shares of poor codes mislead the rounding encoder: superfluous factors come to encode a few rows,
@@ -182,13 +181,12 @@ class HarmonyLearning:
     def settle(self, state: State, monitor: Monitor, *, free_beta: bool) -> State:
         """Passes until codes and H are unchanged, or H has oscillated without a new maximum for `PATIENCE` passes."""
         step = closed_step if self.update == "closed" else gradient_step
-        rise = monitor.tol * self.X.size
+        rise = monitor.tol * monitor.n_cells
         codes, height, last, stale = None, -np.inf, -np.inf, 0
         monitor.converged = False
         while monitor.n_iter == 0 or not monitor.finished:
-            new = encode(*program(state.theta, self.X), self.encoder, self.workers)
-            Y = new.astype(np.float64)
-            sums = moments(self.X, Y, Y.T @ Y)
+            new = codes_of(state.theta, self.X, self.encoder, self.workers)
+            sums = moments(self.X, new.astype(np.float64))
             state = step(state, sums, self.prior, free_beta=free_beta)
             H = harmony(state, sums, self.prior)
             monitor.record(H)

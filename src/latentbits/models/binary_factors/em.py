@@ -60,12 +60,11 @@ class MaximumLikelihood(ArrayLearner[State]):
 
     def step(self, state: State) -> tuple[State, float]:
         """Exact posterior moments, then the least squares of x on (y, 1) in expectation."""
-        N, n = self.X.shape
         row_log, mean, second = exact_posterior(state.parameters, self.X, self.workers)
         sums = moments(self.X, mean, second)
         A, c = sums.regress()
-        phi = noise_precision(sums.squares(A, c), N * n)
-        return State.of(Parameters(A, c, phi, shares(sums.ones, N))), float(row_log.sum())
+        phi = noise_precision(sums.squares(A, c), sums.n_cells)
+        return State.of(Parameters(A, c, phi, shares(sums.ones, sums.n_rows))), float(row_log.sum())
 
     def project(self, state: State) -> State:
         """Precision and odds inside the bounds of a step."""

@@ -19,7 +19,7 @@ from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.binary_quadratic import box_rows, enumerate_rows, greedy_rows, quadratic_table
 from latentbits.models.binary_factors import Encoder
 
-__all__ = ["ENUM_LIMIT", "BQPSolution", "encode", "solve_bqp"]
+__all__ = ["ENUM_LIMIT", "BQPSolution", "encode", "round_codes", "signs", "solve_bqp"]
 
 ENUM_LIMIT = 20
 """More bits are not enumerated: 2^20 codes take about a millisecond per row, and every bit doubles that."""
@@ -114,7 +114,7 @@ def encode(Q: np.ndarray, F: np.ndarray, method: Encoder, workers: Workers) -> N
         return np.empty(F.shape, np.int8)
     Q, F = kernel_array(Q), kernel_array(F)
     if method == "round":
-        return signs(F @ np.linalg.pinv(Q, rcond=m * np.finfo(float).eps, hermitian=True))
+        return round_codes(Q, F)
     if method == "cdual":
         return signs(_box(Q, F, workers))
     codes = np.empty(F.shape, np.int8)
@@ -126,6 +126,12 @@ def encode(Q: np.ndarray, F: np.ndarray, method: Encoder, workers: Workers) -> N
     else:
         assert_never(method)
     return codes
+
+
+def round_codes(Q: np.ndarray, F: np.ndarray, which: np.ndarray | None = None) -> NDArray[np.int8]:
+    """The codes of "round"; Q may be a stack of matrices, of which every row of F has its own (`which`)."""
+    inverse = np.linalg.pinv(Q, rcond=Q.shape[-1] * np.finfo(float).eps, hermitian=True)
+    return signs(F @ inverse if which is None else np.einsum("ti,tik->tk", F, inverse[which]))
 
 
 def signs(Y: np.ndarray) -> NDArray[np.int8]:

@@ -17,22 +17,14 @@ from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
 from latentbits.models.binary_factors import Encoder, Inference, Update
 from latentbits.models.binary_factors.auto import PATH_LIMIT
-from latentbits.models.binary_factors.encoders import ENUM_LIMIT, encode, signs
-from latentbits.models.binary_factors.model import (
-    EXACT_LIMIT,
-    Parameters,
-    exact_posterior,
-    mean_field,
-    n_parameters,
-)
+from latentbits.models.binary_factors.coding import codes_of, expected_codes, started_mean_field
+from latentbits.models.binary_factors.encoders import ENUM_LIMIT, signs
+from latentbits.models.binary_factors.model import EXACT_LIMIT, Parameters, exact_posterior, n_parameters
 from latentbits.models.binary_factors.runs import Found, discards_table, found_by, make_runner, shifted, sizes_table
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import place
 
 __all__ = ["BinaryFactorAnalysis"]
-
-FEW_FACTORS = 12
-"""Up to this many factors, mean field starts from the best of all codes of a row."""
 
 EVEN = 1e-3
 """A factor whose probability is this near to 1/2 has no rarer state."""
@@ -137,7 +129,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     results are given in the units of X. So the fit is equivariant to shifts and changes of unit, and the weak priors
     mean the same for all data. Columns are not scaled one by one: the noise is assumed to be the same in all.
 
-    Missing values (NaN) are refused.
+    Cells may be missing (NaN), in the fit and in new rows, but for "vb". The likelihood of a row is that of the cells
+    that are there, and so are its codes; where whole rows are missing, their codes are those that are most probable
+    beforehand. Nothing is filled in. That the other cells of a row don't say why one is missing is assumed.
 
     References
     ----------
@@ -188,6 +182,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # codes are int8, whatever X is
+        tags.input_tags.allow_nan = self.inference != "vb"
         return tags
 
     # ---- fitting -------------------------------------------------------------------------------------------------
@@ -198,7 +193,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Numbers, none of them missing.
+            Numbers; NaN where a cell is missing, but for "vb".
         y : None, default=None
             Ignored; part of scikit-learn's interface.
 
@@ -209,18 +204,20 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         """
         self._check_parameters()
         data = self._data(X, reset=True)
-        centre = data.mean(axis=0)
+        data = data[~np.isnan(data).all(axis=1)]  # empty rows say nothing about the parameters
+        centre = np.nanmean(data, axis=0)
         Z = np.ascontiguousarray(data - centre)
+        n_cells = float(np.sum(~np.isnan(Z)))
         # If all columns are constant but for rounding, dividing by their deviation would amplify the rounding.
-        scale = float(np.sqrt(np.mean(Z * Z)))
-        if scale <= 1e-12 * float(np.abs(data).max()):
+        scale = float(np.sqrt(np.nanmean(Z * Z)))
+        if scale <= 1e-12 * float(np.nanmax(np.abs(data))):
             scale = 1.0
         Z /= scale
         self._warn_dominant(Z)
         runner = make_runner(Z, self.n_components, self._learner, self.encoder, self.update, self.priors, self.delta)
         keep = partial(found_by, self._learner)
-        best, runs = self._best_run(runner, n_cells=float(Z.size), keep=lambda outcome: (keep(outcome), outcome))
-        shift = -Z.size * np.log(scale)  # densities of X, not of Z
+        best, runs = self._best_run(runner, n_cells=n_cells, keep=lambda outcome: (keep(outcome), outcome))
+        shift = -n_cells * np.log(scale)  # densities of X, not of Z
         best, *runs = (shifted(run, shift) for run in (best, *runs))
         self._adopt_run(best, runs)
         self.restarts_["n_components"] = [run.kept[0].theta.A.shape[1] for run in runs]
@@ -233,14 +230,12 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         return "byy" if self.inference == "auto" and self.n_components > PATH_LIMIT else self.inference
 
     def _warn_dominant(self, Z: np.ndarray) -> None:
-        variance = Z.var(axis=0)
+        variance = np.nanvar(Z, axis=0)
         if len(variance) > 2 and variance.max() > DOMINANT * variance.sum():
             j = int(variance.argmax())
-            names = getattr(self, "feature_names_in_", None)
-            which = place("column", j) if names is None else f"column {names[j]}"
             warnings.warn(
-                f"{which} has {variance[j] / variance.sum():.1%} of all variance, and the noise is taken to be "
-                "the same in all columns; bring them to one unit, or standardise them",
+                f"{self._column(j)} has {variance[j] / variance.sum():.1%} of all variance, and the noise is taken to "
+                "be the same in all columns; bring them to one unit, or standardise them",
                 stacklevel=3,
             )
 
@@ -258,8 +253,22 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             )
 
     def _data(self, X: Any, *, reset: bool = False) -> np.ndarray:
-        data: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
+        data: np.ndarray = validate_data(
+            self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
+        )
+        missing = np.isnan(data)
+        if missing.any() and self.inference == "vb":
+            i, j = (int(index) for index in np.argwhere(missing)[0])
+            raise DataError(
+                f'X[{i}, {j}] is NaN, but inference="vb" takes no missing cells; use "auto", or leave out such rows'
+            )
+        if reset and (empty := np.flatnonzero(missing.all(axis=0))).size:
+            raise DataError(f"{self._column(int(empty[0]))} has no value at all; leave it out")
         return data
+
+    def _column(self, j: int) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        return place("column", j) if names is None else f"column {names[j]}"
 
     def _adopt(self, found: Found, centre: np.ndarray, scale: float) -> None:
         """Take over a run: back to the units of X, factors in the order of their length, signs chosen."""
@@ -290,7 +299,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Numbers, with the columns of the fit.
+            Numbers, with the columns of the fit; NaN where a cell is missing.
 
         Returns
         -------
@@ -304,7 +313,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             return signs(self._mean_field(data))
         encoder = self.encoder if self._learner == "byy" else "enum"
         with Workers(n_workers(self.n_jobs)) as workers:
-            return encode(self._interaction, self._linear(data), encoder, workers)
+            return codes_of(self._parameters(), data, encoder, workers)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probability of each factor being on in each row.
@@ -352,16 +361,12 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             raise DataError("codes must be finite, without NaN; give them as transform returns them")
         return codes @ self.mixing_.T + self.mean_
 
-    def _linear(self, data: np.ndarray) -> np.ndarray:
-        """f of eq. 13, which is linear in the row."""
-        return self.noise_precision_ * (data - self.mean_) @ self.mixing_ + self._offset
-
     def _mean_field(self, data: np.ndarray) -> np.ndarray:
-        F = self._linear(data)
-        # Started from a good code: from even odds, correlated factors end in poor optima.
-        encoder: Encoder = "enum" if self.n_components_ <= FEW_FACTORS else "round"
-        start = encode(self._interaction, F, encoder, Workers()).astype(float)
-        return mean_field(self._interaction, F, start)
+        if self.inference != "vb":
+            return expected_codes(self._parameters(), data)
+        # f of eq. 13, which is linear in the row; the parameters' uncertainty is in the rest.
+        F = self.noise_precision_ * (data - self.mean_) @ self.mixing_ + self._offset
+        return started_mean_field(self._interaction, F)
 
     def _posterior_mean(self, data: np.ndarray) -> np.ndarray:
         with Workers(n_workers(self.n_jobs)) as workers:

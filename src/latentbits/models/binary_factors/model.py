@@ -2,10 +2,15 @@
 
 The symbols are those of Tu and Xu, "Learning binary factor analysis with automatic model selection": n variables,
 m factors, P(y_i = 1) = beta_i, noise N(0, I / phi).
+
+X may have missing cells, which are NaN. The noise of one cell doesn't depend on the others', so a row's likelihood is
+that of the cells that are there, and what a column regresses on are the rows that have it. Complete data are a case of
+their own everywhere, because all rows then share one quadratic form.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -24,12 +29,16 @@ __all__ = [
     "Prior",
     "all_codes",
     "exact_posterior",
+    "filled",
+    "linear_terms",
     "log_odds",
     "mean_field",
     "moments",
     "n_parameters",
     "noise_precision",
     "program",
+    "quadratic_terms",
+    "seen_cells",
     "shares",
 ]
 
@@ -59,7 +68,7 @@ class Posterior(NamedTuple):
 
     row_log : (N,)  log p(x_t)
     mean : (N, m)  E[y_t | x_t]
-    second : (m, m)  sum_t E[y_t y_t^T | x_t]
+    second : (m, m)  sum_t E[y_t y_t^T | x_t]; with missing cells (n, m, m), over the rows that have the column
     """
 
     row_log: np.ndarray
@@ -70,44 +79,78 @@ class Posterior(NamedTuple):
 class Moments(NamedTuple):
     """Sums over rows of x and z = (y, 1), in expectation where y is not known: the sufficient statistics of a fit.
 
-    zz : (m + 1, m + 1)    xz : (n, m + 1)    xx : sum of x^2
+    zz : (m + 1, m + 1); with missing cells (n, m + 1, m + 1), over the rows that have the column
+    xz : (n, m + 1)    xx : sum of x^2    ones : (m,) rows with y_i = 1    n_rows, n_cells : cells that are there
     """
 
     zz: np.ndarray
     xz: np.ndarray
     xx: float
+    ones: np.ndarray
+    n_rows: float
+    n_cells: float
 
-    @property
-    def n_rows(self) -> float:
-        """The number of rows N."""
-        return float(self.zz[-1, -1])
-
-    @property
-    def ones(self) -> np.ndarray:
-        """The number of rows with y_i = 1."""
-        return (self.zz[:-1, -1] + self.n_rows) / 2
+    def times(self, B: np.ndarray) -> np.ndarray:
+        """sum_t B z_t z_t^T, (n, m + 1): what xz is expected to be if B = (A, c)."""
+        return np.asarray(B @ self.zz if self.zz.ndim == 2 else np.einsum("jik,jk->ji", self.zz, B))
 
     def squares(self, A: np.ndarray, c: np.ndarray) -> float:
         """sum_t |x_t - A y_t - c|^2"""
         B = np.column_stack([A, c])
         # Below 0 only by rounding, when the fit is perfect.
-        return max(0.0, float(self.xx - 2 * np.sum(B * self.xz) + np.sum((B @ self.zz) * B)))
+        return max(0.0, float(self.xx - 2 * np.sum(B * self.xz) + np.sum(self.times(B) * B)))
 
-    def regress(self, ridge: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    def regress(self, ridge: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """A and c that minimise `squares` + sum_i ridge_i |b_i|^2, b = (A, c); the shortest if there are several."""
         # Least squares, not solve: equal or constant codes make the normal equations singular.
-        B = np.linalg.lstsq(self.zz + np.diag(np.broadcast_to(ridge, len(self.zz))), self.xz.T, rcond=None)[0].T
+        size = self.zz.shape[-1]
+        normal = self.zz if ridge is None else self.zz + np.diag(ridge)
+        if normal.ndim == 2:
+            B = np.linalg.lstsq(normal, self.xz.T, rcond=None)[0].T
+        else:
+            inverse = np.linalg.pinv(normal, rcond=size * np.finfo(float).eps, hermitian=True)
+            B = np.einsum("jik,jk->ji", inverse, self.xz)
         return B[:, :-1], B[:, -1]
 
 
-def moments(X: np.ndarray, mean: np.ndarray, second: np.ndarray) -> Moments:
-    """Moments of rows whose codes have this mean (N x m), and second moments (m x m) summed over the rows."""
-    m = len(second)
-    zz = np.empty((m + 1, m + 1))
-    zz[:m, :m] = second
-    zz[:m, m] = zz[m, :m] = mean.sum(axis=0)
-    zz[m, m] = len(X)
-    return Moments(zz, np.column_stack([X.T @ mean, X.sum(axis=0)]), float(np.vdot(X, X)))
+def moments(X: np.ndarray, mean: np.ndarray, second: np.ndarray | None = None) -> Moments:
+    """Moments of rows whose codes have this mean (N x m), and second moments as in `Posterior`, None if known."""
+    m = mean.shape[1]
+    seen = seen_cells(X)
+    total = mean.sum(axis=0)
+    if seen is None:
+        zz = np.empty((m + 1, m + 1))
+        zz[:m, :m] = mean.T @ mean if second is None else second
+        zz[:m, m] = zz[m, :m] = total
+        zz[m, m] = len(X)
+    else:
+        X = filled(X)
+        if second is None:
+            second = (seen.T @ (mean[:, :, None] * mean[:, None, :]).reshape(len(X), -1)).reshape(X.shape[1], m, m)
+        zz = np.empty((X.shape[1], m + 1, m + 1))
+        zz[:, :m, :m] = second
+        zz[:, :m, m] = zz[:, m, :m] = seen.T @ mean
+        zz[:, m, m] = seen.sum(axis=0)
+    xz = np.column_stack([X.T @ mean, X.sum(axis=0)])
+    cells = X.size if seen is None else seen.sum()
+    return Moments(zz, xz, float(np.vdot(X, X)), (total + len(X)) / 2, float(len(X)), float(cells))
+
+
+def seen_cells(X: np.ndarray) -> np.ndarray | None:
+    """1 where a cell is there and 0 where it is missing; None if none is missing.
+
+    Examples
+    --------
+    >>> seen_cells(np.array([[1.5, np.nan]])), seen_cells(np.array([[1.5, 2.0]]))
+    (array([[1., 0.]]), None)
+    """
+    missing = np.isnan(X)
+    return (~missing).astype(float) if missing.any() else None
+
+
+def filled(X: np.ndarray) -> np.ndarray:
+    """X with 0 in place of missing cells, which adds nothing to sums."""
+    return np.where(np.isnan(X), 0.0, X)
 
 
 class Prior(NamedTuple):
@@ -124,9 +167,24 @@ class Prior(NamedTuple):
 
 
 def program(theta: Parameters, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Q and the rows' f of eq. 13: log q(x|y) q(y) = f^T y - 1/2 y^T Q y + what doesn't depend on y."""
+    """Q and the rows' f of eq. 13: log q(x|y) q(y) = f^T y - 1/2 y^T Q y + what doesn't depend on y.
+
+    Q is that of rows without missing cells.
+    """
+    return theta.phi * theta.A.T @ theta.A, linear_terms(theta, X)
+
+
+def linear_terms(theta: Parameters, X: np.ndarray) -> np.ndarray:
+    """The rows' f of eq. 13, of the cells that are there."""
     A, c, phi, beta = theta
-    return phi * A.T @ A, X @ (phi * A) + (log_odds(beta) / 2 - phi * c @ A)
+    if seen_cells(X) is not None:
+        return np.asarray(filled(X - c) @ (phi * A) + log_odds(beta) / 2)
+    return np.asarray(X @ (phi * A) + (log_odds(beta) / 2 - phi * c @ A))
+
+
+def quadratic_terms(theta: Parameters, codes: np.ndarray) -> np.ndarray:
+    """What each column adds to 1/2 y^T Q y of the rows that have it, for codes as rows: (n, number of codes)."""
+    return np.asarray(theta.phi / 2 * (theta.A @ codes.T) ** 2)
 
 
 def log_odds(beta: np.ndarray) -> np.ndarray:
@@ -134,15 +192,18 @@ def log_odds(beta: np.ndarray) -> np.ndarray:
     return np.log(beta) - log1p(-beta)
 
 
+@lru_cache(maxsize=4)
 def all_codes(m: int) -> np.ndarray:
-    """The 2^m codes as rows of -1 and 1, bit i of the row's number being y_i.
+    """The 2^m codes as rows of -1 and 1, bit i of the row's number being y_i; not to be written to.
 
     Examples
     --------
     >>> all_codes(2).tolist()
     [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]
     """
-    return 2.0 * ((np.arange(1 << m)[:, None] >> np.arange(m)) & 1) - 1.0
+    codes: np.ndarray = 2.0 * ((np.arange(1 << m)[:, None] >> np.arange(m)) & 1) - 1.0
+    codes.flags.writeable = False
+    return codes
 
 
 def exact_posterior(theta: Parameters, X: np.ndarray, workers: Workers) -> Posterior:
@@ -154,17 +215,21 @@ def exact_posterior(theta: Parameters, X: np.ndarray, workers: Workers) -> Poste
     A, c, phi, beta = theta
     N, n = X.shape
     m = A.shape[1]
-    Q, F = program(theta, X)
-    C = all_codes(m)
-    table = quadratic_table(np.ascontiguousarray(Q))
-    const = n / 2 * np.log(phi / (2 * np.pi)) + np.sum(np.log(beta) + log1p(-beta)) / 2
-    base = const - phi / 2 * np.einsum("tj,tj->t", X - c, X - c)
+    C, F, seen = all_codes(m), linear_terms(theta, X), seen_cells(X)
+    if seen is None:
+        cells, residual = n, X - c
+        quadratic = quadratic_table(np.ascontiguousarray(phi * A.T @ A))
+    else:
+        cells, residual = seen.sum(axis=1), filled(X - c)
+        quadratic = quadratic_terms(theta, C)
+    base = cells / 2 * np.log(phi / (2 * np.pi)) + np.sum(np.log(beta) + log1p(-beta)) / 2
+    base = base - phi / 2 * np.einsum("tj,tj->t", residual, residual)
     row_log, mean = np.empty(N), np.empty((N, m))
 
     def one(rows: slice) -> np.ndarray:
-        """Fills the chunk's rows; returns how often each code is expected in it."""
+        """Fills the chunk's rows; returns how often each code is expected in it (of every column's rows)."""
         R = F[rows] @ C.T
-        R -= table
+        R -= quadratic if seen is None else seen[rows] @ quadratic
         largest = R.max(axis=1, keepdims=True)  # subtracted before exp, which would overflow
         R -= largest
         np.exp(R, out=R)
@@ -172,12 +237,12 @@ def exact_posterior(theta: Parameters, X: np.ndarray, workers: Workers) -> Poste
         R /= total
         row_log[rows] = base[rows] + (largest + np.log(total))[:, 0]
         mean[rows] = R @ C
-        return np.asarray(R.sum(axis=0))
+        return np.asarray(R.sum(axis=0) if seen is None else seen[rows].T @ R)
 
-    expected = np.zeros(len(C))
+    expected = np.zeros(len(C) if seen is None else (n, len(C)))
     for part in workers.map(one, _chunks(N, len(C))):
         expected += part
-    return Posterior(row_log, mean, (C * expected[:, None]).T @ C)
+    return Posterior(row_log, mean, np.swapaxes(C * expected[..., None], -1, -2) @ C)
 
 
 def mean_field(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_factors.encoders import encode
-from latentbits.models.binary_factors.model import Parameters, moments, noise_precision, program
+from latentbits.models.binary_factors.coding import codes_of
+from latentbits.models.binary_factors.model import Parameters, filled, moments, noise_precision
 
 __all__ = ["random_start", "rough_fit"]
 
@@ -21,7 +21,7 @@ def random_start(X: np.ndarray, n_components: int, rng: np.random.Generator) -> 
     to as many axes as factors.)
     """
     N, n = X.shape
-    A = X.T @ rng.standard_normal((N, n_components)) / np.sqrt(N * n_components)
+    A = filled(X).T @ rng.standard_normal((N, n_components)) / np.sqrt(N * n_components)
     return Parameters(A, np.zeros(n), 1.0, np.full(n_components, 0.5))
 
 
@@ -34,12 +34,12 @@ def rough_fit(
     optima, because the soft codes of several factors mix.
     """
     theta = random_start(X, n_components, rng)
-    Y = encode(*program(theta, X), "round", workers).astype(np.float64)
+    Y = codes_of(theta, X, "round", workers).astype(np.float64)
     for _ in range(ROUGH_PASSES):
-        sums = moments(X, Y, Y.T @ Y)
+        sums = moments(X, Y)
         A, c = sums.regress()
-        theta = Parameters(A, c, noise_precision(sums.squares(A, c), X.size), theta.beta)
-        last, Y = Y, encode(*program(theta, X), "round", workers).astype(np.float64)
+        theta = Parameters(A, c, noise_precision(sums.squares(A, c), sums.n_cells), theta.beta)
+        last, Y = Y, codes_of(theta, X, "round", workers).astype(np.float64)
         if np.array_equal(last, Y):
             break
     return theta, Y

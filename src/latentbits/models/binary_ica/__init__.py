@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.schema import COLUMNS, RESTARTED, Array, Labels
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
 __all__ = ["SPECS", "Method", "Posterior", "Shrinkage"]
@@ -10,6 +11,9 @@ __all__ = ["SPECS", "Method", "Posterior", "Shrinkage"]
 Method = Literal["blica", "mle", "ivae"]
 Shrinkage = Literal["matched", "published"]
 Posterior = Literal["exact", "normal"]
+
+_LARGEST = 1e6
+"""Beyond this posteriors of sources lose all digits; fits stay far below."""
 
 SPECS = (
     ModelSpec(
@@ -20,7 +24,7 @@ SPECS = (
         parameters={
             **RESTARTS,
             **components(optional=True),
-            "n_points": Parameter(Number(2, integer=True, optional=True)),
+            "n_points": Parameter(Number(3, below=4097, integer=True, optional=True)),  # squared, for two sources
             "n_segments": Parameter(Number(1, integer=True)),
             "condition_number": Parameter(Number(1, above=True, optional=True)),
             "tol": Parameter(
@@ -34,5 +38,17 @@ SPECS = (
             "prior": Parameter(Number(0)),
             "posterior": Parameter(Choice(get_args(Posterior))),
         },
+        fitted={
+            **COLUMNS,
+            **RESTARTED,
+            "mixing_": Array("D", "K", low=-_LARGEST, high=_LARGEST),
+            "source_means_": Array("S", "K", low=-_LARGEST, high=_LARGEST),
+            "source_scales_": Array("S", "K", low=1 / _LARGEST, high=_LARGEST),
+            "segments_": Labels("S"),
+            "segment_share_": Array("S", low=0, high=1, total=1),
+            "thresholds_": Array("S", "D"),
+            "restart_components_": Array("R", "K", "D"),
+        },
+        added=("restart_components_", "thresholds_"),
     ),
 )

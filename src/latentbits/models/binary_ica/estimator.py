@@ -75,8 +75,8 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         1e-8 for "blica" with matched shrinkage, and 1e-6 otherwise.
     n_points : int or None, default=None
         Number of points of the integrals over the sources: per dimension for one or two sources, in total (rounded up
-        to a power of 2) for more. None means 256, 80 and 256 for one, two and more sources in the fit by "mle", and
-        400, 40 and 512 in posteriors and scores, whose points adapt to each row.
+        to a power of 2) for more; from 3 to 4096. None means 256, 80 and 4096 for one, two and more sources in the fit
+        by "mle", and 400, 40 and 512 in posteriors and scores, whose points adapt to each row.
     posterior : {"exact", "normal"}, default="exact"
         How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates,
         "normal" takes the normal distribution that expectation propagation finds, which is some 20 times as fast

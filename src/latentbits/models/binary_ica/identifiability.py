@@ -163,8 +163,8 @@ def most_sources(n_variables: int, n_segments: int, rows: float) -> int:
 def mean_cosine_similarity(A: ArrayLike, B: ArrayLike) -> float:
     """Similarity of two mixing matrices, from 0 to 1, whatever the scales, signs and order of their columns.
 
-    The mean of |cos| over the columns of A, each paired with one of B so that the sum is largest. Columns of A without
-    a partner count as 0.
+    The mean absolute cosine over the columns of A, each paired with one of B so that the sum is largest. Columns of A
+    without a partner count as 0.
 
     Parameters
     ----------

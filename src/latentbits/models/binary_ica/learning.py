@@ -13,7 +13,7 @@ from latentbits.fitting.restarts import Restart, Schedule, best_of
 from latentbits.fitting.workers import n_workers
 from latentbits.models.binary_ica import Method, Shrinkage, blica, ivae, matched, mle
 from latentbits.models.binary_ica.correlation_matrices import regularise
-from latentbits.models.binary_ica.pair_warnings import Places, warn_about_constant
+from latentbits.models.binary_ica.pair_warnings import Places, warn_about_silent
 from latentbits.models.binary_ica.parameters import PairwiseStatistics, Parameters, Prior, canonical
 from latentbits.models.binary_ica.rows import count_rows
 from latentbits.models.binary_ica.tetrachoric import Tetrachoric, estimate
@@ -59,7 +59,7 @@ class Learning:
             way_out = "they are left out there"
         else:
             way_out = "their correlations count as 0 there"
-        warn_about_constant(found.constant, Places(data.column_names, names), way_out)
+        warn_about_silent(found.constant, found.n_pairs, Places(data.column_names, names), way_out)
         return self._learn(data, found, codes, K)._replace(thresholds=found.thresholds)
 
     def _learn(self, data: BinaryData, found: Tetrachoric, codes: np.ndarray, K: int) -> Learned:
@@ -71,11 +71,11 @@ class Learning:
         if self.method == "blica":
             return first
         rows = count_rows(data, codes, n_segments)
-        points = mle.integrator(data.shape[1], K, self.n_points)
+        nodes = mle.nodes_for(K, self.n_points)
         # One run: it starts from BLICA's solution, and nothing in it is random.
         once = replace(self, n_init=1)
         return once._best(
-            data, lambda workers: mle.runner(first.parameters, rows, points, workers, self.prior), self._full(codes)
+            data, lambda workers: mle.runner(first.parameters, rows, nodes, workers, self.prior), self._full(codes)
         )
 
     def _correlations(self, data: BinaryData, found: Tetrachoric, codes: np.ndarray, K: int) -> Learned:

@@ -1,24 +1,12 @@
-"""Logarithms of normal probabilities, and of weights that add up to 1."""
+"""Logarithms of weights that add up to 1."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_ndtr
 
-__all__ = ["LOG_ROOT_2PI", "mills", "normalised"]
+__all__ = ["LOG_ROOT_2PI", "normalised"]
 
 LOG_ROOT_2PI = float(np.log(2 * np.pi)) / 2
-
-
-def mills(y: np.ndarray) -> np.ndarray:
-    """d log Phi(y) / dy = phi(y) / Phi(y).
-
-    Examples
-    --------
-    >>> mills(np.array([0.0, -50.0])).round(3).tolist()
-    [0.798, 50.02]
-    """
-    return np.asarray(np.exp(-0.5 * y**2 - LOG_ROOT_2PI - log_ndtr(y)))
 
 
 def normalised(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

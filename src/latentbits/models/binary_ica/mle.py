@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,15 +11,15 @@ from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.restarts import Runner
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_ica.orthant import Orthants
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior
-from latentbits.models.binary_ica.quadrature import Grid
+from latentbits.models.binary_ica.quadrature import SourceNodes
 from latentbits.models.binary_ica.rows import CountedRows
 
-__all__ = ["Integrator", "State", "integrator", "objective", "runner", "start"]
+__all__ = ["State", "nodes_for", "objective", "runner", "start"]
 
 GRID_POINTS = {1: 256, 2: 80}  # by the number of sources, per dimension
-ORTHANT_POINTS = 256
+SOBOL_POINTS = 4096
+"""For three sources or more."""
 
 STRONGEST = 8.0
 """Entries of the mixing stay within this: a cell is then almost a deterministic function of its source. Larger ones
@@ -40,28 +40,20 @@ class State(NamedTuple):
     log_s: np.ndarray
 
 
-class Integrator(Protocol):
-    """Computes the log likelihood of one segment's counted rows, with its derivatives by A, mu and log s."""
-
-    def gradient(
-        self, cells: np.ndarray, counts: np.ndarray, A: np.ndarray, mu: np.ndarray, s: np.ndarray
-    ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]: ...
-
-
-def integrator(n_variables: int, n_components: int, n_points: int | None = None) -> Integrator:
-    """A grid over one or two sources (`n_points` in each dimension), else orthant probabilities by Sobol points."""
+def nodes_for(n_components: int, n_points: int | None = None) -> SourceNodes:
+    """A grid over one or two sources (`n_points` in each dimension), Sobol points (`n_points` in all) over more."""
     if n_components <= 2:
-        return Grid.regular(n_components, n_points or GRID_POINTS[n_components])
-    return Orthants.sobol(n_variables, n_points or ORTHANT_POINTS)
+        return SourceNodes.grid(n_components, n_points or GRID_POINTS[n_components])
+    return SourceNodes.sobol(n_components, n_points or SOBOL_POINTS)
 
 
 def objective(
-    state: State, rows: CountedRows, integrator: Integrator, workers: Workers, prior: Prior | None = None
+    state: State, rows: CountedRows, nodes: SourceNodes, workers: Workers, prior: Prior | None = None
 ) -> tuple[float, State]:
     """sum over rows of log P(x | u), with the log prior if there is one, and its gradient."""
     A, mu, log_s = state
     s = np.exp(log_s)
-    parts = workers.map(lambda u: integrator.gradient(*rows.segment(u), A, mu[u], s[u]), range(len(mu)))
+    parts = workers.map(lambda u: nodes.gradient(*rows.segment(u), A, mu[u], s[u]), range(len(mu)))
     values, dA, d_mu, d_log_s = zip(*parts, strict=True)
     gradient = State(np.sum(dA, axis=0), np.stack(d_mu), np.stack(d_log_s))
     if prior is None:
@@ -89,12 +81,12 @@ def limits(state: State) -> tuple[State, State]:
 
 
 def runner(
-    parameters: Parameters, rows: CountedRows, integrator: Integrator, workers: Workers, prior: Prior
+    parameters: Parameters, rows: CountedRows, nodes: SourceNodes, workers: Workers, prior: Prior
 ) -> Runner[State]:
     """One climb from the given model; nothing in it is random."""
 
     def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
         first = start(parameters)
-        return ascend(lambda state: objective(state, rows, integrator, workers, prior), first, monitor, limits(first))
+        return ascend(lambda state: objective(state, rows, nodes, workers, prior), first, monitor, limits(first))
 
     return run

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from latentbits.data.messages import SHOWN, quoted
+from latentbits.kernels.bivariate_normal import LARGEST
 from latentbits.wording import counted
 
-__all__ = ["FoundPairs", "Places", "either", "upper_pairs", "warn_about", "warn_about_constant"]
+__all__ = ["FoundPairs", "Places", "either", "upper_pairs", "warn_about", "warn_about_silent"]
 
 
 class FoundPairs(NamedTuple):
@@ -60,22 +61,35 @@ class Places(NamedTuple):
 
 def warn_about(found: FoundPairs, places: Places, correct: float) -> None:
     """Everything that was not as it should be, a sentence each."""
-    seen = np.diagonal(found.n_pairs, axis1=1, axis2=2) > 0
     zero = "their correlations are given as 0 with a standard error of 1, so leave them out"
-    warn_about_constant(found.constant & seen, places, f"{zero}, or use longer segments")
-    warn_about_constant(found.constant & ~seen, places, zero, "columns that are never observed")
+    warn_about_silent(found.constant, found.n_pairs, places, zero, ", or use longer segments")
     _warn_unseen(upper_pairs(found.n_pairs == 0) & ~either(found.constant), places)
     _warn_empty(upper_pairs(found.empty), int(found.impossible.sum()), places, correct)
+    at_limit = (np.abs(found.correlations) >= LARGEST - 1e-12) & ~found.empty
+    _warn_limit(upper_pairs(at_limit), places)
 
 
-def warn_about_constant(flagged: np.ndarray, places: Places, way_out: str, what: str = "constant columns") -> None:
-    """Name the flagged columns of segments (U, D), and say what becomes of them."""
-    found = np.argwhere(flagged)
+def warn_about_silent(
+    constant: np.ndarray, n_pairs: np.ndarray, places: Places, way_out: str, if_constant: str = ""
+) -> None:
+    """Name the columns of segments (U, D) that are constant or never observed, and say what becomes of them."""
+    seen = np.diagonal(n_pairs, axis1=1, axis2=2) > 0
+    kinds = {"constant columns": (constant & seen, if_constant), "columns that are never observed": (~seen, "")}
+    for what, (flagged, more_way_out) in kinds.items():
+        found = np.argwhere(flagged)
+        if len(found):
+            listed = ", ".join(places.column(*where) for where in found[:SHOWN])
+            more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+            warnings.warn(f"{what}: {listed}{more}; {way_out}{more_way_out}", stacklevel=4)
+
+
+def _warn_limit(at_limit: np.ndarray, places: Places) -> None:
+    found = np.argwhere(at_limit)
     if len(found):
-        listed = ", ".join(places.column(*where) for where in found[:SHOWN])
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         warnings.warn(
-            f"{what}: {listed}{more}; {way_out}",
+            f"{counted(len(found), 'pair')} of columns {'has' if len(found) == 1 else 'have'} a correlation beyond "
+            f"{LARGEST:g} or -{LARGEST:g}, where estimates end (first: {places.pair(*found[0])}); such columns are "
+            "almost copies, so leave one of them out",
             stacklevel=4,
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from latentbits import views
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
 from latentbits.kernels.bivariate_normal import LARGEST, fit_tables
@@ -37,6 +38,9 @@ SMOOTHING = 0.5
 
 TABLES = 1 << 23
 """Numbers that the 2 x 2 tables held at the same time may have: 64 MB."""
+
+SHOWN = 8
+"""Pairs in a notebook's view, the strongest first."""
 
 UNKNOWN_ERROR = 1.0
 """The standard error of a correlation without data: the largest that a value in [-1, 1] can have."""
@@ -89,6 +93,12 @@ class Tetrachoric:
         pair = Places(self.column_names, inside).pair(0 if inside is None else int(where[0]), *map(int, where[-2:]))
         r, error = self.correlations[where], self.standard_errors[where]
         return f"Tetrachoric({size}; strongest: {r:.2f}, standard error {error:.2g}, {pair})"
+
+    def _repr_html_(self) -> str:
+        pairs = self.to_pairs()
+        strongest = pairs.reindex(pairs["correlation"].abs().sort_values(ascending=False, kind="stable").index)
+        lines = views.table(list(pairs.columns), strongest.head(SHOWN).values.tolist(), more=len(pairs) - SHOWN)
+        return views.block(repr(self), [], lines)
 
     def to_frame(self) -> pd.DataFrame:
         """The correlations with the columns' names; with segments, a block of rows (segment, column) for each.

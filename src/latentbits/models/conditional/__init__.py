@@ -4,11 +4,20 @@ One family, as both take the same centred rows (centred.py) and are told by the 
 """
 
 from latentbits.constraints import Number
+from latentbits.models.schema import CELL_MODEL, COLUMNS, RESTARTED, Array, Value
 from latentbits.models.spec import ITERATIONS, ModelSpec, Option, Parameter
 
 __all__ = ["SPECS"]
 
 _RIDGE = {"ridge": Parameter(Number(0, above=True), Option("ridge", "how strongly couplings are held to 0"))}
+
+_FITTED = {
+    **COLUMNS,
+    **CELL_MODEL,
+    "means_": Array("D", low=0, high=1),
+    "couplings_": Array("D", "D"),
+    "objective_": Value(float),
+}
 
 SPECS = (
     ModelSpec(
@@ -17,6 +26,12 @@ SPECS = (
         findings="cells",
         has_weights=False,
         parameters={**_RIDGE, **ITERATIONS},
+        fitted={
+            **_FITTED,
+            **{name: RESTARTED[name] for name in ("objective_history_", "n_iter_", "converged_")},
+            "bias_": Array("D"),
+            "gradient_norm_": Value(float, low=0),
+        },
     ),
     ModelSpec(
         "linear-autoencoder",
@@ -24,5 +39,6 @@ SPECS = (
         findings="cells",
         has_weights=False,
         parameters=_RIDGE,
+        fitted=_FITTED,
     ),
 )

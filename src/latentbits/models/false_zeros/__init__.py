@@ -3,12 +3,15 @@
 from typing import get_args
 
 from latentbits.constraints import Choice, Number
-from latentbits.models.aspect import Noise
+from latentbits.models.aspect import NOISE_TRIALS, Noise
+from latentbits.models.schema import CELL_MODEL, COLUMNS, Array, Entries, Frame, Member, Named, Texts, Value
 from latentbits.models.spec import ModelSpec, Option, Parameter
 
 __all__ = ["SPECS"]
 
 _HERE = "latentbits.models.false_zeros"
+
+_LINE = Named("Line", intercept=Value(float), slope=Value(float, low=0))
 
 SPECS = (
     ModelSpec(
@@ -28,6 +31,37 @@ SPECS = (
             "members": Parameter(None, Option("members", "those to use, such as aspects_4,ising; all by default")),
             "random_state": Parameter(None, Option("seed", "same seed, same answer")),
             "n_jobs": Parameter(None, Option("jobs", "threads; -1 is all cores")),
+        },
+        fitted={
+            **COLUMNS,
+            **CELL_MODEL,
+            "members_": Entries(Member(), "M"),
+            "intercept_": Value(float),
+            "weights_": Array("M", low=0),
+            "_lines": Entries({"absence": _LINE, "presence": _LINE}),
+            "_column_odds": Array("D"),
+            "n_hidden_": Value(int, low=0),
+            "held_out_": Frame(
+                None,
+                optional=True,
+                lower=Array("n", low=0, high=1),
+                upper=Array("n", low=0, high=1),
+                predicted=Array("n", low=0, high=1),
+                observed=Array("n", low=0, high=1),
+                count=Array("n", dtype="int64", low=0),
+            ),
+            "member_scores_": Frame(
+                None,
+                optional=True,
+                member=Texts("n"),
+                weight=Array("n", nan=True),
+                log_likelihood=Array("n", nan=True),
+                auc=Array("n", nan=True),
+            ),
+            "gains_": Entries(Entries(Value(float)), optional=True),
+            "auc_": Entries(Value(float), optional=True),
+            "noise_model_": Member(optional=True),
+            "noise_trials_": NOISE_TRIALS,
         },
         stored_types=(f"{_HERE}.stacking:Stack", f"{_HERE}.stacking:Line"),
     ),

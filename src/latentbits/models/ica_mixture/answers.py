@@ -78,11 +78,21 @@ def _log_density(X: Floats, A: Floats, rest: Floats, pi: Floats, phi: Floats, be
     for labels in product(range(K), repeat=M):
         k = list(labels)
         columns = np.hstack([A / np.sqrt(beta[m, k]), rest])
-        root = np.linalg.cholesky(np.eye(len(A)) + columns @ columns.T)
+        root = _root(columns)
         white = solve_triangular(root, (X - A @ phi[m, k]).T, lower=True)
         log = log_pi[m, k].sum() - np.log(np.diag(root)).sum() - 0.5 * (white**2).sum(axis=0)
         np.logaddexp(total, log, out=total)
     return total - 0.5 * X.shape[1] * LOG_2PI
+
+
+def _root(columns: Floats) -> Floats:
+    """The Cholesky factor of I + columns columns', N x N; by a QR decomposition if rounding has hidden the I."""
+    eye = np.eye(len(columns))
+    try:
+        return np.asarray(np.linalg.cholesky(eye + columns @ columns.T))
+    except np.linalg.LinAlgError:
+        upper = np.asarray(np.linalg.qr(np.vstack([columns.T, eye]), mode="r"))
+        return np.asarray(upper.T * np.where(np.diag(upper) < 0, -1.0, 1.0))
 
 
 def bounded_log_density(X: Floats, clusters: Clusters) -> Floats:

@@ -28,7 +28,6 @@ __all__ = ["ICAMixture"]
 EXACT = 1000
 """Largest number of combinations of Gaussians for which densities are summed exactly."""
 
-
 LARGEST = 1e100
 """Larger numbers are refused, and columns that vary by less than its inverse are constant: squares would overflow."""
 
@@ -108,6 +107,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     source_strengths_ : ndarray of shape (n_clusters_, n_sources)
         Strength of each source, in falling order: length of its column of the mixing matrix (of the standardised data)
         times its standard deviation.
+    source_effects_ : ndarray of shape (n_clusters_, n_features, n_sources)
+        What a standard deviation of each source adds to each variable, in standard deviations of the variable.
     mixing_ : ndarray of shape (n_clusters_, n_features, n_sources)
         Mixing matrices, one column per source.
     means_ : ndarray of shape (n_clusters_, n_features)
@@ -288,6 +289,11 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """Whether densities are exact sums over all combinations of Gaussians (see `score_samples`)."""
         return bool(float(self.n_gaussians) ** float(self.n_sources_.max()) <= EXACT)
 
+    @property
+    def source_effects_(self) -> Floats:
+        """What a standard deviation of each source adds to each variable, in standard deviations of the variable."""
+        return self._clusters.A * np.sqrt(self._clusters.source_moments()[1])[:, None]
+
     def _log_joint(self, X: Any) -> Floats:
         """log p(x, c) in the units of the data, n_rows x n_clusters_."""
         check_is_fitted(self)
@@ -418,6 +424,22 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             Mean log density of a row; higher is better.
         """
         return float(np.mean(self.score_samples(X)))
+
+    def log_evidence(self, X: Any = None) -> float:
+        """Lower bound of the log evidence of the training data, by which numbers of clusters or sources are compared.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features) or None, default=None
+            Ignored, as the bound is that of the fit; for `select_order`.
+
+        Returns
+        -------
+        float
+            `objective_` in the units of the data; higher is better.
+        """
+        check_is_fitted(self)
+        return float(self.objective_ - len(self.labels_) * np.log(self._scale).sum())
 
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> tuple[Floats, np.ndarray]:
         """Draw new rows from the model.

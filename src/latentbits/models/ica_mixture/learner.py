@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from latentbits.models.ica_mixture.maps import rescale, rotate
 from latentbits.models.ica_mixture.posterior import (
@@ -112,9 +111,12 @@ def _learned(
     """Hidden variables given these clusters, Q(c_t) if it is free, and then the clusters."""
     wanted = np.ones(state.share.shape, dtype=bool) if free and complete else state.share > 0
     hidden = infer_hidden(X, clusters, state.labels, wanted)
-    pairs = hidden.owner, hidden.rows
-    labels, log_joint = state.labels.copy(), np.full(state.share.shape, -np.inf)
-    labels[pairs], log_joint[pairs] = hidden.labels, hidden.log_joint
+    if len(hidden.rows) == state.share.size:
+        labels, log_joint = hidden.labels.reshape(state.labels.shape), hidden.log_joint.reshape(state.share.shape)
+    else:
+        pairs = hidden.owner, hidden.rows
+        labels, log_joint = state.labels.copy(), np.full(state.share.shape, -np.inf)
+        labels[pairs], log_joint[pairs] = hidden.labels, hidden.log_joint
     share = responsibilities(log_joint, state.rho) if free else state.share
     clusters, heights, maps = learn(clusters, collect(X, share, hidden, clusters), prior, switches)
     return Learned(clusters, labels, log_joint, share, heights), maps
@@ -170,8 +172,8 @@ def _power(ratio: Floats, exponent: Floats) -> Floats:
 def responsibilities(log_joint: Floats, rho: Floats) -> Floats:
     """Q(c_t), C x T (eq. 15), without negligible shares."""
     joint = log_joint + log_mean_dirichlet(rho)[:, None]
-    share = np.exp(joint - logsumexp(joint, axis=0))
-    share[share < NEGLIGIBLE] = 0.0
+    share = np.exp(joint - joint.max(axis=0))
+    share[share < NEGLIGIBLE * share.sum(axis=0)] = 0.0
     total: Floats = share / share.sum(axis=0)
     return total
 

@@ -109,10 +109,9 @@ def collect(X: Floats, share: Floats, hidden: Hidden, clusters: Clusters) -> Sta
     xs, x, xx = np.empty((C, N, M)), np.empty((C, N)), np.empty((C, N))
     for c in range(C):
         mine = slice(ends[c], ends[c + 1])
-        w, points = weight[mine], X[hidden.rows[mine]]
-        weighted = hidden.moments[mine] * w[:, None]
-        by_label[c] = hidden.labels[mine].reshape(-1, M * K).T @ weighted
-        xs[c] = points.T @ weighted[:, 1 : 1 + M]
+        w, points, moments = weight[mine], X[hidden.rows[mine]], hidden.moments[mine]
+        by_label[c] = (hidden.labels[mine].reshape(-1, M * K) * w[:, None]).T @ moments
+        xs[c] = (points * w[:, None]).T @ moments[:, 1 : 1 + M]
         x[c], xx[c] = w @ points, w @ points**2
     n = np.bincount(hidden.owner, weight, minlength=C).astype(np.float64)
     by_label = by_label.reshape(C, M, K, -1)

@@ -1,15 +1,25 @@
 """Models without hidden causes, against which all others are measured: frequencies of columns, of rows and columns."""
 
 from latentbits.constraints import Number
+from latentbits.models.schema import COLUMNS, FACTOR_MODEL, Array, Value
 from latentbits.models.spec import ModelSpec, Option, Parameter
 
 __all__ = ["SPECS"]
+
+_PROBABILITIES = Array(1, "D", low=0, high=1)
 
 SPECS = (
     ModelSpec(
         "independent",
         "latentbits.models.independent.estimator:IndependentBernoulli",
         parameters={"smoothing": Parameter(Number(0), Option("smoothing", "ones and zeros added to each count"))},
+        fitted={
+            **COLUMNS,
+            **FACTOR_MODEL,
+            "components_": _PROBABILITIES,
+            "weights_": Array("N", 1, low=1, high=1),
+            "objective_": Value(float),
+        },
     ),
     ModelSpec(
         "row-column",
@@ -23,6 +33,14 @@ SPECS = (
                 Number(0, above=True),
                 Option("smoothing", "half the cells, of the table's share of ones, added to each column"),
             ),
+        },
+        fitted={
+            **COLUMNS,
+            **FACTOR_MODEL,
+            "components_": _PROBABILITIES,
+            "weights_": Array("N", 1),
+            "ridge_": Value(float, low=0),
+            "objective_": Value(float),
         },
     ),
 )

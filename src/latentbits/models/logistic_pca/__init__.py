@@ -1,6 +1,7 @@
 """Logistic PCA: low rank on the scale of log odds."""
 
 from latentbits.constraints import Number
+from latentbits.models.schema import COLUMNS, FACTOR_MODEL, RESTARTED, Array, Items
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
 __all__ = ["SPECS"]
@@ -10,5 +11,14 @@ SPECS = (
         "logistic-pca",
         "latentbits.models.logistic_pca.estimator:LogisticPCA",
         parameters={**components(), **RESTARTS, "ridge": Parameter(Number(1e-6), Option("ridge", "penalty"))},
+        fitted={
+            **COLUMNS,
+            **RESTARTED,
+            **FACTOR_MODEL,
+            "components_": Array("K", "D"),
+            "restart_components_": Items(Array("K", "D"), "R"),
+            "singular_values_": Array("K", low=0),
+            "bias_": Array("D"),
+        },
     ),
 )

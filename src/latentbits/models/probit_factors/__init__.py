@@ -1,6 +1,7 @@
 """Probit factor analysis: normal scores behind the cells, sampled with their uncertainty."""
 
 from latentbits.constraints import Number
+from latentbits.models.schema import COLUMNS, FACTOR_MODEL, RESTARTED, Array, Items, Named, sampled
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
 __all__ = ["SPECS"]
@@ -21,6 +22,23 @@ SPECS = (
             "random_state": RESTARTS["random_state"],
             "n_jobs": RESTARTS["n_jobs"],
         },
+        fitted={
+            **COLUMNS,
+            **RESTARTED,
+            **FACTOR_MODEL,
+            "components_": Array("K", "D"),
+            "restart_components_": Items(Array("K", "D"), "R"),
+            "relevance_": Array("K", low=0),
+            "bias_": Array("D"),
+            "row_effects_": Array("N"),
+            "_training_draws": Array("N", None, "Q", dtype="float32"),
+            "_samples": Named(
+                "FactorSamples",
+                **sampled("bias"),
+                theta=Array("S", "D", None, dtype="float32"),
+            ),
+        },
+        sizes={"K": "n_components"},
         stored_types=(f"{_HERE}.posterior:FactorSamples",),
     ),
 )

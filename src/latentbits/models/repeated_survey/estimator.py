@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.constraints import Number
@@ -25,6 +25,7 @@ from latentbits.models.royle_nichols import (
     seen_later_if_never_seen,
     visits_of_rows,
 )
+from latentbits.models.view import ShownModel
 from latentbits.numerics import RandomSource
 
 __all__ = ["RepeatedSurvey", "Survey"]
@@ -58,7 +59,7 @@ class Survey(NamedTuple):
         return abundance_of(self.ever_seen, self.effort, rates)
 
 
-class RepeatedSurvey(BaseEstimator):
+class RepeatedSurvey(ShownModel):
     """Which species are at a site although no visit has seen them, learned from repeat visits.
 
     A site that was visited several times has a history for each species: seen, not seen, seen. `estimator` learns from

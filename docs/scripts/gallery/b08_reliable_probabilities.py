@@ -1,0 +1,15 @@
+"""
+When it says 70 %, is it 70 %?
+==============================
+
+The ensemble behind `FalseZeros` was weighted by cells that had been hidden from it, so its probabilities can be
+checked: of the cells to which it gave 70 %, about 70 % should be ones.
+"""
+
+import latentbits as lb
+
+digits = lb.datasets.load_digits(digits=[1, 4, 7])
+noisy = lb.simulate.corrode(digits.X[:250], 0.5, random_state=0)
+model = lb.FalseZeros(3, members=["aspects_4", "ising", "linear_autoencoder"], random_state=0, n_jobs=2).fit(noisy.X)
+
+lb.plots.plot_reliability(model)

@@ -1,0 +1,62 @@
+"""
+Which zeros are false?
+======================
+
+A species list, a questionnaire, a log of events: a 1 is usually certain, a 0 may only mean that nobody noticed.
+`FalseZeros` ranks the zeros of a table, the most suspicious first. It needs no settings.
+
+Here the truth is known, so that we can check it: 150 sites, 30 species, and up to half of what is at a site was
+overlooked.
+"""
+
+import pandas as pd
+
+import latentbits as lb
+
+truth = lb.simulate.aspect_bernoulli(150, 30, 4, concentration=0.15, sharpness=0.15, density=0.4, random_state=3)
+seen = lb.simulate.add_noise(truth.X, white=0.5, by="row", random_state=0)
+sites = pd.DataFrame(
+    seen.X, index=[f"site {i + 1}" for i in range(150)], columns=[f"species {j + 1}" for j in range(30)]
+)
+sites.iloc[:4, :8]
+
+# %%
+# Fit, and ask first whether there is anything to find. Cells were hidden from the model and predicted by it; if it
+# can't do that better than counting, its list is no evidence of anything.
+
+model = lb.FalseZeros(random_state=0, n_jobs=2).fit(sites)
+answer = lb.verdict(model, sites)
+answer
+
+# %%
+# The list. `score` ranks the cells. `P(1 | the rest)` is how likely the rest of the table makes a 1 there, as if this
+# cell hadn't been looked at. The other columns are what each member of the ensemble says.
+
+suspects = model.suspects(sites, top=20)
+suspects.iloc[:5, :4].round(2)
+
+# %%
+# As a map: rings are suspects, grey cells are ones.
+
+lb.plots.plot_suspects(model, sites.iloc[:40], top=25)
+
+# %%
+# How good is the list? In this experiment we know what was lost.
+
+lost = pd.DataFrame(seen.lost, index=sites.index, columns=sites.columns)
+true_hits = sum(lost.loc[row, column] for row, column in zip(suspects["row"], suspects["column"], strict=True))
+share = seen.lost.sum() / (sites == 0).to_numpy().sum()
+print(f"{true_hits} of the first 20 suspects are false zeros; of 20 random zeros it would be {20 * share:.0f}")
+
+# %%
+# And how far can its probabilities be trusted? The points are cells that the model had not seen.
+
+lb.plots.plot_reliability(model)
+
+# %%
+# **What the score is not.** One visit can't tell how many zeros are false: a species that is never seen where it
+# lives looks like one that isn't there. If you know how often a visit finds what is there, say so:
+# ``model.suspects(sites, rate=0.4)`` gives the probability of presence. If some sites were visited again, give these
+# as `revisits`, or all visits to :class:`~latentbits.RepeatedSurvey`.
+#
+# On the command line: ``latentbits false-zeros sites.csv --top 20 --out run``.

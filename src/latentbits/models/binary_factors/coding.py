@@ -1,0 +1,82 @@
+"""Codes of rows under given parameters, also of rows with missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latentbits.fitting.workers import Workers
+from latentbits.models.binary_factors import Encoder
+from latentbits.models.binary_factors.encoders import encode, round_codes, signs
+from latentbits.models.binary_factors.model import (
+    Parameters,
+    linear_terms,
+    mean_field,
+    program,
+    seen_cells,
+)
+
+__all__ = ["codes_of", "expected_codes", "started_mean_field"]
+
+FEW_FACTORS = 12
+"""Up to this many factors, mean field starts from the best of all codes of a row."""
+
+
+def codes_of(theta: Parameters, X: np.ndarray, encoder: Encoder, workers: Workers) -> NDArray[np.int8]:
+    """The code of each row by its program (eq. 12 and 13), as `encoder` solves it.
+
+    Rows with missing cells have a program of their own for each set of columns that is there. For rounding, which
+    learning uses by default, all sets are solved at once.
+    """
+    seen = seen_cells(X)
+    if seen is None or theta.A.shape[1] == 0:
+        return encode(*program(theta, X), encoder, workers)
+    F = linear_terms(theta, X)
+    if encoder == "round":
+        A = theta.A
+        patterns, of_row = _patterns(seen)
+        Q = theta.phi * np.einsum("pj,ji,jk->pik", patterns, A, A, optimize=True)
+        codes = round_codes(Q, F, of_row)
+    else:
+        codes = np.empty(F.shape, np.int8)
+        for rows, part, some in _by_pattern(theta, X, seen):
+            codes[rows] = encode(*program(part, some), encoder, workers)
+    empty = ~seen.any(axis=1)
+    codes[empty] = signs(F[empty])
+    return codes
+
+
+def expected_codes(theta: Parameters, X: np.ndarray) -> np.ndarray:
+    """E[y] of rows by mean field, started from a good code: from even odds, correlated factors end in poor optima."""
+    seen = seen_cells(X)
+    if seen is None:
+        return started_mean_field(*program(theta, X))
+    mean = np.empty((len(X), theta.A.shape[1]))
+    for rows, part, some in _by_pattern(theta, X, seen):
+        mean[rows] = started_mean_field(*program(part, some))
+    return mean
+
+
+def started_mean_field(Q: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """`mean_field` of rows that share Q, from the best code, or a good one."""
+    encoder: Encoder = "enum" if len(Q) <= FEW_FACTORS else "round"
+    return mean_field(Q, F, encode(Q, F, encoder, Workers()).astype(float))
+
+
+def _patterns(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different rows of `seen`, and which of them each row is."""
+    patterns, of_row = np.unique(seen, axis=0, return_inverse=True)
+    return patterns, of_row.reshape(-1)
+
+
+def _by_pattern(
+    theta: Parameters, X: np.ndarray, seen: np.ndarray
+) -> Iterator[tuple[np.ndarray, Parameters, np.ndarray]]:
+    """Rows that have the same columns: which they are, the parameters of these columns, and the cells."""
+    patterns, of_row = _patterns(seen)
+    for number, pattern in enumerate(patterns):
+        rows, columns = np.flatnonzero(of_row == number), np.flatnonzero(pattern)
+        part = Parameters(theta.A[columns], theta.c[columns], theta.phi, theta.beta)
+        yield rows, part, X[np.ix_(rows, columns)]

@@ -1,0 +1,103 @@
+"""What a notebook shows of a model: what it was fitted to, what it has found, how sure that is, and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from latentbits import views
+from latentbits.models.spec import spec_of
+from latentbits.wording import counted, place
+
+__all__ = ["ShownModel", "largest_r_hat", "n_agreeing"]
+
+MOST_ROWS = 12
+"""Components in the table."""
+
+N_NAMES = 5
+"""Columns that a component is told by."""
+
+AGREEMENT = 1e-4
+"""Relative distance from the best objective within which a restart agrees with it."""
+
+
+class ShownModel(BaseEstimator):
+    """An estimator that a notebook shows with what it has found; unfitted, as scikit-learn does."""
+
+    def _html_repr(self) -> str:
+        inner: str = super()._html_repr()
+        try:
+            check_is_fitted(self)
+        except Exception:  # scikit-learn's NotFittedError, or a class of the user's that can't be asked
+            return inner
+        folded = f"<details><summary>parameters</summary>{inner}</details>"
+        return views.block(_title(self), list(_lines(self)), _content(self), folded)
+
+
+def n_agreeing(model: Any) -> int:
+    """How many restarts came as far as the best."""
+    best = model.objective_
+    return int((best - model.restarts_["objective"] <= AGREEMENT * abs(best)).sum())
+
+
+def largest_r_hat(model: Any) -> float:
+    """The largest R-hat of all that was sampled."""
+    return max(float(np.max(values)) for values in model.r_hat_.values())
+
+
+def _title(model: Any) -> str:
+    name, spec = type(model).__name__, spec_of(type(model))
+    n_rows = len(model.weights_) if spec is not None and spec.has_weights and hasattr(model, "weights_") else None
+    n_columns = getattr(model, "n_features_in_", None)
+    size = [counted(n, what) for n, what in ((n_rows, "row"), (n_columns, "column")) if n is not None]
+    return f"{name}, fitted to {' x '.join(size)}" if size else f"{name}, fitted"
+
+
+def _lines(model: Any) -> Iterator[str]:
+    if hasattr(model, "restarts_") and len(model.restarts_) > 1 and hasattr(model, "objective_"):
+        made = len(model.restarts_)
+        yield f"{n_agreeing(model)} of {counted(made, 'random start')} came within 0.01 % of the best objective."
+    if getattr(model, "r_hat_", None) is not None:
+        yield f"Chains: R-hat {largest_r_hat(model):.3f} (at most 1.05 means that they agree)."
+    gains = getattr(model, "gains_", None)
+    if gains:
+        z = min(gain["z"] for gain in gains.values())
+        yield f"Hidden cells are predicted better than by frequencies by {z:.1f} standard errors."
+
+
+def _content(model: Any) -> str:
+    """A table of what was found, by what the model has."""
+    if hasattr(model, "members_"):
+        rows = sorted(zip(model.members_, model.weights_, strict=True), key=lambda pair: -pair[1])
+        return views.table(["member", "weight"], [[name, views.Bar(weight)] for name, weight in rows])
+    components = getattr(model, "components_", None)
+    if isinstance(components, np.ndarray) and components.ndim == 2 and len(components):
+        return _component_table(model, components)
+    return ""
+
+
+def _component_table(model: Any, components: np.ndarray) -> str:
+    """Components, the largest first, each told by the columns in which it differs most from all others."""
+    shares = getattr(model, "shares_", getattr(model, "proportions_", None))
+    kinds = getattr(model, "phantoms_", None)
+    order = np.arange(len(components)) if shares is None else np.argsort(-np.asarray(shares), kind="stable")
+    names = getattr(model, "feature_names_in_", None)
+    names = [place("column", j) for j in range(components.shape[1])] if names is None else list(map(str, names))
+    apart = components - components.mean(axis=0)
+    rows = []
+    for k in order[:MOST_ROWS]:
+        told = [names[j] for j in np.argsort(-apart[k], kind="stable")[:N_NAMES]]
+        rows.append(
+            [
+                int(k),
+                *([] if shares is None else [views.Bar(shares[k])]),
+                *([] if kinds is None else [kinds[k]]),
+                ", ".join(told),
+            ]
+        )
+    header = ["component", *([] if shares is None else ["share"]), *([] if kinds is None else ["kind"]), "told by"]
+    return views.table(header, rows, more=len(components) - MOST_ROWS)

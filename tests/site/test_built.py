@@ -1,0 +1,118 @@
+"""The built site in a browser without a network: pages, search, narrow windows, dark mode.
+
+`make docs` builds it. Without it these tests are skipped, but not on CI.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "build" / "docs"
+PAGES = {
+    "landing": "index.html",
+    "guide": "guides/a01_which_zeros_are_false.html",
+    "example": "gallery/b01_flaked_scans.html",
+    "reference": "api/latentbits.tetrachoric.html",
+}
+playwright = pytest.importorskip("playwright.sync_api", reason="these tests drive a browser with playwright")
+
+
+def _unavailable(what: str) -> None:
+    if os.environ.get("CI"):
+        pytest.fail(f"CI has to open the site: {what}")
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not (SITE / "index.html").exists():
+        _unavailable("the site isn't built; run make docs")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        _unavailable("there is no chromium here")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Open a page offline; at the end, nothing may have failed or been asked of the network."""
+    troubles: list[str] = []
+    windows: list[Any] = []
+
+    def open_page(name: str, *, width: int = 1280, scheme: str = "light") -> Any:
+        window = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": 900})
+        windows.append(window)
+        page = window.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+        page.on("console", lambda m: troubles.append(f"console: {m.text}") if m.type == "error" else None)
+        page.on("request", lambda r: troubles.append(f"request: {r.url}") if r.url.startswith("http") else None)
+        page.goto((SITE / name).as_uri())
+        return page
+
+    yield open_page
+    for window in windows:
+        window.close()
+    assert troubles == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "light"), (1280, "dark")])
+def test_pages_open(opened, name, width, scheme):
+    page = opened(PAGES[name], width=width, scheme=scheme)
+    assert page.locator("h1").first.is_visible()
+    beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert beyond <= 1, "nothing is wider than the window"
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = sum(int(part) for part in re.findall(r"\d+", light)[:3])
+    assert (brightness < 200) == (scheme == "dark")
+
+
+def test_the_landing_page_answers_in_one_screen(opened):
+    page = opened("index.html")
+    for words in ("Which of these zeros are real?", "pip install latentbits", "latentbits false-zeros"):
+        box = page.get_by_text(words).first.bounding_box()
+        assert box["y"] + box["height"] < 900, words
+    assert page.locator("table").count() == 1
+
+
+def test_tetrachoric_is_found_by_the_sites_own_search(opened):
+    page = opened("index.html")
+    page.goto(f"{(SITE / 'search.html').as_uri()}?q=tetrachoric")
+    page.wait_for_selector("#search-results ul.search li a")
+    found = page.locator("#search-results ul.search li a").evaluate_all("links => links.map(link => link.href)")
+    assert any("latentbits.tetrachoric.html" in link for link in found)
+    assert any("a09_yes_no_items" in link for link in found)
+
+
+def test_the_picture_of_models_leads_to_their_pages(opened):
+    page = opened("which-model.html")
+    page.locator(".decision a", has_text="FalseZeros").click()
+    assert page.locator("h1").inner_text().startswith("FalseZeros")
+
+
+def test_every_internal_link_leads_somewhere():
+    if not (SITE / "index.html").exists():
+        _unavailable("the site isn't built; run make docs")
+    sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+    from links import broken
+
+    assert broken(SITE) == []
+
+
+def test_no_page_tells_where_it_was_built():
+    if not (SITE / "index.html").exists():
+        _unavailable("the site isn't built; run make docs")
+    for file in SITE.rglob("*.html"):
+        assert str(ROOT) not in file.read_text(encoding="utf-8"), file.name

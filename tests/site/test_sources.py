@@ -1,0 +1,150 @@
+"""The sources of the documentation: complete, true, and runnable. What needs a built site is in test_built.py."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import latentbits as lb
+from latentbits.cli.main import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+SCRIPTS = sorted((DOCS / "scripts").glob("*/*.py"))
+QUESTIONS = re.findall(
+    r"```python\n(.*?)```\s+```text\n(.*?)\n```", (DOCS / "questions.md").read_text(encoding="utf-8"), re.DOTALL
+)
+
+
+def test_every_public_name_has_a_reference_page():
+    listed = set(re.findall(r"^   ([A-Za-z][\w.]*)$", (DOCS / "api.rst").read_text(), re.MULTILINE))
+    public = {name for name in lb.__all__ if not inspect.ismodule(getattr(lb, name)) and name != "__version__"}
+    for module in ("datasets", "metrics", "plots", "sequences", "simulate"):
+        public |= {f"{module}.{name}" for name in getattr(lb, module).__all__}
+    assert public - listed == set()
+
+
+def test_what_is_returned_has_a_reference_page_too():
+    """Classes of the library that public functions say they return."""
+    listed = (DOCS / "api.rst").read_text()
+    for name in lb.__all__:
+        target = getattr(lb, name)
+        if inspect.isfunction(target):
+            returned = str(inspect.signature(target).return_annotation)
+            if re.fullmatch(r"[A-Z]\w+", returned) and returned not in ("Any", "NDArray", "Floats"):
+                assert re.search(rf"\b{returned}$", listed, re.MULTILINE), f"{name} returns {returned}"
+
+
+def test_every_command_is_on_the_page_of_the_command_line():
+    assert ":nested: full" in (DOCS / "command-line.md").read_text()
+    assert len(COMMANDS) >= 15
+
+
+def test_there_are_guides_for_all_questions_and_a_gallery():
+    folders = [file.parent.name for file in SCRIPTS]
+    assert folders.count("guides") >= 15
+    assert folders.count("gallery") >= 14
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "families").glob("*.md")), ids=lambda page: page.stem)
+def test_tests_that_a_page_names_exist(page):
+    for name in re.findall(r"`(tests/[\w/.]+)`", page.read_text(encoding="utf-8")):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize(("code", "said"), QUESTIONS, ids=[said.split(";")[0][-40:] for _, said in QUESTIONS])
+def test_questions_say_what_was_said(code, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"lb": lb, "np": np, "pd": pd, "pathlib": __import__("pathlib")}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            exec(code, names)
+        except Exception as error:
+            found = [f"{type(error).__name__}: {error}"]
+        else:
+            found = [f"{warning.category.__name__}: {warning.message}" for warning in caught]
+    assert said in found
+
+
+def test_there_are_questions():
+    assert len(QUESTIONS) >= 8
+
+
+def test_the_version_is_the_same_everywhere():
+    assert re.search(rf"^version: {re.escape(lb.__version__)}$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert f"## {lb.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_oldest_dependencies_are_pinned_one_by_one():
+    code = "import sys; sys.path.insert(0, 'tools'); import check_wheel; print('\\n'.join(check_wheel.oldest()))"
+    printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    pins = printed.split()
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert len(pins) == len(wanted)
+    assert all(re.fullmatch(r"[\w-]+==[\d.]+\.\*", pin) for pin in pins)
+
+
+def test_workflows_call_targets_that_exist():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    called = {
+        target
+        for file in (ROOT / ".github" / "workflows").glob("*.yml")
+        for target in re.findall(r"run: make ([\w-]+)", file.read_text())
+    }
+    assert {"test", "docs", "wheel", "release-check"} == called
+    assert called <= targets
+
+
+# ---- links -----------------------------------------------------------------------------------------------------------
+
+
+def test_broken_links_are_noticed(tmp_path):
+    sys.path.insert(0, str(DOCS / "_ext"))
+    from links import broken
+
+    (tmp_path / "b.html").write_text('<p id="here">')
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here"></a><a href="b.html#there"></a><a href="c.html"></a><a href="https://x.org"></a>'
+    )
+    assert broken(tmp_path) == ["a.html: b.html#there names no place there", "a.html: c.html is not there"]
+
+
+# ---- notebooks -------------------------------------------------------------------------------------------------------
+
+
+def notebook_of(script: Path):
+    """A notebook with a cell for each part of a script, as the site offers it for download."""
+    nbformat = pytest.importorskip("nbformat")
+    cells = []
+    for part in re.split(r"^# %%.*$", script.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        cells.append(nbformat.v4.new_code_cell(part.strip()))
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+@pytest.mark.parametrize(
+    "name", ["gallery/b06_wine_components", "guides/a03_how_many_components", "guides/a14_how_to_read_the_report"]
+)
+def test_notebooks_run_and_show_views(name):
+    nbclient = pytest.importorskip("nbclient")
+    notebook = notebook_of(DOCS / "scripts" / f"{name}.py")
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    pages = [str(output["data"].get("text/html", "")) for output in shown]
+    pictures = [output for output in shown if "image/png" in output["data"]]
+    if "report" in name:
+        assert any("<iframe" in page for page in pages)
+        assert any("kB; .open()" in output["data"]["text/plain"] for output in shown)
+    else:
+        assert pictures
+    if "how_many" in name:
+        assert any("latentbits-view" in page for page in pages)
