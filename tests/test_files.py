@@ -7,9 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from latentbits.files import atomic_file, atomic_folder, parse_json, to_json, write_json
+from latentbits import files, read_table
+from latentbits.files import (
+    atomic_file,
+    atomic_folder,
+    escape_formula,
+    parse_json,
+    restore_label,
+    to_json,
+    write_csv,
+    write_json,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -98,6 +109,83 @@ def test_what_json_does_not_know_is_refused(value: Any) -> None:
 def test_half_a_surrogate_pair_can_be_written(tmp_path: Path) -> None:
     write_json({"name": "é\udcff\\"}, tmp_path / "a.json")
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"name": "é\udcff\\"}
+
+
+# ---- folders that others have made, and the moment of exchange -------------------------------------------------------
+
+
+def test_a_folder_that_came_in_the_meantime_stays(tmp_path: Path) -> None:
+    def write_beside_others() -> None:
+        with atomic_folder(tmp_path / "b", replace=False) as draft:
+            (draft / "ours").write_text("")
+            (tmp_path / "b").mkdir()
+            (tmp_path / "b" / "theirs").write_text("")
+
+    with pytest.raises(FileExistsError, match="b was made by somebody else in the meantime"):
+        write_beside_others()
+    assert names(tmp_path / "b") == ["theirs"]
+    assert names(tmp_path) == ["b"]
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_an_earlier_folder_is_never_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_exchange: bool) -> None:
+    """At every renaming, one of both is in place; where the system can't exchange, at all but the second."""
+    if not can_exchange:
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "old").write_text("")
+    seen = []
+    rename = Path.rename
+
+    def watched(self: Path, target: Path) -> Path:
+        seen.append((tmp_path / "b").exists())
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", watched)
+    with atomic_folder(tmp_path / "b") as draft:
+        (draft / "new").write_text("")
+    assert seen == ([True] if can_exchange else [True, True, False])
+    assert names(tmp_path / "b") == ["new"]
+    assert names(tmp_path) == ["b"]
+
+
+# ---- formulas --------------------------------------------------------------------------------------------------------
+
+LABELS = [
+    "=1+1",
+    "'=1+1",
+    "''=1+1",
+    "+a",
+    "-2+3",
+    "-0.5",
+    "@SUM(A1)",
+    "\tx",
+    "Equus",
+    "'quoted'",
+    "'",
+    "\uff1dA1",
+    "a=b",
+]
+
+
+def test_formulas_come_back_as_they_were() -> None:
+    written = [str(escape_formula(label)) for label in LABELS]
+    assert len(set(written)) == len(LABELS)
+    assert [restore_label(label) for label in written] == LABELS
+    starts = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d")
+    assert [label for label in written if label.startswith(starts)] == ["-0.5"], "a number is no formula"
+
+
+def test_a_table_of_formulas_survives_our_own_reader(tmp_path: Path) -> None:
+    labels = [label.strip() for label in LABELS]  # blanks around names don't survive any reader
+    cells = np.random.default_rng(0).integers(0, 2, (len(labels), len(labels)))
+    write_csv(pd.DataFrame(cells, columns=labels).assign(site=labels), tmp_path / "t.csv")
+    data = read_table(tmp_path / "t.csv", row_labels="site")
+    assert data.column_names == data.row_names == labels
+    np.testing.assert_array_equal(data.dense(), cells)
+
+
+# ---- JSON from elsewhere ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

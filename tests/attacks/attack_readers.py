@@ -75,14 +75,38 @@ def judge(rng: np.random.Generator, file: HostileFile, folder: Path) -> None:
         assert not isinstance(data, str), data
         np.testing.assert_array_equal(data.dense(), file.cells)
         assert data.column_names == file.columns
-    elif not isinstance(data, str):
-        check_cells(data, file)
+    else:
+        if not isinstance(data, str):
+            check_cells(data, file)
+        read_or_refusal(path)  # everything to be guessed
+        read_or_refusal(path, **some_options(rng, file))
     if rng.random() < 0.1:
         with contextlib.suppress(DataError):
             table = read_numbers(path)
-            assert np.isfinite(table.values).all()
+            assert not np.isinf(table.values).any()
     if isinstance(data, str) and rng.random() < 0.1:
         check_program(path)
+
+
+def some_options(rng: np.random.Generator, file: HostileFile) -> dict[str, Any]:
+    """Options that may mean something or nothing for a file."""
+    choices: dict[str, list[Any]] = {
+        "header": [False],
+        "threshold": [0.5, 1, -1, 1e300],
+        "row_labels": [0, 1, False, "Sus", "place"],
+        "missing": ["", "0", ["NA", "x"]],
+        "true": ["x", "1"],
+        "presence": ["x", "1"],
+        "long": [["Sus", "a b"], ["place", "Sus", "\u65e5\u672c"]],
+        "decimal": [","],
+        "comment": ["#", "a", ""],
+        "encoding": ["latin-1", "utf-16", "ascii", "rot13", "cp037", "utf-7"],
+        "delimiter": [" ", "a", '"', "\n", "::"],
+        "exclude": [["Sus"], []],
+        "metadata": [["a b"], "place"],
+    }
+    asked = rng.choice(list(choices), rng.integers(1, 4), replace=False)
+    return {str(name): choices[str(name)][rng.integers(len(choices[str(name)]))] for name in asked}
 
 
 def read_or_refusal(path: Path, **options: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from latentbits import read_table
 from latentbits.cli.main import program
 from latentbits.data.binary_data import BinaryData
 from latentbits.findings.results import components_fingerprint, data_table
@@ -38,6 +40,17 @@ def test_denoised(open_page: Open, white: Fitted) -> None:
     assert found.columns[0] == "row"
     for shown, name in zip([*found.columns[1:], *found["row"]], data.column_names + data.row_names, strict=True):
         assert shown == (f"'{name}" if name[0] in "=-" else name)
+
+
+def test_denoised_survives_our_own_reader(open_page: Open, white: Fitted, tmp_path: Path) -> None:
+    """No field begins a formula, and reading gives the names of the data back."""
+    text = saved(open_page(white.file), "denoised.csv")
+    fields = [field for line in csv.reader(io.StringIO(text, newline="")) for field in line]
+    assert not [field for field in fields if field.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    (tmp_path / "denoised.csv").write_text(text, encoding="utf-8", newline="")
+    found = read_table(tmp_path / "denoised.csv", row_labels="row")
+    assert found.column_names == white.data.column_names
+    assert found.row_names == white.data.row_names
 
 
 @pytest.mark.parametrize("fitted", ["white", "beta", "black"], indirect=True)

@@ -107,8 +107,8 @@ class ExcelSheet:
         """The names of all sheets, and their rows up to the last cell that isn't empty."""
         import openpyxl
 
-        workbook = openpyxl.load_workbook(self.file, read_only=True, data_only=True, keep_links=False)
-        try:
+        with self.file.open("rb") as stream:  # openpyxl leaves a file open that it can't read
+            workbook = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
             for sheet in workbook.worksheets:
                 sheet.reset_dimensions()  # some programs write false ones
                 rows: list[list[str]] = []
@@ -117,8 +117,6 @@ class ExcelSheet:
                         raise ValueError(f"the sheet {quoted(sheet.title)} has more rows than Excel knows")
                     rows.append(_up_to_last(["" if cell.data_type == "e" else as_text(cell.value) for cell in cells]))
                 yield sheet.title, _up_to_last(rows)
-        finally:
-            workbook.close()
 
 
 Filled = TypeVar("Filled", str, list[str])

@@ -86,12 +86,13 @@ class TextFile:
                 rows = csv.reader(uncommented, delimiter=delimiter, skipinitialspace=True, strict=True)
                 yield self._checked(rows, uncommented, delimiter)
             except csv.Error as error:
-                raise self._fields_error(error, uncommented.number) from None
+                longest = max(range(len(sample)), key=lambda i: len(sample[i]))
+                raise self._fields_error(error, uncommented.number or longest + 1) from None
 
     def _fields_error(self, error: csv.Error, number: int) -> DataError:
         if "field limit" in str(error):
             what = f"a field has more than {csv.field_size_limit():,} characters"
-            return self.origin.error(f"{what}; look for a quote that isn't closed", self.origin.place(max(number, 1)))
+            return self.origin.error(f"{what}; look for a quote that isn't closed", self.origin.place(number))
         return self.origin.error(
             f"the quotes don't match ({error}); close each quote, and double those inside a field",
             self.origin.place(number),
