@@ -22,7 +22,7 @@ QUICK_CASE = CASES[1]
 MODELS = {50: 3, 200: 3, 500: 10, 1000: 10}
 """By rows a segment; a grid over two sources takes longer than Sobol points over more."""
 
-TEN_MODELS, QUICK_MODELS = 4, 2
+TEN_MODELS, QUICK_MODELS = 3, 2
 FRESH = 5000
 """Added to the seeds: the number of points was chosen on others."""
 
