@@ -30,8 +30,8 @@ PAPERS_LIMIT = 2 * 3600
 """Seconds after which the paper gave up the full likelihood of n = 6."""
 
 NOTE = (
-    "Both have the same prior, and the likelihood starts at BLICA's answer. For n = m = 10 it is as good as its points: "
-    "with 4,096 instead of 16,384 of them it fell to 0.971, BLICA 0.992, on five other models."
+    "Both have one prior; the likelihood starts at BLICA's answer. For n = m = 10 it is as good as its points: with "
+    "4,096 instead of 16,384 of them it fell to 0.971, BLICA 0.992, on five other models."
 )
 
 
