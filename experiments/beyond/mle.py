@@ -22,14 +22,17 @@ QUICK_CASE = CASES[1]
 MODELS = {50: 3, 200: 3, 500: 10, 1000: 10}
 """By rows a segment; a grid over two sources takes longer than Sobol points over more."""
 
-TEN_MODELS, QUICK_MODELS = 4, 2
-FRESH = 5000
+TEN_MODELS, QUICK_MODELS = 3, 2
+FRESH = 6000
 """Added to the seeds: the number of points was chosen on others."""
 
 PAPERS_LIMIT = 2 * 3600
 """Seconds after which the paper gave up the full likelihood of n = 6."""
 
-NOTE = "Both have the same prior, and the likelihood starts at BLICA's answer."
+NOTE = (
+    "Both have one prior; the likelihood starts at BLICA's answer. For n = m = 10 it is as good as its points: with "
+    "4,096 instead of 16,384 of them it fell to 0.971, BLICA 0.992, on five other models."
+)
 
 
 def jobs(full: bool) -> list[dict[str, Any]]:

@@ -64,6 +64,8 @@ def judge(table: pd.DataFrame) -> list[Claim]:
             paper="yes",
             ours=f"{_line(six)}: on average {six.mean():.3f} against {ten.mean():.3f}",
             holds=six.mean() < ten.mean(),
+            note="BLICA's published form does (0.933 against 0.966 on these data). With the model shrunk as the data, "
+            "the default here, six columns lose as little by few rows as ten.",
         ),
         Claim(
             result="binary ICA 2",

@@ -148,7 +148,7 @@ class TestFit:
             {"method": "em"},
             {"condition_number": 1},
             {"n_points": 2},  # all of them in the corners of a square, which are left out
-            {"n_points": 5000},  # for two sources these are squared
+            {"n_points": 70_000},
             {"n_components": 0},
             {"n_segments": 0},
             {"shrinkage": "none"},

@@ -120,8 +120,11 @@ class TestTables:
             found = tetrachoric(X, weights=[20, 20])
         assert found.standard_errors[0, 1] == 1.0
 
-    def test_a_table_that_is_nearly_certain_has_a_small_error(self):
-        found = tetrachoric([[0, 0], [0, 1], [1, 0], [1, 1]], weights=[1000, 1, 1, 1000])
+    def test_a_table_that_is_nearly_certain_has_a_small_error_and_says_that_the_estimate_is_at_its_limit(self):
+        with pytest.warns(
+            UserWarning, match=r"^1 pair of columns has a correlation beyond 0.9999 or -0.9999, .* 1 and 2"
+        ):
+            found = tetrachoric([[0, 0], [0, 1], [1, 0], [1, 1]], weights=[1000, 1, 1, 1000])
         assert found.correlations[0, 1] == pytest.approx(0.9999)
         assert found.standard_errors[0, 1] < 0.001
 

@@ -246,13 +246,6 @@ def test_correct_moves_only_pairs_with_an_empty_cell():
     np.testing.assert_array_equal(changed, little.zero_cells)
 
 
-def test_an_estimate_at_the_limit_says_so():
-    with pytest.warns(UserWarning, match=r"^1 pair of columns has a correlation beyond 0.9999 or -0.9999, .* 1 and 2"):
-        found = tetrachoric([[0, 0], [0, 1], [1, 0], [1, 1]], weights=[1000, 1, 1, 1000])
-    assert found.correlations[0, 1] == pytest.approx(0.9999)
-    assert found.standard_errors[0, 1] < 0.01
-
-
 def test_constant_columns_have_no_correlation_and_a_finite_threshold():
     data = np.column_stack([correlated(50, 2), np.zeros(50), np.ones(50)])
     with pytest.warns(UserWarning, match=r"^constant columns: 3, 4; their correlations are given as 0") as record:

@@ -24,7 +24,7 @@ SPECS = (
         parameters={
             **RESTARTS,
             **components(optional=True),
-            "n_points": Parameter(Number(3, below=4097, integer=True, optional=True)),  # squared, for two sources
+            "n_points": Parameter(Number(3, below=65537, integer=True, optional=True)),
             "n_segments": Parameter(Number(1, integer=True)),
             "condition_number": Parameter(Number(1, above=True, optional=True)),
             "tol": Parameter(

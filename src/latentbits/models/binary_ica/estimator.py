@@ -24,6 +24,7 @@ from latentbits.models.binary_ica.learning import Learning, segment_correlations
 from latentbits.models.binary_ica.parallel import of_correlations
 from latentbits.models.binary_ica.parameters import Prior
 from latentbits.models.binary_ica.segments import encode_labels, take_out, windows
+from latentbits.models.binary_ica.tetrachoric import Tetrachoric
 from latentbits.models.degenerate import degeneracy
 from latentbits.numerics import RandomSource
 from latentbits.wording import counted
@@ -75,8 +76,9 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         1e-8 for "blica" with matched shrinkage, and 1e-6 otherwise.
     n_points : int or None, default=None
         Number of points of the integrals over the sources: per dimension for one or two sources, in total (rounded up
-        to a power of 2) for more; from 3 to 4096. None means 256, 80 and 4096 for one, two and more sources in the fit
-        by "mle", and 400, 40 and 512 in posteriors and scores, whose points adapt to each row.
+        to a power of 2) for more; from 3 to 65536, and at most 2048 of them per dimension are used. None means 256, 80
+        and 4096 for one, two and more sources (16384 from seven on) in the fit by "mle", and 400, 40 and 512 in
+        posteriors and scores, whose points adapt to each row.
     posterior : {"exact", "normal"}, default="exact"
         How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates,
         "normal" takes the normal distribution that expectation propagation finds, which is some 20 times as fast
@@ -209,8 +211,9 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         N = data.shape[0]
         labels = windows(min(self.n_segments, N) if labels is None else labels, N)
         names, codes = encode_labels(labels, N)
-        K = self._n_sources(data, names, codes)
-        learned = self._learning().learn(data, names, codes, K)
+        found = segment_correlations(data, names[codes], self.n_jobs)
+        K = self._n_sources(data, found)
+        learned = self._learning().learn(data, found, names, codes, K)
         self._adopt_run(learned.best, learned.runs)
         self.restart_components_ = learned.mixings
         self.mixing_, self.source_means_, self.source_scales_ = learned.parameters
@@ -235,16 +238,12 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
             self.verbose,
         )
 
-    def _n_sources(self, data: BinaryData, names: np.ndarray, codes: np.ndarray) -> int:
+    def _n_sources(self, data: BinaryData, found: Tetrachoric) -> int:
         """The number of sources, with a warning if it was chosen here, or is more than the rows can tell."""
-        n, U = data.shape[1], len(names)
+        U, n = found.thresholds.shape
         rows = data.n_observed / (n * U)
         given = self.n_components
-        if given is None:
-            found = of_correlations(segment_correlations(data, names[codes], self.n_jobs)).n_factors
-            K = min(max(found, 1), most_sources(n, U, rows))
-        else:
-            K = int(given)
+        K = given or min(max(of_correlations(found).n_factors, 1), most_sources(n, U, rows))
         if degeneracy(data, given):  # which has been warned about, and is the reason of all the rest
             return K
         if given is None and n > K:

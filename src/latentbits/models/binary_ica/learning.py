@@ -52,9 +52,8 @@ class Learning:
     n_jobs: int | None
     verbose: int
 
-    def learn(self, data: BinaryData, names: np.ndarray, codes: np.ndarray, K: int) -> Learned:
-        """Fit K sources to rows with segment codes; names[codes] are the labels."""
-        found = segment_correlations(data, names[codes], self.n_jobs)
+    def learn(self, data: BinaryData, found: Tetrachoric, names: np.ndarray, codes: np.ndarray, K: int) -> Learned:
+        """Fit K sources to rows with segment codes, and their correlations; names[codes] are the labels."""
         if self.shrinkage == "matched" and self.method != "ivae":
             way_out = "they are left out there"
         else:

@@ -130,11 +130,16 @@ def average_correlations(found: Tetrachoric) -> tuple[np.ndarray, np.ndarray]:
     C, t, n, constant = (
         part if many else part[None] for part in (found.correlations, found.thresholds, found.n_pairs, found.constant)
     )
-    rows = np.where(constant[:, :, None] | constant[:, None, :], 0.0, n)
     v = np.exp(np.minimum(log_noise_variance(t), 50.0))
-    total = np.maximum(rows.sum(axis=0), 1e-300)
-    average = (rows * C).sum(axis=0) / total
-    variance = (rows * v[:, :, None] * v[:, None, :]).sum(axis=0) / total**2
+    total, average, variance = np.zeros((3, *C.shape[1:]))
+    for u, silent in enumerate(constant):  # segment by segment: there may be a gigabyte of correlations
+        rows = np.where(silent[:, None] | silent, 0.0, n[u])
+        total += rows
+        average += rows * C[u]
+        variance += rows * np.outer(v[u], v[u])
+    total = np.maximum(total, 1e-300)
+    average /= total
+    variance /= total**2
     np.fill_diagonal(average, 1.0)
     np.fill_diagonal(variance, 0.0)
     return average, variance

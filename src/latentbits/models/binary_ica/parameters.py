@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from latentbits.errors import DataError
 
 __all__ = [
+    "FINEST_GRID",
     "LINK",
     "PairwiseStatistics",
     "Parameters",
@@ -22,6 +23,9 @@ __all__ = [
 
 LINK = float(np.sqrt(np.pi / 8))
 """The c of P(x = 1 | y) = Phi(c y), with which the probit approximates the logistic function."""
+
+FINEST_GRID = 2048
+"""Points of a grid in each dimension, at most: more change no integral, and for two sources they are squared."""
 
 TINY = 1e-12  # a source with scale 0 in all segments must not be divided by 0
 

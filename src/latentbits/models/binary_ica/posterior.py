@@ -22,7 +22,7 @@ from latentbits.fitting.workers import Workers
 from latentbits.kernels.probit_ep import probit_ep
 from latentbits.kernels.probit_products import log_probit_products
 from latentbits.models.binary_ica.logs import LOG_ROOT_2PI, normalised
-from latentbits.models.binary_ica.parameters import LINK, Parameters
+from latentbits.models.binary_ica.parameters import FINEST_GRID, LINK, Parameters
 
 __all__ = ["Nodes", "RowPosterior", "adapted_nodes", "normal_posterior", "posterior", "posterior_of_mixture"]
 
@@ -61,7 +61,8 @@ class Nodes(NamedTuple):
 def adapted_nodes(n_components: int, n_points: int | None = None) -> Nodes:
     """A grid (`n_points` in each dimension) for one or two sources, else Sobol points; the same ones in every call."""
     if n_components <= 2:
-        line, step = np.linspace(-REACH, REACH, n_points or GRID_POINTS[n_components], retstep=True)
+        n_points = min(n_points or GRID_POINTS[n_components], FINEST_GRID)
+        line, step = np.linspace(-REACH, REACH, n_points, retstep=True)
         points = np.array(list(product(line, repeat=n_components)))
         return Nodes(points, np.full(len(points), n_components * np.log(step)))
     power = int(np.ceil(np.log2(n_points or SOBOL_POINTS)))
