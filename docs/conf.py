@@ -84,6 +84,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_search_summary = False  # summaries are fetched, which a page opened from a file can't do
 html_sidebars = {"index": [], "which-model": [], "coming-from": [], "questions": []}
+html_context = {"default_mode": "auto"}  # light or dark as the reader has it
 html_theme_options = {
     "logo": {"text": "latentbits"},
     "navbar_align": "left",
