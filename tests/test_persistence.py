@@ -337,6 +337,11 @@ def with_one_array_twice(header: Header, _: Arrays) -> None:
         (with_numbers(("fitted", "weights_"), 0.4), "weights_ is not in sum 1"),
         (lambda header, _: header["fitted"].pop("phantoms_"), "phantoms_ is not there"),
         (lambda header, _: header["params"].update(n_jobs="x"), "n_jobs can't be a str"),
+        (lambda header, _: header["params"].update(n_jobs=0), "n_jobs can't be 0"),
+        (
+            lambda header, _: header["params"].update(binarize={"type": "float", "value": "nan"}),
+            "binarize can't be nan",
+        ),
         (lambda header, _: header["params"].update(n_init=0), "n_init=0 must be a whole number"),
         (
             lambda header, _: header["fitted"]["feature_names_in_"]["values"].__setitem__(0, "species 1"),

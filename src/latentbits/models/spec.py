@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import inf
 from typing import Any, Literal
 
 from latentbits.constraints import Choice, Number
@@ -156,6 +157,8 @@ class ModelSpec:
             value = parameters.get(name)
             if value is not None and not isinstance(value, types):
                 raise ValueError(f"{name} can't be a {type(value).__name__}")
+            if (name == "n_jobs" and value == 0) or value != value or value in (inf, -inf):
+                raise ValueError(f"{name} can't be {value}")
         sizes = {letter: int(parameters[name]) for letter, name in self.sizes.items()}
         check_fitted(self.fitted, fitted, sizes, self.added)
 
