@@ -365,6 +365,16 @@ def test_forged_files_with_the_right_checksum_are_refused(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore:the chains disagree")
+def test_samples_that_would_never_let_a_question_end_are_refused(tmp_path: Path) -> None:
+    X = simulate.aspect_bernoulli(20, 5, 2, random_state=0).X
+    few = {"n_init": 1, "n_burn": 5, "n_samples": 5, "thin": 1, "random_state": 0}
+    save_model(model_class("probit-factors")(1, **few).fit(X), tmp_path / "model.npz")
+    tamper(tmp_path / "model.npz", with_numbers(("fitted", "_samples", "items", 0), 1e30))
+    with pytest.raises(ModelFileError, match=r"_samples\.theta is not between"):
+        load_model(tmp_path / "model.npz")
+
+
 def with_fitted(name: str, node: Any) -> Callable[[Header, Arrays], None]:
     return lambda header, _: header["fitted"].update({name: node})
 
