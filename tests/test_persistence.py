@@ -337,6 +337,11 @@ def with_one_array_twice(header: Header, _: Arrays) -> None:
         (with_numbers(("fitted", "weights_"), 0.4), "weights_ is not in sum 1"),
         (lambda header, _: header["fitted"].pop("phantoms_"), "phantoms_ is not there"),
         (lambda header, _: header["params"].update(n_jobs="x"), "n_jobs can't be a str"),
+        (lambda header, _: header["params"].update(n_jobs=0), "n_jobs can't be 0"),
+        (
+            lambda header, _: header["params"].update(binarize={"type": "float", "value": "nan"}),
+            "binarize can't be nan",
+        ),
         (lambda header, _: header["params"].update(n_init=0), "n_init=0 must be a whole number"),
         (
             lambda header, _: header["fitted"]["feature_names_in_"]["values"].__setitem__(0, "species 1"),
@@ -358,6 +363,16 @@ def test_forged_files_with_the_right_checksum_are_refused(
     with pytest.raises(ModelFileError, match=f"^model.npz: .*{message}") as caught:
         load_model(file)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:the chains disagree")
+def test_samples_that_would_never_let_a_question_end_are_refused(tmp_path: Path) -> None:
+    X = simulate.aspect_bernoulli(20, 5, 2, random_state=0).X
+    few = {"n_init": 1, "n_burn": 5, "n_samples": 5, "thin": 1, "random_state": 0}
+    save_model(model_class("probit-factors")(1, **few).fit(X), tmp_path / "model.npz")
+    tamper(tmp_path / "model.npz", with_numbers(("fitted", "_samples", "items", 0), 1e30))
+    with pytest.raises(ModelFileError, match=r"_samples\.theta is not between"):
+        load_model(tmp_path / "model.npz")
 
 
 def with_fitted(name: str, node: Any) -> Callable[[Header, Arrays], None]:

@@ -3,6 +3,7 @@ import threading
 import pytest
 import threadpoolctl
 
+from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
 
 
@@ -27,6 +28,8 @@ def test_n_jobs_counts_as_in_joblib():
     assert n_workers(None) == n_workers(1) == 1
     assert n_workers(3) == 3
     assert n_workers(-1) >= 1
+    with pytest.raises(DataError, match="n_jobs=0 is no number of threads; give 1 or more"):
+        n_workers(0)
 
 
 def blas_threads():

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import joblib
 import threadpoolctl
 
+from latentbits.errors import DataError
+
 __all__ = ["Workers", "n_workers", "one_blas_thread"]
 
 Item = TypeVar("Item")
@@ -21,6 +23,8 @@ Result = TypeVar("Result")
 
 def n_workers(n_jobs: int | None) -> int:
     """The number of threads that `n_jobs` means: None is 1 (or joblib's context), -1 is all cores."""
+    if n_jobs == 0:
+        raise DataError("n_jobs=0 is no number of threads; give 1 or more, or -1 for all cores")
     return int(joblib.effective_n_jobs(n_jobs))
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import inf
 from typing import Any, Literal
 
 from latentbits.constraints import Choice, Number
@@ -89,8 +90,8 @@ class ModelSpec:
     fitted : mapping of str to kind
         Every fitted attribute: what it is, and how its sizes fit to the others' (see `latentbits.models.schema`).
         Model files hold nothing else.
-    sizes : mapping of str to str
-        Sizes in `fitted` that a parameter says, by its name.
+    sizes : mapping of str to tuple
+        Sizes in `fitted` that parameters say: the sum of numbers and of parameters by their names.
     stored_types : tuple of str
         "module:NamedTuple" of what a fitted model holds beside arrays; model files may contain these.
     added : tuple of str
@@ -109,7 +110,7 @@ class ModelSpec:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     held: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     fitted: Schema = field(default_factory=dict)
-    sizes: Mapping[str, str] = field(default_factory=dict)
+    sizes: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
     stored_types: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -168,7 +169,12 @@ class ModelSpec:
             value = parameters.get(name)
             if value is not None and not isinstance(value, types):
                 raise ValueError(f"{name} can't be a {type(value).__name__}")
-        sizes = {letter: int(parameters[name]) for letter, name in self.sizes.items()}
+            if (name == "n_jobs" and value == 0) or value != value or value in (inf, -inf):
+                raise ValueError(f"{name} can't be {value}")
+        sizes = {
+            letter: sum(part if isinstance(part, int) else int(parameters[part]) for part in parts)
+            for letter, parts in self.sizes.items()
+        }
         check_fitted(self.fitted, fitted, sizes, self.added)
 
 

@@ -8,6 +8,9 @@ __all__ = ["SPECS"]
 
 _HERE = "latentbits.models.probit_factors"
 
+_LARGEST = 1e4
+"""Of what is sampled: with scores beyond 40 a cell is certain, and far beyond a sampler of rows wouldn't end."""
+
 SPECS = (
     ModelSpec(
         "probit-factors",
@@ -31,14 +34,18 @@ SPECS = (
             "relevance_": Array("K", low=0),
             "bias_": Array("D"),
             "row_effects_": Array("N"),
-            "_training_draws": Array("N", None, "Q", dtype="float32"),
+            "_training_draws": Array("N", None, "P", dtype="float32", low=-_LARGEST, high=_LARGEST),
             "_samples": Named(
                 "FactorSamples",
                 **sampled("bias"),
-                theta=Array("S", "D", None, dtype="float32"),
+                theta=Array("S", "D", "Q", dtype="float32", low=-_LARGEST, high=_LARGEST),
             ),
         },
-        sizes={"K": "n_components"},
+        sizes={
+            "K": ("n_components",),
+            "P": ("n_components", "row_effects"),
+            "Q": (1, "n_components", "row_effects"),
+        },
         stored_types=(f"{_HERE}.posterior:FactorSamples",),
     ),
 )
