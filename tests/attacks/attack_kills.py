@@ -17,17 +17,17 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from latentbits import simulate
+from latentbits import run_folder, simulate
 from latentbits.cli.main import program
 from latentbits.run_folder import RunFolder
 
-SMALL = 4
+SMALL = 2
 LARGE = 110
 SECONDS = 120
 
@@ -57,9 +57,14 @@ def case(rng: np.random.Generator) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(prepared(), folder, dirs_exist_ok=True, symlinks=True)
+        if rng.random() < 0.1:
+            rivals(folder)
+            return
         command = str(rng.choice(["fit", "denoise", "report", "experiments"], p=[0.5, 0.2, 0.2, 0.1]))
         forced = bool(rng.integers(2))
         arguments, output = line_of(command, folder, forced)
+        if command == "experiments" and forced:
+            assert run_in_fork(arguments, folder, None, "none")[0] == 0
         if not forced:
             shutil.rmtree(output) if output.is_dir() else output.unlink(missing_ok=True)
         before = content(output)
@@ -77,7 +82,7 @@ def case(rng: np.random.Generator) -> None:
 
 @cache
 def prepared() -> Path:
-    """A folder with a table, a fit, its answers and an experiment; made once."""
+    """A folder with a table, a fit, earlier results and an experiment; made once."""
     folder = Path(tempfile.mkdtemp(prefix="latentbits-attack-"))
     X = simulate.aspect_bernoulli(40, 8, 2, random_state=0).X
     np.savetxt(folder / "sites.csv", X, fmt="%d", delimiter=",", header=",".join("abcdefgh"), comments="")
@@ -85,10 +90,11 @@ def prepared() -> Path:
     (folder / "experiments" / "__init__.py").touch()
     (folder / "experiments" / "runner").symlink_to(Path(__file__).parents[2] / "experiments" / "runner")
     (folder / "experiments" / "toys" / "coin.py").write_text(COIN)
-    for command in ("fit", "denoise", "report", "experiments"):
-        code, text = run_in_fork(line_of(command, folder, False)[0], folder, None, "none")
-        assert code == 0, text
+    code, text = run_in_fork(line_of("fit", folder, False)[0], folder, None, "none")
+    assert code == 0, text
     shutil.copytree(folder / "run", folder / "model")
+    (folder / "clean.csv").write_text("an earlier result\n")
+    (folder / "page.html").write_text("an earlier result\n")
     return folder
 
 
@@ -122,12 +128,42 @@ def line_of(command: str, folder: Path, forced: bool) -> tuple[list[str], Path]:
     return ["experiments", "run", "toys/coin", "--jobs", "1", "--out", str(made), *["--fresh"] * forced], made
 
 
+def rivals(folder: Path) -> None:
+    """Two fits into the same folder at once: one wins, the other says so; with --force, the last one wins."""
+    for forced in (False, True):
+        arguments, output = line_of("fit", folder, forced)
+        if not forced:
+            shutil.rmtree(output)
+        words = [folder / "said by one", folder / "said by other"]
+        started = [start(arguments, folder, said, "none") for said in words]
+        ended = [end_of(child, said) for child, said in zip(started, words, strict=True)]
+        codes = sorted(code for code, _ in ended)
+        assert codes == ([0, 0] if forced else [0, 1]), ended
+        if not forced:
+            assert any("exists already" in text or "somebody else" in text for _, text in ended), ended
+        check_whole("fit", output, None, content(output), (0, ""), "none")
+
+
 def run_in_fork(arguments: list[str], folder: Path, rng: np.random.Generator | None, accident: str) -> tuple[int, str]:
     """Run the command in a process of its own, let the accident happen, and return exit code and stderr."""
     words = folder / "said"
-    at_event = int(rng.integers(0, 60)) if rng is not None and rng.random() < 0.6 else None
-    seconds = float(rng.random()) * 1.5 if rng is not None else 0.0
-    limit = int(rng.integers(0, 60_000)) if rng is not None else 0
+    if rng is None:
+        return end_of(start(arguments, folder, words, accident), words)
+    at_event = int(rng.integers(0, 60)) if rng.random() < 0.6 else None
+    seconds = float(rng.random()) * 1.5
+    child = start(arguments, folder, words, accident, at_event, int(rng.integers(0, 60_000)))
+    if accident in SIGNALS and at_event is None:
+        time.sleep(seconds)
+        for number in SIGNALS[accident]:
+            os.kill(child, number)
+            time.sleep(seconds / 5)
+    return end_of(child, words)
+
+
+def start(
+    arguments: list[str], folder: Path, words: Path, accident: str, at_event: int | None = None, limit: int = 0
+) -> int:
+    """Fork; the child runs the command and ends."""
     child = os.fork()
     if child == 0:
         code = 99
@@ -143,11 +179,11 @@ def run_in_fork(arguments: list[str], folder: Path, rng: np.random.Generator | N
                 sys.stdout.flush()
                 sys.stderr.flush()
             os._exit(code)
-    if accident in SIGNALS and at_event is None:
-        time.sleep(seconds)
-        for number in SIGNALS[accident]:
-            os.kill(child, number)
-            time.sleep(seconds / 5)
+    return child
+
+
+def end_of(child: int, words: Path) -> tuple[int, str]:
+    """Wait for a child; its exit code, and what it said."""
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status), words.read_text(errors="replace") if words.exists() else ""
 
@@ -168,6 +204,7 @@ def prepare(folder: Path, words: Path, accident: str, at_event: int | None, limi
         os.dup2(os.open(words if number == 2 else os.devnull, flags), number)
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
     os.chdir(folder)
+    run_folder.write_plots = quick_plots
     if accident in SIGNALS and at_event is not None:
         sys.addaudithook(ending_at(at_event, SIGNALS[accident], str(folder)))
     elif accident == "full disk":
@@ -178,6 +215,13 @@ def prepare(folder: Path, words: Path, accident: str, at_event: int | None, limi
         gone = Path(tempfile.mkdtemp())
         os.chdir(gone)
         gone.rmdir()
+
+
+def quick_plots(figures: Mapping[str, object], folder: Path) -> None:
+    """As many files, but nothing drawn, which would take longer than all the rest."""
+    folder.mkdir()
+    for name in figures:
+        (folder / f"{name}.png").write_bytes(bytes(5000))
 
 
 def ending_at(count: int, signals: list[int], folder: str) -> Callable[[str, tuple[object, ...]], None]:

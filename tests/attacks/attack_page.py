@@ -17,7 +17,7 @@ import numpy as np
 from latentbits import AspectBernoulli, read_table, simulate
 from latentbits.data.binary_data import BinaryData
 
-SMALL = 2
+SMALL = 1
 LARGE = 60
 SECONDS = 120
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from latentbits import AspectBernoulli, simulate
 
-SMALL = 4
+SMALL = 2
 LARGE = 40
 SECONDS = 300
 
