@@ -77,7 +77,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
     n_points : int or None, default=None
         Number of points of the integrals over the sources: per dimension for one or two sources, in total (rounded up
         to a power of 2) for more; from 3 to 65536, and at most 2048 of them per dimension are used. None means 256, 80
-        and 4096 for one, two and more sources (16384 from seven on) in the fit by "mle", and 400, 40 and 512 in
+        and 4096 for one, two and more sources (32768 from seven on) in the fit by "mle", and 400, 40 and 512 in
         posteriors and scores, whose points adapt to each row.
     posterior : {"exact", "normal"}, default="exact"
         How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates,
