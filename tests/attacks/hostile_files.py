@@ -316,7 +316,7 @@ def bombs() -> dict[str, Callable[[], bytes]]:
         "one_line.csv.bz2": lambda: bz2.compress(b"a,b\n") + bz2.compress(b"0" * (1 << 24)) * 200,
         "rows.csv.xz": lambda: lzma.compress(b"a\n") + lzma.compress(rows) * 1000,
         "rows.csv.gz": lambda: gzip.compress(b"a\n") + gzip.compress(rows) * 1000,
-        "rows.zip": lambda: zipped({"t.csv": b"a\n" + rows * 200}),
+        "rows.zip": lambda: zipped({"t.csv": b"a\n" + rows * 200}, level=1),
         "array.npz": lambda: zipped({"X.npy": _claiming_array("(81920, 16384)") + bytes(81920 * 16384)}, level=1),
         "rows.mtx.gz": lambda: (
             gzip.compress(b"%%MatrixMarket matrix array integer general\n1048576 1000\n") + gzip.compress(rows) * 1000

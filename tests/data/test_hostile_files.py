@@ -36,6 +36,9 @@ def header_of_npy(header: str) -> bytes:
 
 FULL, ENTRIES = MTX + b"array integer general\n1 1\n", MTX + b"coordinate integer general\n3 3 1\n"
 HUGE = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({10**30}, 1)}}"
+WILD, NOTHING = (
+    HUGE.replace("<f8", kind).replace(str(10**30), size) for kind, size in (("<U3", "5"), ("V0", "9" * 12))
+)
 NO_XML = zipped({"xl/workbook.xml": b"<", "[Content_Types].xml": b"<"})
 SYMMETRIC = MTX + b"array integer symmetric\n2 9\n" + b"1\n" * 18
 
@@ -46,6 +49,9 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "matrix damaged in gzip": ("t.mtx.gz", b"\x1f\x8b" + b"damaged" * 9, "the gzip data are cut off or damaged"),
     "header that is no Python": ("t.npy", header_of_npy("{'descr': '<f8', ((("), "can't be read as a .npy file"),
     "header with a huge number": ("t.npy", header_of_npy(HUGE), "can't be read as a .npy file"),
+    "texts that are no Unicode": ("t.npy", header_of_npy(WILD) + b"\xff" * 64, "can't be read as a .npy file"),
+    "records of no bytes": ("t.npy", header_of_npy(HUGE.replace("<f8", "V0").replace(str(10**30), str(2**40))), "|V0"),
+    "the same in an archive": ("t.npz", zipped({"X.npy": header_of_npy(NOTHING)}), "can't be read as a .npz file"),
     "index outside": ("t.npz", sparse_npz(indices=np.array([1, 0, 900])), "the sparse matrix don't fit together"),
     "rows outside": ("t.npz", sparse_npz(indptr=np.array([0, 900, 3])), "the sparse matrix don't fit together"),
     "symmetric, but not square": ("t.mtx", SYMMETRIC, "2 x 9 is not symmetric"),

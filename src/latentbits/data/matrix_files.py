@@ -52,7 +52,7 @@ def read_matrix(file: Path, kind: str, array: str | None, threshold: float | Non
             X = read_matrix_market(file, origin)
         elif kind == "npy":
             # Mapped, because memory for what the header claims would be asked for before anything is read.
-            X = np.array(np.load(file, mmap_mode="r", allow_pickle=False))
+            X = np.array(_of_numbers(np.load(file, mmap_mode="r", allow_pickle=False)))
         else:
             X = _load_npz(file, array, origin)
         if sp.issparse(X):
@@ -73,9 +73,16 @@ def _load_npz(file: Path, array: str | None, origin: Origin) -> Any:
         usual = [name for name in ("X", "x", "data") if name in names]
         name = array or (usual or names or [""])[0]
         if name in names and (array or usual or len(names) == 1):
-            return archive[name]
+            return _of_numbers(archive[name])
     listed = ", ".join(map(quoted, names)) or "none"
     raise origin.error(f"the arrays are {listed}; choose one with array=NAME (--array NAME)")
+
+
+def _of_numbers(array: np.ndarray) -> np.ndarray:
+    """The array, unless it holds anything else: texts may be no Unicode, and records of no bytes may be any number."""
+    if array.dtype.kind not in "biufc":
+        raise ValueError(f"it holds {array.dtype}")
+    return array
 
 
 def _check_claim(stream: IO[bytes], size: int) -> None:
@@ -83,5 +90,5 @@ def _check_claim(stream: IO[bytes], size: int) -> None:
     version = np.lib.format.read_magic(stream)
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read_header(stream)
-    if math.prod(shape) * dtype.itemsize > size:
+    if math.prod(shape) * max(1, dtype.itemsize) > size:
         raise ValueError(f"an array of shape {shape} doesn't fit into {size} bytes")
