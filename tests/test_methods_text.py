@@ -19,7 +19,7 @@ def cells():
 def test_what_how_from_which_seed_and_whom_to_cite(cells):
     model = lb.AspectBernoulli(2, n_init=3, random_state=7).fit(cells)
     text = methods_text(model)
-    assert "to 60 rows and 12 columns an aspect Bernoulli model" in text
+    assert "To 60 rows and 12 columns we fitted an aspect Bernoulli model" in text
     assert "one of 2 components" in text
     assert "best of 3 random starts (seed 7)" in text
     assert f"latentbits {lb.__version__}" in text

@@ -96,14 +96,14 @@ def methods_text(model: Any, *, verdict: Verdict | None = None) -> str:
     >>> from latentbits import AspectBernoulli, methods_text, simulate
     >>> X = simulate.aspect_bernoulli(60, 12, 2, random_state=0).X
     >>> print(methods_text(AspectBernoulli(2, n_init=3, random_state=0).fit(X)).partition(", in which")[0])
-    We fitted to 60 rows and 12 columns an aspect Bernoulli model
+    To 60 rows and 12 columns we fitted an aspect Bernoulli model
     """
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model)
     name = type(model).__name__
     described = _MODELS.get(name, Described(f"{name}{{with_K}}"))
-    fitted = f"We fitted{_to_what(model)} {described.words.format(**_words(model))}."
+    fitted = f"{_to_what(model)} fitted {described.words.format(**_words(model))}."
     sentences = [fitted, *_how(model), *([] if verdict is None else verdict.sentences), _with_what(model)]
     references = [described.reference] if described.reference else []
     return "\n".join([" ".join(sentences), *(f"- {reference}." for reference in references)])
@@ -127,7 +127,7 @@ def _to_what(model: Any) -> str:
     weights = None if hasattr(model, "members_") else getattr(model, "weights_", None)
     sizes = [(None if weights is None else len(weights), "row"), (getattr(model, "n_features_in_", None), "column")]
     found = [counted(n, what) for n, what in sizes if n is not None]
-    return f" to {' and '.join(found)}" if found else ""
+    return f"To {' and '.join(found)} we" if found else "We"
 
 
 def _how(model: Any) -> Iterator[str]:
