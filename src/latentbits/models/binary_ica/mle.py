@@ -20,8 +20,8 @@ __all__ = ["State", "nodes_for", "objective", "runner", "start"]
 GRID_POINTS = {1: 256, 2: 80}  # by the number of sources, per dimension
 SOBOL_POINTS, MANY_SOURCES, MORE_POINTS = 4096, 7, 1 << 15
 """For three sources or more, and from so many on. The logarithm of a row's probability has a random error, and so is
-too low by half of its variance: at the paper's strengths by 0.002 with 6 columns and sources, and about that with 10 and
-the more points. With 4,096 of them it would be 0.02, and a fit ended farther from the truth than where it started."""
+too low by half of its variance: at the paper's strengths by 0.002 with 6 columns and sources, and much the same with 10
+and more points. With 4,096 of them it would be 0.02, and a fit ended farther from the truth than where it started."""
 
 STRONGEST = 8.0
 """Entries of the mixing stay within this: a cell is then almost a deterministic function of its source. Larger ones
