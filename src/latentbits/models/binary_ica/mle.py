@@ -11,7 +11,7 @@ from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.restarts import Runner
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_ica.parameters import FINEST_GRID, LINK, Parameters, Prior
+from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior
 from latentbits.models.binary_ica.quadrature import SourceNodes
 from latentbits.models.binary_ica.rows import CountedRows
 
@@ -20,9 +20,8 @@ __all__ = ["State", "nodes_for", "objective", "runner", "start"]
 GRID_POINTS = {1: 256, 2: 80}  # by the number of sources, per dimension
 SOBOL_POINTS, MANY_SOURCES, MORE_POINTS = 4096, 7, 1 << 15
 """For three sources or more, and from so many on. The logarithm of a row's probability has a random error, and so is
-too low by half of its variance: at the paper's strengths by 0.002 with 6 columns and sources, and about that with 10
-and the more points. With 4,096 of them it would be 0.02, and a fit ended farther from the truth than where it had
-started."""
+too low by half of its variance: at the paper's strengths by 0.002 with 6 columns and sources, and much the same with 10
+and more points. With 4,096 of them it would be 0.02, and a fit ended farther from the truth than where it started."""
 
 STRONGEST = 8.0
 """Entries of the mixing stay within this: a cell is then almost a deterministic function of its source. Larger ones
@@ -46,7 +45,7 @@ class State(NamedTuple):
 def nodes_for(n_components: int, n_points: int | None = None) -> SourceNodes:
     """A grid over one or two sources (`n_points` in each dimension), Sobol points (`n_points` in all) over more."""
     if n_components <= 2:
-        return SourceNodes.grid(n_components, min(n_points or GRID_POINTS[n_components], FINEST_GRID))
+        return SourceNodes.grid(n_components, n_points or GRID_POINTS[n_components])
     return SourceNodes.sobol(n_components, n_points or (SOBOL_POINTS if n_components < MANY_SOURCES else MORE_POINTS))
 
 
