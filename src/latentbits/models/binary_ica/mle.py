@@ -11,7 +11,7 @@ from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.restarts import Runner
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior
+from latentbits.models.binary_ica.parameters import FINEST_GRID, LINK, Parameters, Prior
 from latentbits.models.binary_ica.quadrature import SourceNodes
 from latentbits.models.binary_ica.rows import CountedRows
 
@@ -45,7 +45,7 @@ class State(NamedTuple):
 def nodes_for(n_components: int, n_points: int | None = None) -> SourceNodes:
     """A grid over one or two sources (`n_points` in each dimension), Sobol points (`n_points` in all) over more."""
     if n_components <= 2:
-        return SourceNodes.grid(n_components, n_points or GRID_POINTS[n_components])
+        return SourceNodes.grid(n_components, min(n_points or GRID_POINTS[n_components], FINEST_GRID))
     return SourceNodes.sobol(n_components, n_points or (SOBOL_POINTS if n_components < MANY_SOURCES else MORE_POINTS))
 
 
