@@ -31,8 +31,8 @@ SAMPLE = (
     "components than there are topics and phantom"
 )
 NOISE = (
-    f"{CUT}. The noise as it is described contradicts the densities that the paper states for fossils and text: there 40 % "
-    "of the rows must have had it, and so they may have here"
+    f"{CUT}. The noise as it is described contradicts the densities that the paper states for fossils and text: there "
+    "40 % of the rows must have had it, and so they may have here"
 )
 SAMPLES = 5
 CASES = (
