@@ -26,7 +26,7 @@ def jobs(full: bool) -> list[dict[str, Any]]:
         for data, k in COMPONENTS.items()
         for rows in (1.0, 0.4)
         for model in (AB, ANCHORED, MIXTURE, PLSA)
-        for seed in range(5 if full else 2)
+        for seed in range(5 if full else 1)
     ]
 
 
