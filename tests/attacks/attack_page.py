@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import csv
 import io
 import json
-import shutil
 import tempfile
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import numpy as np
 
 from latentbits import AspectBernoulli, read_table, simulate
 from latentbits.data.binary_data import BinaryData
+from tests.browser import chromium
 
 SMALL = 1
 LARGE = 60
@@ -46,24 +44,8 @@ PROGRAMS = [
 ]
 
 
-@cache
-def browser() -> Any:
-    """None without chromium or playwright."""
-    program = shutil.which("chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        return None
-    if program is None:
-        return None
-    driver = sync_playwright().start()
-    opened = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-    atexit.register(lambda: (opened.close(), driver.stop()))
-    return opened
-
-
 def case(rng: np.random.Generator) -> None:
-    if browser() is None:
+    if chromium() is None:
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -87,7 +69,7 @@ def hostile_data(rng: np.random.Generator) -> BinaryData:
 def visit(rng: np.random.Generator, data: BinaryData, folder: Path) -> None:
     """Open the page, load ratings that are right or hostile, and save the cleaned table."""
     troubles: list[str] = []
-    window = browser().new_context(offline=True)
+    window = chromium().new_context(offline=True)
     page = window.new_page()
     page.set_default_timeout(30_000)
     uri = (folder / "r.html").as_uri()

@@ -101,7 +101,7 @@ def test_a_checkpoint_is_left_and_used(run: Run, table: Path, tmp_path: Path) ->
     for name in ("first", "second"):
         result = run("fit", table, *SETTINGS, "--checkpoint", tmp_path / "positions", "--out", tmp_path / name)
         assert result.exit_code == 0, result.output
-    assert len(list((tmp_path / "positions").glob("*/run-*.npz"))) == 2, "the starts of one problem"
+    assert len(list((tmp_path / "positions").glob("*/run-?.npz"))) == 2, "the starts of one problem"
     np.testing.assert_array_equal(components(tmp_path / "first"), components(tmp_path / "second"))
 
 

@@ -205,6 +205,7 @@ def test_weights_of_many_rows_may_lie_in_a_file(small_blocks):
 
 
 def test_bits_are_stored_and_come_back(tmp_path):
+    from latentbits.archives import write_archive
     from latentbits.data.stored import load_data, save_data
 
     for cells in (CELLS, WHOLE):
@@ -215,6 +216,6 @@ def test_bits_are_stored_and_come_back(tmp_path):
         assert back.fingerprint() == data.fingerprint()
     with np.load(tmp_path / "data.npz") as stored:
         arrays = dict(stored)
-    np.savez(tmp_path / "data.npz", **{**arrays, "packed_columns": np.array(99)})
+    write_archive(tmp_path / "data.npz", {**arrays, "packed_columns": np.array(99)})
     with pytest.raises(DataError, match=r"data\.npz is damaged \(its packed cells are no table\)"):
         load_data(tmp_path / "data.npz")

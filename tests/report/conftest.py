@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import warnings
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +16,7 @@ import pytest
 
 from latentbits import AspectBernoulli, BetaICA, simulate
 from latentbits.data.binary_data import BinaryData
+from tests.browser import needed_browser
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the report's tests drive a browser with playwright")
 
@@ -42,17 +41,9 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
+def browser() -> Any:
     """Debian's chromium; without it these tests are skipped, but not on CI."""
-    program = shutil.which("chromium")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI has to run the report's tests; install chromium")
-        pytest.skip("no chromium here to open reports in")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    return needed_browser()
 
 
 @pytest.fixture

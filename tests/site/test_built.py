@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.browser import needed_browser, unavailable
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "docs"
@@ -27,26 +27,13 @@ BEYOND = """() => [...document.querySelectorAll(".bd-article :is(p, img, pre, h1
   .filter((part) => part.getBoundingClientRect().right > window.innerWidth + 1)
   .map((part) => part.tagName + ": " + part.textContent.slice(0, 40))"""
 """What reaches beyond the window's right edge; the page itself may hide it, so its own width doesn't tell."""
-playwright = pytest.importorskip("playwright.sync_api", reason="these tests drive a browser with playwright")
-
-
-def _unavailable(what: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(f"CI has to open the site: {what}")
-    pytest.skip(what)
 
 
 @pytest.fixture(scope="module")
 def browser():
     if not (SITE / "index.html").exists():
-        _unavailable("the site isn't built; run make docs")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        _unavailable("there is no chromium here")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+        unavailable("the site isn't built; run make docs")
+    return needed_browser()
 
 
 @pytest.fixture
@@ -109,7 +96,7 @@ def test_the_picture_of_models_leads_to_their_pages(opened):
 
 def test_every_internal_link_leads_somewhere():
     if not (SITE / "index.html").exists():
-        _unavailable("the site isn't built; run make docs")
+        unavailable("the site isn't built; run make docs")
     sys.path.insert(0, str(ROOT / "docs" / "_ext"))
     from links import broken
 
@@ -118,6 +105,6 @@ def test_every_internal_link_leads_somewhere():
 
 def test_no_page_tells_where_it_was_built():
     if not (SITE / "index.html").exists():
-        _unavailable("the site isn't built; run make docs")
+        unavailable("the site isn't built; run make docs")
     for file in SITE.rglob("*.html"):
         assert str(ROOT) not in file.read_text(encoding="utf-8"), file.name

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Protocol
 
 __all__ = [
@@ -212,10 +213,14 @@ class Frame:
 
 @dataclass(frozen=True)
 class Items:
-    """A list or tuple: of so many (a letter, or None) of one kind, or of these kinds in turn."""
+    """A list or tuple: of so many (a letter, or None) of one kind, or of these kinds in turn.
+
+    `own` are the sizes that each item has for itself.
+    """
 
     kind: Any
     size: str | None = None
+    own: str = ""
 
     def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
@@ -225,7 +230,8 @@ class Items:
         kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,) * len(value)
         _expect(len(kinds) == len(value), name, f"{len(kinds)} items")
         for kind, item in zip(kinds, value, strict=True):
-            kind.check(name, item, sizes)
+            shared = {letter: size for letter, size in sizes.items() if letter not in self.own} if self.own else sizes
+            kind.check(name, item, shared)
 
 
 class Named:
@@ -363,8 +369,8 @@ _COUNT = 2**53
 _INT = "int64"
 
 PARAMETER_TYPES: dict[str, tuple[type, ...]] = {
-    "random_state": (int,),
-    "n_jobs": (int,),
+    "random_state": (Integral,),
+    "n_jobs": (Integral,),
     "verbose": (int, bool),
     "binarize": (int, float),
     "warm_start": (int, bool),

@@ -61,7 +61,7 @@ _COMPONENTS: dict[str, Any] = {
     "mean": _PROBABILITIES,
     "H1": _PROBABILITIES,
     "H0": _PROBABILITIES,
-    "share": Array("K", low=0, high=1, total=1),
+    "share": Array("K", low=0, high=1),  # of all: what was pruned had a share too
     "kinds": Texts("K", ("content", "white", "black"), optional=True),
 }
 _POSTERIOR = {name: Array("K", "D", low=0, optional=True) for name in ("alpha", "beta")}
@@ -84,7 +84,7 @@ def _fitted(**components: Any) -> dict[str, Any]:
         **RESTARTED,
         **FACTOR_MODEL,
         "_components": Named("Components", **components),
-        "_restart_components": Items(Named("Components", **components), "R"),
+        "_restart_components": Items(Named("Components", **components), "R", own="K"),
         "components_": Same("_components", "mean"),
         "phantoms_": Texts("K", ("content", "white", "black", "extinct")),
         "weights_": Array("N", "K", low=0, high=1, total=1),

@@ -42,7 +42,7 @@ SPECS = (
             **COLUMNS,
             **RESTARTED,
             "mixing_": Array("D", "K", low=-_LARGEST, high=_LARGEST),
-            "source_means_": Array("S", "K", low=-_LARGEST, high=_LARGEST),
+            "source_means_": Array("S", "K", low=-1e30, high=1e30),  # large where a strong prior makes the mixing tiny
             "source_scales_": Array("S", "K", low=1 / _LARGEST, high=_LARGEST),
             "segments_": Labels("S"),
             "segment_share_": Array("S", low=0, high=1, total=1),
