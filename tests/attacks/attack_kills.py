@@ -29,7 +29,7 @@ from latentbits.run_folder import RunFolder
 
 SMALL = 2
 LARGE = 110
-SECONDS = 120
+SECONDS = 600
 
 Content = dict[str, str] | None
 
