@@ -35,6 +35,7 @@ exclude_patterns = ["_build", "scripts/**", "api/backreferences/**", "**/sg_exec
 templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_block", "attrs_inline"]
 myst_heading_anchors = 3
+smartquotes = False  # options such as --top are copied from pages
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"^(?!latentbits).*")]  # names of other libraries: their pages are on the network
 
