@@ -72,7 +72,7 @@ def test_pages_open(opened, name, width, scheme):
 
 def test_the_landing_page_answers_in_one_screen(opened):
     page = opened("index.html")
-    for words in ("Which of these zeros are real?", "pip install latentbits", "latentbits false-zeros"):
+    for words in ("Which of these zeros are real?", "pip install .", "latentbits false-zeros"):
         box = page.get_by_text(words).first.bounding_box()
         assert box["y"] + box["height"] < 900, words
     assert page.locator("table").count() == 1
