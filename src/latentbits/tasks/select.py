@@ -103,7 +103,13 @@ class OrderSelection:
         return self.models[self.best_order]
 
     def plot(self) -> Figure:
-        """Plot every criterion, and the stability, against the number of components."""
+        """Plot every criterion, and the stability, against the number of components.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         return plot_selection(self)
 
     def __repr__(self) -> str:

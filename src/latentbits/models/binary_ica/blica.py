@@ -175,7 +175,7 @@ def fit_blica(
 
     Examples
     --------
-    >>> from latentbits import mean_cosine_similarity, pairwise_from_model, simulate
+    >>> from latentbits import fit_blica, mean_cosine_similarity, pairwise_from_model, simulate
     >>> truth = simulate.binary_ica(1, 6, 2, 5, random_state=0)
     >>> found = fit_blica(pairwise_from_model(truth.mixing, truth.means, truth.scales), 2, random_state=0)
     >>> bool(mean_cosine_similarity(truth.mixing, found.mixing) > 1 - 1e-6)

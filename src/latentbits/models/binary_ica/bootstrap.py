@@ -23,7 +23,19 @@ __all__ = ["Intervals", "SourceIntervals", "aligned", "bootstrap_fits", "interva
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """An estimate with its interval: arrays of the same shape, `low`, `high` and the standard error `se`."""
+    """An estimate with its interval, as arrays of the same shape.
+
+    Attributes
+    ----------
+    estimate : ndarray
+        From all rows.
+    low : ndarray
+        Lower ends.
+    high : ndarray
+        Upper ends.
+    se : ndarray
+        Standard errors.
+    """
 
     estimate: np.ndarray
     low: np.ndarray

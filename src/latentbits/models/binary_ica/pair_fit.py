@@ -66,7 +66,13 @@ class GoodnessOfFit:
     pairs: pd.DataFrame
 
     def plot(self) -> Figure:
-        """The z of all pairs beside the normal distribution, and which columns they belong to."""
+        """Plot the z of all pairs beside the normal distribution, and which columns they belong to.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from latentbits.plots.pair_fit import plot_pair_fit
 
         return plot_pair_fit(self)

@@ -44,7 +44,13 @@ class ParallelAnalysis:
     noise: np.ndarray
 
     def plot(self) -> Figure:
-        """The scree plot: eigenvalues beside those of noise."""
+        """Plot the eigenvalues beside those of noise: the scree plot.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from latentbits.plots.factors import plot_scree
 
         return plot_scree(self)

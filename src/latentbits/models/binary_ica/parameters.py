@@ -31,7 +31,17 @@ TINY = 1e-12  # a source with scale 0 in all segments must not be divided by 0
 
 
 class Parameters(NamedTuple):
-    """mixing: (n, m), the same in all segments. means, scales: (U, m), of the sources in each segment."""
+    """The model of n variables and m sources in U segments.
+
+    Attributes
+    ----------
+    mixing : ndarray of shape (n, m)
+        The same in all segments.
+    means : ndarray of shape (U, m)
+        Of the sources in each segment.
+    scales : ndarray of shape (U, m)
+        Standard deviations of the sources in each segment.
+    """
 
     mixing: np.ndarray
     means: np.ndarray
@@ -124,6 +134,7 @@ def pairwise_from_model(mixing: ArrayLike, means: ArrayLike, scales: ArrayLike) 
 
     Examples
     --------
+    >>> from latentbits import pairwise_from_model
     >>> statistics = pairwise_from_model([[2.0], [-2.0]], [[0.5], [1.0]], [[1.0], [2.0]])
     >>> statistics.correlations[:, 0, 1].round(3).tolist()
     [-0.611, -0.863]
