@@ -77,6 +77,10 @@ class OrderSelection:
         With "cells", what each number of components predicts for the cells that were held out.
     parameter : str
         What was varied: "n_components", "n_clusters" or "n_sources".
+    estimator : estimator
+        What was given to `select_order`.
+    random_state : int, Generator, RandomState or None
+        The same.
     """
 
     table: pd.DataFrame
@@ -86,6 +90,8 @@ class OrderSelection:
     models: dict[int, Any]
     held_out: HeldOutCells | None = None
     parameter: str = "n_components"
+    estimator: Any = None
+    random_state: RandomSource = None
 
     @property
     def noun(self) -> str:
@@ -120,7 +126,7 @@ class OrderSelection:
         chosen = [_chosen(choice) for choice in self.choices.itertuples()]
         shown = [name for name in self.table.columns if not name.endswith(("_behind", "_behind_se"))]
         lines = views.table(shown, self.table[shown].values.tolist())
-        return views.block(f"{counted(self.best_order, 'component')} chosen", chosen, lines)
+        return views.block(f"{counted(self.best_order, self.noun)} chosen", chosen, lines)
 
 
 def _chosen(choice: Any) -> str:
@@ -239,7 +245,9 @@ def select_order(
     held_out = _held_out(folds, numbers, done) if "cells" in wanted else None
     choices = _choices(wanted, table)
     table, scores, stability = (part.rename(columns={"n_components": parameter}) for part in (table, scores, stability))
-    return OrderSelection(table, choices, scores, stability, models, held_out, parameter)
+    return OrderSelection(
+        table, choices, scores, stability, models, held_out, parameter, estimator=estimator, random_state=random_state
+    )
 
 
 def _held(estimator: Any, held: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -291,7 +299,8 @@ def _select_sources(
     fits = {0: trials.Outcome(None, 0.0, {}), **{k: done["all", k, 0] for k in numbers}}
     scores = _scores(done)
     table = _table(wanted, rows.data, fits, scores, stability)
-    return OrderSelection(table, _choices(wanted, table), scores, stability, models)
+    choices = _choices(wanted, table)
+    return OrderSelection(table, choices, scores, stability, models, estimator=estimator, random_state=random_state)
 
 
 def _held_out(folds: Folds, numbers: list[int], done: dict[tuple[str, int, int], trials.Outcome]) -> HeldOutCells:

@@ -123,6 +123,8 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         Iterations made by the best start.
     converged_ : bool
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    n_rows_ : int
+        Number of rows of the training data.
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -217,6 +219,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         self._adopt_run(learned.best, learned.runs)
         self.restart_components_ = learned.mixings
         self.mixing_, self.source_means_, self.source_scales_ = learned.parameters
+        self.n_rows_ = N
         self.segments_ = names
         self.segment_share_ = np.bincount(codes) / N
         self.thresholds_ = learned.thresholds

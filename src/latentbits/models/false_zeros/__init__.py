@@ -63,6 +63,7 @@ SPECS = (
             "noise_model_": Member(optional=True),
             "noise_trials_": NOISE_TRIALS,
         },
+        added=("n_rows_",),
         stored_types=(f"{_HERE}.stacking:Stack", f"{_HERE}.stacking:Line"),
     ),
 )
