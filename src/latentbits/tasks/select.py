@@ -228,11 +228,12 @@ def select_order(
     # A seed of its own for the folds: `compare` and `select_order` with the same random_state use the same ones.
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     data = trials.data_for(estimator, X, max(numbers) if varies else None)
+    whole = data if isinstance(data, BinaryData) else X  # so that the models know the names of its columns
     folds = Folds(data, n_folds, fold_seed)
     jobs: dict[tuple[str, int, int], Callable[[], trials.Outcome]] = {}
     for k in reversed(numbers):  # the longest first, so that no thread is left with it at the end
         make = partial(trials.prepared, estimator, seed, **({parameter: k, **held} if varies else {}))
-        jobs["all", k, 0] = partial(_fit_all, make, data, "evidence" in wanted)
+        jobs["all", k, 0] = partial(_fit_all, make, whole, "evidence" in wanted)
         kept = held_out_jobs(make, k, data, folds, wanted, keep=True)
         jobs |= {(*place, fold): job for place, fold, job in kept}
     outcomes = run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
@@ -241,7 +242,7 @@ def select_order(
     models = {k: done["all", k, 0].model for k in numbers}
     scores = _scores(done)
     stability = pd.concat([_stability(k, model) for k, model in models.items()], ignore_index=True)
-    table = _table(wanted, data, {k: done["all", k, 0] for k in numbers}, scores, stability)
+    table = _table(wanted, whole, {k: done["all", k, 0] for k in numbers}, scores, stability)
     held_out = _held_out(folds, numbers, done) if "cells" in wanted else None
     choices = _choices(wanted, table)
     table, scores, stability = (part.rename(columns={"n_components": parameter}) for part in (table, scores, stability))
