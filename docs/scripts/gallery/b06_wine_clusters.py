@@ -2,7 +2,7 @@
 Wines: what sets clusters apart
 ===============================
 
-`ICAMixture` with as many clusters as held-out rows ask for (:doc:`../guides/a16_how_many_clusters` tells how), set
+`ICAMixture` with as many clusters as held-out rows ask for (:doc:`../guides/a12_how_many_clusters` tells how), set
 beside the cultivars, of which it wasn't told. The picture shows in which measurements the clusters lie above (red) or
 below (blue) the mean of all wines.
 """

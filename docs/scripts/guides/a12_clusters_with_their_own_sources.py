@@ -49,4 +49,4 @@ print(f"{adjusted_rand_score(truth.labels, model.predict(truth.X)):.3f}")
 
 # %%
 # These clusters are far apart. Where they aren't, the number depends on where the fit begins and on what decides:
-# :doc:`a16_how_many_clusters`.
+# :doc:`a12_how_many_clusters`.

@@ -22,12 +22,14 @@ X = wine.data
 # it has found.
 
 model = lb.ICAMixture(n_init=3, random_state=0, n_jobs=2).fit(X)
-print(f"began with {model.n_clusters}, found {model.n_clusters_}, of sizes {model.proportions_.round(2)}")
+print(f"began with {model.n_clusters}, found {model.n_clusters_}")
+print("of sizes", model.proportions_.round(2))
 
 # %%
 # Where did the others go? Every trial is on record: those that were not kept end with "undo".
 
-model.history_.query("move in ['delete', 'split']").groupby(["move", "kept"]).size().rename("trials").to_frame()
+moves = model.history_.query("move in ['delete', 'split']")
+moves.groupby(["move", "kept"]).size().rename("trials").to_frame()
 
 # %%
 # **Other ways to ask.** Two clusters near each other can also be told as one, whose source has two humps, and that is
