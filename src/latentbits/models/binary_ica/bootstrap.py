@@ -84,6 +84,7 @@ def bootstrap_fits(
     codes: np.ndarray,
     fitted: Parameters,
     prior: Prior,
+    condition_number: float | None,
     seeds: list[int],
     n_jobs: int | None,
     verbose: bool,
@@ -101,7 +102,7 @@ def bootstrap_fits(
         for begin, end in pairwise(ends.tolist()):
             drawn = rng.integers(begin, end, size=end - begin)
             np.add.at(weight, order[drawn], 1.0)
-        statistics = matched.statistics_of(segment_correlations(data, labels, weights=weight), n_rows)
+        statistics = matched.statistics_of(segment_correlations(data, labels, weights=weight), n_rows, condition_number)
         monitor = Monitor(FINE, 2000, float(data.n_observed))
         last = matched.finish if statistics.nugget is not None else matched.climb
         return aligned(matched.parameters_of(last(statistics, prior, first, monitor).state, statistics), fitted)
@@ -115,7 +116,9 @@ def aligned(found: Parameters, like: Parameters) -> Parameters:
     cosine = unit[0].T @ unit[1]
     _, order = linear_sum_assignment(np.abs(cosine), maximize=True)
     sign = np.where(cosine[np.arange(len(order)), order] < 0, -1.0, 1.0)
-    return Parameters(found.mixing[:, order] * sign, found.means[:, order] * sign, found.scales[:, order])
+    return found._replace(
+        mixing=found.mixing[:, order] * sign, means=found.means[:, order] * sign, scales=found.scales[:, order]
+    )
 
 
 def intervals_of(estimate: np.ndarray, samples: np.ndarray, level: float) -> Intervals:
