@@ -83,9 +83,10 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         80 for one and two sources and none for more in the fit by "mle", and 400, 40 and 512 in posteriors and scores,
         whose points adapt to each row.
     posterior : {"exact", "normal"}, default="exact"
-        How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates,
-        "normal" takes the normal distribution that expectation propagation finds, which is some 20 times as fast
-        and, at usual strengths, right within a hundredth of a standard deviation.
+        How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates (from
+        three sources on with errors of the 512 points), "normal" takes the normal distribution that expectation
+        propagation finds, which is some 20 times as fast and, at usual strengths, mostly right within a hundredth of a
+        standard deviation.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     random_state : int, Generator, RandomState or None, default=None
@@ -260,7 +261,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
                 stacklevel=3,
             )
         warn_about_size(n, K, U, rows, stacklevel=4)
-        warn_about_copies(data, stacklevel=4)
+        warn_about_copies(found, column_names(data), stacklevel=4)
         return K
 
     def fit_transform(self, X: Any, y: None = None, segments: ArrayLike | str | int | None = None) -> np.ndarray:
