@@ -12,7 +12,7 @@ import pandas as pd
 
 from latentbits import views
 from latentbits.data.binary_data import BinaryData
-from latentbits.errors import DataError
+from latentbits.errors import DataError, warn_user
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.jobs import run_all
 from latentbits.models.spec import spec_of
@@ -290,7 +290,10 @@ def _select_sources(
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     windows = estimator.n_segments if segments is None else segments
     rows = SegmentedRows.of(X, windows, estimator.binarize, n_folds, fold_seed)
-    numbers = [k for k in _check_orders(orders) if k <= rows.data.shape[1]]
+    asked, most = _check_orders(orders), rows.data.shape[1]
+    numbers = [k for k in asked if k <= most]
+    if len(numbers) < len(asked):
+        warn_user(f"numbers of sources above {most}, the number of columns, were left out; ask for at most {most}")
     jobs = pair_jobs(rows, lambda k: partial(trials.prepared, estimator, seed, n_components=k), [0, *numbers], n_folds)
     outcomes = run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
     done = dict(zip(jobs, outcomes, strict=True))
