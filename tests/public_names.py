@@ -23,7 +23,6 @@ class Public(NamedTuple):
     home: str
     target: Any
     is_method: bool = False
-    is_returned: bool = False
 
 
 def named() -> Iterator[tuple[str, Any]]:
@@ -64,14 +63,13 @@ def function_of(target: Any) -> Any:
 def public() -> dict[str, Public]:
     """Every public object once, by where it is defined: inherited methods belong to their base class."""
     found: dict[str, Public] = {}
-    for is_returned, names in ((False, named()), (True, returned())):
-        for name, target in names:
-            members = [(name, target, False)]
-            if inspect.isclass(target):
-                members += [(f"{name}.{method}", inner, True) for method, inner in _methods(target)]
-            for reached, inner, is_method in members:
-                function = function_of(inner)
-                home = f"{function.__module__}.{function.__qualname__}"
-                if function.__module__.startswith("latentbits"):
-                    found.setdefault(home, Public(reached, home, inner, is_method, is_returned))
+    for name, target in (*named(), *returned()):
+        members = [(name, target, False)]
+        if inspect.isclass(target):
+            members += [(f"{name}.{method}", inner, True) for method, inner in _methods(target)]
+        for reached, inner, is_method in members:
+            function = function_of(inner)
+            home = f"{function.__module__}.{function.__qualname__}"
+            if function.__module__.startswith("latentbits"):
+                found.setdefault(home, Public(reached, home, inner, is_method))
     return found

@@ -209,7 +209,12 @@ class TestNumbers:
         assert again["sentences"] == found.sentences
         assert again["over_columns"]["z"] == found.over_columns.z
         assert again["auc"].keys() == {"model", "columns", "rows and columns"}
+
+    def test_it_is_printed_as_sentences_and_shown_in_one_line(self):
+        found = verdict(aspects(), pattern(), random_state=0)
         assert repr(found) == "Verdict(predicts=True)"
+        assert str(found) == " ".join(found.sentences)
+        assert str(found).startswith("There is something to find")
 
 
 class TestOfASelection:

@@ -46,6 +46,14 @@ class Gain:
         be taken as they are, small for overconfident ones, 0 where nothing is to be gained.
     auc : float
         Area under the ROC curve of the hidden cells, with `trust` times that difference added to the baseline.
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, simulate, verdict
+    >>> X = simulate.aspect_bernoulli(100, 20, 2, sharpness=0.1, random_state=0).X
+    >>> gain = verdict(AspectBernoulli(2, n_init=1, random_state=0), X, random_state=0).over_columns
+    >>> gain.is_found, gain.gain > 2 * gain.gain_se, 0 < gain.trust <= 1
+    (True, True, True)
     """
 
     z: float

@@ -43,6 +43,14 @@ class Comparison:
         under the ROC curve of the held-out cells; `seconds`, the median time of a fit.
     folds : DataFrame
         The score of every fold: criterion, model, fold, score, seconds.
+
+    Examples
+    --------
+    >>> from latentbits import IndependentBernoulli, RowColumnBernoulli, compare, simulate
+    >>> X = simulate.probit_factors(100, 20, 1, random_state=0).X
+    >>> found = compare([IndependentBernoulli(), RowColumnBernoulli()], X, criterion="cells", n_folds=3, random_state=0)
+    >>> found.best, len(found.table), found.folds["fold"].nunique()
+    ('RowColumnBernoulli', 2, 3)
     """
 
     table: pd.DataFrame

@@ -81,6 +81,14 @@ class OrderSelection:
         What was given to `select_order`.
     random_state : int, Generator, RandomState or None
         The same.
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, select_order, simulate
+    >>> X = simulate.aspect_bernoulli(150, 30, 2, sharpness=0.1, random_state=0).X
+    >>> found = select_order(AspectBernoulli(n_init=2), X, [2, 3], criterion="aic", random_state=0)
+    >>> found.best_order, found.best_model.components_.shape
+    (2, (2, 30))
     """
 
     table: pd.DataFrame

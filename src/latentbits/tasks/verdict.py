@@ -60,6 +60,16 @@ class Verdict:
         Number of parts that they were hidden in.
     sentences : list of str
         The verdict in plain words, its numbers, and what follows.
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, simulate, verdict
+    >>> X = simulate.aspect_bernoulli(100, 20, 2, sharpness=0.1, random_state=0).X
+    >>> found = verdict(AspectBernoulli(2, n_init=1, random_state=0), X, random_state=0)
+    >>> found.predicts, found.z > 2
+    (True, True)
+    >>> print(str(found).partition(":")[0])
+    There is something to find
     """
 
     predicts: bool | None
@@ -87,6 +97,9 @@ class Verdict:
 
     def __repr__(self) -> str:
         return f"Verdict(predicts={self.predicts})"
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences)
 
     def _repr_html_(self) -> str:
         return views.block(self.sentences[0], self.sentences[1:])

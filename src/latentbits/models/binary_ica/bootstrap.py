@@ -39,6 +39,14 @@ class Intervals:
         Upper ends.
     se : ndarray
         Standard errors.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryICA, simulate
+    >>> X = simulate.binary_ica(200, 6, 2, 5, random_state=0).X
+    >>> mixing = BinaryICA(2, n_init=1, random_state=0).fit(X, segments=5).bootstrap(X, 5, n_samples=5).mixing
+    >>> mixing.estimate.shape, bool((mixing.low <= mixing.high).all())
+    ((6, 2), True)
     """
 
     estimate: np.ndarray
@@ -63,6 +71,14 @@ class SourceIntervals:
         How many fits they come from.
     mixings : ndarray of shape (n_samples, n_features, n_components)
         The mixings of all fits, aligned.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryICA, simulate
+    >>> X = simulate.binary_ica(200, 6, 2, 5, random_state=0).X
+    >>> found = BinaryICA(2, n_init=1, random_state=0).fit(X, segments=5).bootstrap(X, 5, n_samples=5)
+    >>> found.variances.se.shape, found.mixings.shape, found.separation().shape
+    ((5, 2), (5, 6, 2), (2, 2))
     """
 
     mixing: Intervals

@@ -48,6 +48,15 @@ class FactorSolution:
         Root mean square of the correlations that the factors leave (RMSR).
     column_names : list of str or None
         Names of the columns.
+
+    Examples
+    --------
+    >>> from latentbits import factor_analysis, simulate
+    >>> found = factor_analysis(simulate.binary_ica(1000, 6, 2, 1, random_state=0).X, 2, n_samples=5)
+    >>> found.to_frame().columns.tolist()
+    ['factor_0', 'factor_1', 'se_factor_0', 'se_factor_1', 'uniqueness']
+    >>> found.factor_correlations.shape
+    (2, 2)
     """
 
     loadings: np.ndarray

@@ -86,6 +86,13 @@ class Rank(NamedTuple):
         Of the derivatives of all correlations by all unknowns.
     unknowns : int
         How many there are, the scales of the sources fixed.
+
+    Examples
+    --------
+    >>> from latentbits import identifiability_rank
+    >>> found = identifiability_rank(5, 2, 3)
+    >>> found.rank == found.unknowns
+    True
     """
 
     rank: int

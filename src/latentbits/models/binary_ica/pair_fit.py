@@ -57,6 +57,14 @@ class GoodnessOfFit:
         How many have none: a column is constant, or the model expects less than one row in a cell of the table.
     pairs : DataFrame
         A line for each pair and segment with a z, the worst first: segment, left, right, r, rho, se, z and n.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryICA, simulate
+    >>> X = simulate.binary_ica(200, 6, 2, 5, random_state=0).X
+    >>> fit = BinaryICA(2, n_init=1, random_state=0).fit(X, segments=5).goodness_of_fit(X, 5)
+    >>> fit.rms_z < 1.1, fit.n_pairs + fit.n_thin
+    (True, 75)
     """
 
     rms_z: float | None

@@ -37,6 +37,13 @@ class ParallelAnalysis:
         Of the correlations with the communalities on the diagonal, from the largest.
     noise : array, D
         The quantile of the eigenvalues that independent columns of the same margins have.
+
+    Examples
+    --------
+    >>> from latentbits import parallel_analysis, simulate
+    >>> found = parallel_analysis(simulate.binary_ica(1000, 8, 2, 1, random_state=0).X)
+    >>> found.n_factors, (found.eigenvalues > found.noise)[:3].tolist()
+    (2, [True, True, False])
     """
 
     n_factors: int

@@ -45,6 +45,14 @@ class Parameters(NamedTuple):
         Standard deviations of the sources in each segment.
     intercepts : ndarray of shape (n,) or 0
         The same in all segments.
+
+    Examples
+    --------
+    >>> from latentbits import fit_blica, pairwise_from_model
+    >>> statistics = pairwise_from_model([[2.0], [-2.0], [1.0]], [[0.5], [1.0]], [[1.0], [2.0]])
+    >>> found = fit_blica(statistics, 1, random_state=0)
+    >>> found.mixing.shape, found.scales.shape
+    ((3, 1), (2, 1))
     """
 
     mixing: np.ndarray
@@ -100,6 +108,13 @@ class PairwiseStatistics(NamedTuple):
         A cell is 1 where its normal variable is above the threshold t of its column: P(x_i = 1 | u) = Phi(-t).
     n_rows : ndarray of shape (U,)
         Numbers of rows, up to a common factor.
+
+    Examples
+    --------
+    >>> from latentbits import pairwise_from_model
+    >>> found = pairwise_from_model([[2.0], [-2.0], [1.0]], [[0.0], [1.0]], [[1.0], [2.0]])
+    >>> found.correlations.shape, found.thresholds.shape
+    ((2, 3, 3), (2, 3))
     """
 
     correlations: np.ndarray

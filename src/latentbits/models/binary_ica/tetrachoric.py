@@ -69,6 +69,15 @@ class Tetrachoric:
         The labels of the U segments, in order.
     column_names : list of str or None
         The names of the D columns.
+
+    Examples
+    --------
+    >>> from latentbits import tetrachoric
+    >>> found = tetrachoric([[0, 0], [0, 1], [1, 0], [1, 1]], weights=[40, 10, 10, 40])
+    >>> found
+    Tetrachoric(2 columns; strongest: 0.81, standard error 0.074, columns 1 and 2)
+    >>> found.n_pairs[0, 1].tolist(), found.zero_cells.any().tolist()
+    (100.0, False)
     """
 
     correlations: np.ndarray
