@@ -1,18 +1,23 @@
-"""Reference pages: what latentbits defines, without what scikit-learn adds to every estimator; names as they are."""
+"""Reference pages: what latentbits defines, without what scikit-learn and Python's own types add; names as they are."""
 
 import inspect
 import re
+from types import BuiltinFunctionType, GetSetDescriptorType, MethodDescriptorType
 from typing import Any
 
 from sphinx.application import Sphinx
+
+BUILTIN = BuiltinFunctionType | GetSetDescriptorType | MethodDescriptorType
+"""Members of float, tuple and Exception: these name no module."""
 
 
 def leave_out(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
     """Whether autodoc is to leave a member out: True if another library defines it, None for the usual rule."""
     function = inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", member))
     home = getattr(function, "__module__", "") or ""
-    from_elsewhere = what == "class" and not name.startswith("_") and home and not home.startswith("latentbits")
-    return True if from_elsewhere or name.startswith("set_") else None
+    from_elsewhere = isinstance(member, BUILTIN) or (home and not home.startswith("latentbits"))
+    is_member = what in ("class", "exception") and not name.startswith("_")
+    return True if (is_member and from_elsewhere) or name.startswith("set_") else None
 
 
 def keep_underscores(app: Sphinx, what: str, name: str, member: Any, options: Any, lines: list[str]) -> None:

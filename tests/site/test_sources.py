@@ -16,6 +16,8 @@ import pytest
 
 import latentbits as lb
 from latentbits.cli.main import COMMANDS
+from latentbits.models.aspect.evidence import Evidence
+from latentbits.models.binary_ica.parameters import Parameters
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -42,6 +44,23 @@ def test_what_is_returned_has_a_reference_page_too():
             returned = str(inspect.signature(target).return_annotation)
             if re.fullmatch(r"[A-Z]\w+", returned) and returned not in ("Any", "None", "NDArray", "Floats"):
                 assert re.search(rf"\b{returned}$", listed, re.MULTILINE), f"{name} returns {returned}"
+
+
+def test_reference_pages_leave_out_what_other_types_define():
+    pytest.importorskip("sphinx")
+    sys.path.insert(0, str(DOCS / "_ext"))
+    from own_members import leave_out
+
+    kinds = {
+        Evidence: {"hex", "fromhex", "imag", "as_integer_ratio"},
+        Parameters: {"count", "index"},
+        lb.FalseZeros: {"get_params"},
+    }
+    for kind, foreign in kinds.items():
+        left_out = {name for name in dir(kind) if leave_out(None, "class", name, getattr(kind, name), False, None)}
+        assert foreign <= left_out
+    assert not leave_out(None, "class", "centre", Parameters.centre, False, None)
+    assert not leave_out(None, "class", "suspects", lb.FalseZeros.suspects, False, None)
 
 
 def test_every_command_is_on_the_page_of_the_command_line():
