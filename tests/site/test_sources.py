@@ -124,7 +124,26 @@ def test_workflows_call_targets_that_exist():
     assert called <= targets
 
 
+def test_the_python_of_the_landing_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = lb.simulate.aspect_bernoulli(30, 8, 2, sharpness=0.1, random_state=0).X
+    sites = pd.Index([f"site {row}" for row in range(len(X))], name="site")
+    pd.DataFrame(X, sites, [f"species {column}" for column in range(8)]).to_csv("sites.csv")
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL)
+    *lines, last = code.strip().splitlines()
+    names: dict = {"__name__": "__main__"}
+    exec("\n".join([*lines, f"found = {last}"]), names)
+    assert len(names["found"]) == 20
+    assert names["found"]["row"].str.startswith("site ").all()
+
+
 # ---- links -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_links_to_guides_name_their_scripts(page):
+    named = re.findall(r"\(((?:guides|gallery)/[ab]\w+)\.rst\)", page.read_text(encoding="utf-8"))
+    assert set(named) <= {f"{script.parent.name}/{script.stem}" for script in SCRIPTS}
 
 
 def test_broken_links_are_noticed(tmp_path):
