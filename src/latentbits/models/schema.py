@@ -382,16 +382,12 @@ PARAMETER_TYPES: dict[str, tuple[type, ...]] = {
 
 NUMBER_COLUMNS: dict[str, Any] = {
     "n_features_in_": Value(int, low=1, high=_COUNT, size="D"),
-    "feature_names_in_": Texts("D", optional=True),
+    "feature_names_in_": Texts("D", optional=True, names=True),
     "_sklearn_output_config": Plain(),
 }
 """What every model knows of its columns."""
 
-COLUMNS: dict[str, Any] = {
-    **NUMBER_COLUMNS,
-    "feature_names_in_": Texts("D", optional=True, names=True),
-    "reading_": Plain(),
-}
+COLUMNS: dict[str, Any] = {**NUMBER_COLUMNS, "reading_": Plain()}
 """The same of models of 0-1 data."""
 
 RESTARTED: dict[str, Any] = {
