@@ -23,7 +23,7 @@ from tests.attacks.problems import Problem, draw
 
 SMALL = 1
 LARGE = len(MODELS)
-SECONDS = 600
+SECONDS = 300
 
 FITS, PREDICTIONS = 15, 3000
 MOST_GROWTH = 200_000

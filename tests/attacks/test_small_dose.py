@@ -1,5 +1,7 @@
 """A small dose of every attack; `make attack` gives a large one."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -47,12 +49,19 @@ def test_a_run_counts_failures_and_goes_on_where_it_ended(tmp_path, monkeypatch,
     assert Record.at(tmp_path / "records" / "toy-0.json").done == 30
 
 
-def test_a_case_that_hangs_has_failed(tmp_path, monkeypatch):
+def computes(_: np.random.Generator) -> None:
+    while True:
+        pass
+
+
+def waits(_: np.random.Generator) -> None:
+    time.sleep(60)
+
+
+@pytest.mark.parametrize(
+    ("case", "seconds", "reason"), [(computes, 0.05, "0.05 CPU seconds"), (waits, 0.005, "0.05 seconds")]
+)
+def test_a_case_that_computes_or_waits_too_long_has_failed(tmp_path, monkeypatch, case, seconds, reason):
     monkeypatch.setattr("tests.attacks.__main__.RECORDS", tmp_path)
-
-    def hangs(_: np.random.Generator) -> None:
-        while True:
-            pass
-
-    record = run(Attack("toy", "a toy", hangs, small=1, large=1, seconds=0.05), 0, 1)
-    assert record.failed[0].endswith("took longer than 0.05 seconds")
+    record = run(Attack("toy", "a toy", case, small=1, large=1, seconds=seconds), 0, 1)
+    assert record.failed[0].endswith(f"took longer than {reason}")
