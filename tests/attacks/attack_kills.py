@@ -259,7 +259,8 @@ def check_whole(
     assert "Traceback" not in text, text[-3000:]
     assert code in (0, 1, 130, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT), said
     if code in (1, 130) and accident != "interrupt twice":  # the second may come while the sentence is printed
-        assert any(line.startswith("error: ") for line in text.splitlines()), said
+        best_so_far = "note: interrupted: " if command == "fit" and code == 130 else "error: "
+        assert any(line.startswith(("error: ", best_so_far)) for line in text.splitlines()), said
     if code == 0:
         assert after is not None, text
     if after == before or (command == "experiments" and code != 0):
