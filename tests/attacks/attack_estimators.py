@@ -20,7 +20,7 @@ from latentbits.models.registry import model_name
 from tests.attacks.problems import Problem, draw
 
 SMALL = 60
-LARGE = 2_000
+LARGE = 10_000
 SECONDS = 60
 
 FLOAT32 = 1e-7

@@ -103,11 +103,13 @@ class Record:
     file : where it is kept
     done : cases tried, from 0 on
     failed : what went wrong, by the number of the case
+    seconds : CPU time of this process that they took, together; that of children isn't counted
     """
 
     file: Path
     done: int = 0
     failed: dict[int, str] = field(default_factory=dict)
+    seconds: float = 0.0
 
     @classmethod
     def at(cls, file: Path) -> Record:
@@ -115,10 +117,11 @@ class Record:
         if not file.exists():
             return cls(file)
         kept = json.loads(file.read_text())
-        return cls(file, kept["done"], {int(number): reason for number, reason in kept["failed"].items()})
+        failed = {int(number): reason for number, reason in kept["failed"].items()}
+        return cls(file, kept["done"], failed, kept["seconds"])
 
     def save(self) -> None:
         """Write the file, whole."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(self.file) as draft:
-            draft.write_text(json.dumps({"done": self.done, "failed": self.failed}))
+            draft.write_text(json.dumps({"done": self.done, "failed": self.failed, "seconds": self.seconds}))
