@@ -76,7 +76,7 @@ def counts_of(records: dict[str, Record], seed: int) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(attack_names())} (default: all)")
-    parser.add_argument("--dose", type=float, default=1.0, help="times as many cases (default: 1, some minutes)")
+    parser.add_argument("--dose", type=float, default=1.0, help="times as many cases (default: 1, half an hour)")
     parser.add_argument("--seed", type=int, default=0, help="another seed has other cases (default: 0)")
     parser.add_argument("--case", type=int, help="replay this case alone, with its traceback")
     parser.add_argument(

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.attacks.__main__ import run
+from tests.attacks.__main__ import counts_of, run
 from tests.attacks.frame import Attack, Record, attack_names, load_attack
 
 
@@ -46,7 +46,13 @@ def test_a_run_counts_failures_and_goes_on_where_it_ended(tmp_path, monkeypatch,
     mended = Attack("toy", "a toy", remembers, small=1, large=1, seconds=10)
     assert run(mended, 0, 30).failed == {}
     assert len(tried) == len(failed) + 10
-    assert Record.at(tmp_path / "records" / "toy-0.json").done == 30
+    kept = Record.at(tmp_path / "records" / "toy-0.json")
+    assert (kept.done, kept.failed) == (30, {})
+    assert kept.seconds > 0
+    first.failed = {3: "too large"}
+    table = counts_of({"readers": first, "kills": kept}, 0)
+    assert "| 20 | 1 |" in table
+    assert "| together | | 50 | 1 |" in table
 
 
 def computes(_: np.random.Generator) -> None:
