@@ -200,7 +200,7 @@ class TestFits:
         assert np.abs(model.source_means_).max() > 1e9
         save_model(model, tmp_path / "model.npz")
         assert np.isfinite(load_model(tmp_path / "model.npz").score_samples(X)).all()
-        with pytest.raises(ValueError, match="prior=10000.0 must be a number of at least 0 and below 10,000"):
+        with pytest.raises(ValueError, match=r"prior=10000\.0 must be a number of at least 0 and below 10000"):
             BinaryICA(1, prior=1e4).fit(X)
 
     def test_runaway_entries_and_copies_are_warned_about(self):
