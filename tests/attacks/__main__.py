@@ -9,6 +9,8 @@ import time
 import traceback
 from pathlib import Path
 
+import pytest
+
 from latentbits.version import __version__
 from tests.attacks.frame import BUSY, Attack, Record, attack_names, load_attack
 
@@ -28,7 +30,7 @@ def failure(attack: Attack, seed: int, number: int) -> str | None:
     faulthandler.dump_traceback_later(2 * BUSY * attack.seconds, exit=True, file=sys.__stderr__)
     try:
         attack.try_case(seed, number)
-    except Exception as error:
+    except (Exception, pytest.skip.Exception) as error:  # what could not be tried has not passed
         return reason_of(error)
     finally:
         faulthandler.cancel_dump_traceback_later()
