@@ -63,6 +63,8 @@ def counts_of(records: dict[str, Record], seed: int) -> str:
         "",
         f"Written by `python -m tests.attacks --seed {seed} --counts tests/attacks/COUNTS.md`: cases tried, cases that",
         "failed, and CPU seconds of the process that tried them (commands and workers that it starts are not counted).",
+        "The command goes on where it was interrupted and tries what had failed again, so cases that were in order before",
+        "a mend are counted without being tried again; `--again` begins anew.",
         "",
         "| attack | what | cases | failures | CPU s |",
         "|---|---|---:|---:|---:|",

@@ -22,7 +22,7 @@ from latentbits.models.registry import MODELS
 from tests.attacks.problems import Problem, draw
 
 SMALL = 1
-LARGE = 2 * len(MODELS)
+LARGE = len(MODELS)
 SECONDS = 600
 
 FITS, PREDICTIONS = 15, 3000
