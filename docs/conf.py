@@ -65,6 +65,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "api/backreferences",
     "doc_module": ("latentbits",),
     "remove_config_comments": True,
+    "first_notebook_cell": "%matplotlib inline",  # without it notebooks show figures of matplotlib's own class as text
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

@@ -115,7 +115,7 @@ def test_python_warns_in_a_sentence_and_answers_in_finite_numbers(model: str, na
 @pytest.mark.filterwarnings(
     "ignore:.*too few for", "ignore:(constant columns|columns that are)", "ignore:the rows vary in"
 )
-@pytest.mark.filterwarnings("ignore:mixing_ may be", "ignore:copies of each other", "ignore:the rows vary in")
+@pytest.mark.filterwarnings("ignore:mixing_ may be", "ignore:almost copies of each other", "ignore:the rows vary in")
 def test_other_tables_are_not_warned_about(model: str, name: str) -> None:
     cells, K = FINE[name]
     with warnings.catch_warnings():

@@ -6,19 +6,20 @@ import ast
 import dataclasses
 import inspect
 import re
-import types
 import typing
 from collections.abc import Callable, Iterator
-from functools import cache
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
 
 import pandas as pd
 import pytest
+from _pytest.doctest import DoctestModule
 from matplotlib.figure import Figure
 from numpydoc.docscrape import ClassDoc, FunctionDoc, Parameter
 from numpydoc.validate import validate
 
 import latentbits
+from conftest import pytest_collection_modifyitems
 from latentbits import (
     AspectBernoulli,
     BinaryFactorAnalysis,
@@ -31,6 +32,7 @@ from latentbits import (
 from latentbits.report import Report
 from latentbits.tasks.verdict import Verdict
 from tests.contracts.registry import CONTRACTS
+from tests.public_names import Public, function_of, named, public
 
 CHECKS = {
     "GL08": "there is a docstring",
@@ -49,7 +51,7 @@ CHECKS = {
     "RT04": "that starts with a capital",
     "RT05": "and ends with a full stop",
     "YD01": "what is yielded is documented",
-    "EX01": "there is an example; for classes and functions, not for each of their methods",
+    "EX01": "there is an example; for what users make, not for each method or what they are given",
 }
 
 EXCEPTIONS = {
@@ -58,58 +60,6 @@ EXCEPTIONS = {
     if name[0].isupper() and name != "BinaryImages"
 }
 """(public name, check) -> why it can't hold. An exception that isn't needed is an error."""
-
-
-class Public(NamedTuple):
-    """A public object: the name by which users reach it, where it is defined, the object, and whether a method."""
-
-    name: str
-    home: str
-    target: Any
-    is_method: bool
-
-
-def _named() -> Iterator[tuple[str, Any]]:
-    """The names of the library, and of its public modules."""
-    for name in latentbits.__all__:
-        target = getattr(latentbits, name)
-        if inspect.ismodule(target):
-            yield from ((f"latentbits.{name}.{inner}", getattr(target, inner)) for inner in target.__all__)
-        elif callable(target):
-            yield f"latentbits.{name}", target
-
-
-def _methods(kind: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties that the library defines, also in base classes."""
-    for name in dir(kind):
-        if name.startswith("_") or not hasattr(kind, name):
-            continue
-        target = inspect.getattr_static(kind, name)
-        if isinstance(target, property | classmethod | staticmethod | types.FunctionType) or hasattr(target, "fn"):
-            yield name, target
-
-
-def _function(target: Any) -> Any:
-    """The plain function inside a property, a method, or scikit-learn's available_if."""
-    for inside in ("fget", "__func__", "fn"):
-        target = getattr(target, inside, target)
-    return inspect.unwrap(target) if callable(target) else target
-
-
-@cache
-def public() -> dict[str, Public]:
-    """Every public object once, by where it is defined: inherited methods belong to their base class."""
-    found: dict[str, Public] = {}
-    for name, target in _named():
-        members = [(name, target, False)]
-        if inspect.isclass(target):
-            members += [(f"{name}.{method}", inner, True) for method, inner in _methods(target)]
-        for reached, inner, is_method in members:
-            function = _function(inner)
-            home = f"{function.__module__}.{function.__qualname__}"
-            if function.__module__.startswith("latentbits"):
-                found.setdefault(home, Public(reached, home, inner, is_method))
-    return found
 
 
 def is_record(target: Any) -> bool:
@@ -125,7 +75,7 @@ def failures(entry: Public) -> list[str]:
 
 def numpydoc_failures(entry: Public) -> list[tuple[str, str]]:
     """Codes and messages; a record has its fields in Attributes, which `_missing_fields` looks at."""
-    skipped = {"EX01": entry.is_method, "PR01": is_record(entry.target)}
+    skipped = {"EX01": entry.is_method or entry.is_returned, "PR01": is_record(entry.target)}
     found = validate(entry.name)["errors"]
     return [(code, message) for code, message in found if code in CHECKS and not skipped.get(code)]
 
@@ -134,7 +84,7 @@ def numpydoc_failures(entry: Public) -> list[tuple[str, str]]:
 
 
 def _documented(target: Any) -> dict[str, Parameter]:
-    doc = ClassDoc(target) if inspect.isclass(target) else FunctionDoc(_function(target))
+    doc = ClassDoc(target) if inspect.isclass(target) else FunctionDoc(function_of(target))
     entries = {}
     for entry in doc["Parameters"]:
         for name in entry.name.split(", "):
@@ -144,7 +94,7 @@ def _documented(target: Any) -> dict[str, Parameter]:
 
 def _disagreements(entry: Public) -> Iterator[str]:
     """Defaults and choices of which the docstring says something else than the signature."""
-    callee = entry.target.__init__ if inspect.isclass(entry.target) else _function(entry.target)
+    callee = entry.target.__init__ if inspect.isclass(entry.target) else function_of(entry.target)
     if is_record(entry.target) or not inspect.isfunction(callee):  # an exception's constructor is Python's own
         return
     hints = _hints(callee)
@@ -203,6 +153,15 @@ def _complete(entry: Parameter) -> bool:
     return bool(entry.type) and bool("".join(entry.desc).strip())
 
 
+def _text(entry: Public) -> str:
+    return function_of(entry.target).__doc__ or ""
+
+
+PUBLIC_MODULES = {"latentbits"} | {
+    f"latentbits.{name}" for name in latentbits.__all__ if inspect.ismodule(getattr(latentbits, name))
+}
+
+
 # ---- the tests -------------------------------------------------------------------------------------------------------
 
 
@@ -219,11 +178,25 @@ def test_the_list_of_exceptions_holds_what_is_needed_only():
 
 
 def test_every_public_name_is_checked_and_inherited_methods_once():
-    homes = [f"{target.__module__}.{target.__qualname__}" for _, target in _named()]
+    homes = [f"{target.__module__}.{target.__qualname__}" for _, target in named()]
     assert set(homes) <= set(public())
     inherited = {f"{kind.__module__}.{kind.__qualname__}.transform" for kind in (AspectBernoulli, LogisticPCA)}
     assert not inherited & set(public())
     assert f"{AspectBernoulli.transform.__module__}.{AspectBernoulli.transform.__qualname__}" in public()
+
+
+@pytest.mark.parametrize("home", [home for home, entry in public().items() if ">>>" in _text(entry)])
+def test_examples_import_what_users_import(home):
+    """That they run alone is seen to where they are run (conftest.py)."""
+    modules = set(re.findall(r"(?:from|import) (latentbits[\w.]*)", _text(public()[home])))
+    assert modules <= PUBLIC_MODULES, modules - PUBLIC_MODULES
+
+
+def test_examples_are_run_without_the_globals_of_their_module(request):
+    items = [*DoctestModule.from_parent(request.session, path=Path(latentbits.metrics.__file__)).collect()]
+    pytest_collection_modifyitems(items)
+    by_name = {item.dtest.name: set(item.dtest.globs) for item in items}
+    assert by_name["latentbits.metrics.denoising_auc"] == {"__name__"}
 
 
 def test_the_test_notices_wrong_docstrings():
@@ -238,7 +211,7 @@ def test_the_test_notices_wrong_docstrings():
             Something.
         """
 
-    messages = list(_disagreements(Public("", "", wrong, False)))
+    messages = list(_disagreements(Public("", "", wrong)))
     assert [message.partition(" is ")[0] for message in messages] == ["the default of size", "shape"]
 
 

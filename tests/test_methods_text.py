@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -50,19 +51,72 @@ def test_every_estimator_has_a_paragraph(contract):
     assert type(model).__name__ in text
 
 
+@pytest.fixture(scope="module")
+def numbers():
+    return simulate.binary_factors(60, 6, 2, noise=0.2, random_state=0).X
+
+
+def test_clusters_that_were_found_are_told(numbers):
+    model = lb.ICAMixture(3, n_init=2, tol=1e-3, random_state=0).fit(numbers)
+    text = methods_text(model)
+    assert text.startswith("To 60 rows and 6 columns we fitted a variational mixture")
+    assert "begins with 3 clusters of at most 2 sources each and removes those that aren't needed" in text
+    assert f"It ended with {model.n_clusters_} cluster" in text
+    assert "Chan, Lee and Sejnowski" in text
+
+
+@pytest.mark.parametrize(("inference", "words"), [("auto", "their number by BIC"), ("em", "by maximum likelihood.")])
+def test_factors_that_were_found_are_told(numbers, inference, words):
+    model = lb.BinaryFactorAnalysis(2, inference=inference, n_init=1, random_state=0).fit(numbers)
+    text = methods_text(model)
+    assert words in text
+    assert f"It ended with {model.n_components_} factor" in text
+    assert "There was one random start (seed 0)." in text
+
+
+@pytest.mark.parametrize("n_folds", [2, None])
+def test_an_ensemble_cites_its_members(cells, n_folds):
+    model = lb.FalseZeros(n_folds=n_folds, members=["aspects_2", "ising"], random_state=0).fit(cells)
+    text = methods_text(model)
+    assert text.startswith("To 60 rows and 12 columns we fitted an ensemble of 2 models (aspects_2, ising)")
+    assert ("weighted equally" in text) == (n_folds is None)
+    assert [line.partition(",")[0] for line in text.splitlines()[1:]] == ["- Wolpert", "- Bingham", "- Besag"]
+
+
 @pytest.mark.filterwarnings("ignore:n_components is not given")
-def test_models_of_numbers_sources_and_visits():
-    numbers = simulate.binary_factors(60, 6, 2, noise=0.2, random_state=0).X
+def test_segments_and_visits_are_counted():
     series = simulate.binary_ica(50, 6, 2, 6, random_state=0)
     histories = simulate.repeated_surveys(40, 8, 3, random_state=0).histories
-    fitted = [
-        lb.BinaryFactorAnalysis(2, n_init=1, random_state=0).fit(numbers),
-        lb.ICAMixture(2, n_init=1, tol=1e-3, random_state=0).fit(numbers),
-        lb.BinaryICA(n_init=1, random_state=0).fit(series.X, segments=series.segments),
-        lb.RepeatedSurvey(lb.AspectBernoulli(2, n_init=1, random_state=0)).fit(histories),
-    ]
-    for model in fitted:
-        assert not re.search(r"[{}]|None|nan", methods_text(model)), methods_text(model)
+    sources = methods_text(lb.BinaryICA(n_init=1, random_state=0).fit(series.X, segments=series.segments))
+    assert sources.startswith("To 300 rows and 6 columns")
+    assert "2 sources, whose variances differ between 6 segments" in sources
+    visits = methods_text(lb.RepeatedSurvey(lb.AspectBernoulli(2, n_init=1, random_state=3)).fit(histories))
+    assert visits.startswith("To 40 sites with up to 3 visits and 8 species")
+    assert "by an aspect Bernoulli model" in visits
+    assert "(seed 3)" in visits
+    assert "Bingham" in visits.splitlines()[-1]
+
+
+def test_how_the_number_was_chosen_is_told(cells):
+    """And the seed is the one that was given, not those that were drawn from it."""
+    criteria = ["cells", "aic"]
+    found = lb.select_order(lb.AspectBernoulli(n_init=2), cells, [2], criterion=criteria, n_folds=2, random_state=5)
+    text = methods_text(found)
+    chosen = f"chosen from 1 and 2 by held-out cells in 2 parts (seed 5): {found.best_order}"
+    assert chosen in text
+    assert "The best of 2 random starts was kept" in text
+    assert str(found.best_model.random_state) not in text
+    own = lb.select_order(lb.AspectBernoulli(n_init=2, random_state=7), cells, [2], random_state=5)
+    assert "chosen from 1 and 2 by AIC (seed 5)" in methods_text(own)
+    assert "random starts (seed 7)" in methods_text(own)
+
+
+def test_no_model_was_chosen():
+    X = (np.random.default_rng(0).random((200, 4)) < 0.5).astype(int)
+    found = lb.select_order(lb.BinaryICA(n_init=1), X, [1], segments=2, n_folds=2, random_state=0)
+    assert found.best_order == 0
+    with pytest.raises(lb.DataError, match="no source was chosen"):
+        methods_text(found)
 
 
 def test_every_description_is_of_a_class_that_exists():

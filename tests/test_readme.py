@@ -33,7 +33,10 @@ def typed_figures(text: str) -> list[str]:
     return MEASURED.findall(text)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/which-model.md"])
+FAMILIES = [f"docs/families/{page.name}" for page in sorted((ROOT / "docs" / "families").glob("*.md"))]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/which-model.md", *FAMILIES])
 def test_nothing_measured_is_typed(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     for words in ALLOWED.get(name, []):

@@ -1,11 +1,11 @@
 """The release checklist, as a program: `make release-check`. It changes nothing; what is wrong it says in a sentence.
 
-1. The version is the same everywhere, and newer than the last tag.
+1. The version is the same everywhere, and no other commit is tagged with it.
 2. The changelog has an entry for it, with a date.
 3. Nothing is left uncommitted.
 4. The README's table is the measured one.
-5. Stored models of all versions open (part of the tests), all tests pass: `make test`.
-6. The site builds without a warning: `make docs`.
+5. The site builds without a warning: `make docs`.
+6. Stored models of all versions open (part of the tests), all tests pass, those of the built site too: `make test`.
 7. Wheel and sdist install and work where nothing else is: `make wheel`.
 
 Then a person tags (`git tag v0.2.0`), pushes the tag and makes the release on GitHub, which publishes `dist/`.
@@ -31,9 +31,9 @@ def troubles() -> Iterator[str]:
         yield f"CITATION.cff has version {cited}, the library {version}; make them the same"
     if not re.search(rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$", _text(ROOT / "CHANGELOG.md"), re.MULTILINE):
         yield f'CHANGELOG.md has no heading "## {version} (year-month-day)"; date the entry'
-    tags = _git("tag", "--list", "v*").split()
-    if f"v{version}" in tags:
-        yield f"v{version} is tagged already; raise the version"
+    tag = f"v{version}"
+    if _git("tag", "--list", tag) and _git("rev-list", "-n", "1", tag) != _git("rev-parse", "HEAD"):
+        yield f"another commit is tagged {tag} already; raise the version"
     if _git("status", "--porcelain"):
         yield "there are uncommitted changes; commit them"
     from measured import with_table
@@ -49,7 +49,7 @@ def main() -> int:
     sys.stderr.write("".join(f"- {trouble}\n" for trouble in found))
     if found:
         return 1
-    for target in ("test", "docs", "wheel"):
+    for target in ("docs", "test", "wheel"):  # tests look at the site
         if subprocess.run(["make", target], cwd=ROOT, check=False).returncode:
             return 1
     sys.stdout.write("ready: tag it, push the tag, and make the release\n")

@@ -15,7 +15,7 @@ def inline(writer: Any, node: nodes.math) -> None:
 
 def displayed(writer: Any, node: nodes.math_block) -> None:
     """Write a formula on a line of its own."""
-    writer.body.append(tex2mathml(node.astext(), as_block=True))
+    writer.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 

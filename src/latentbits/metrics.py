@@ -58,6 +58,7 @@ def noise_removal_rate(
     --------
     Of two true 0s one is turned on (fp = 1/2), and both false 0s are found (fn = 0).
 
+    >>> from latentbits.metrics import noise_removal_rate
     >>> noise_removal_rate([0, 0, 1, 1, 1], [0, 0, 0, 0, 1], [1, 0, 1, 1, 1])
     0.75
     """
@@ -93,6 +94,7 @@ def denoising_auc(clean: ArrayLike, noisy: ArrayLike, scores: ArrayLike, *, kind
 
     Examples
     --------
+    >>> from latentbits.metrics import denoising_auc
     >>> denoising_auc([0, 0, 1, 1, 1], [0, 0, 0, 0, 1], [0.1, 0.6, 0.5, 0.9, 0.2])
     0.75
     """
@@ -128,6 +130,7 @@ def denoising_average_precision(
     --------
     False 0s come first and third, so precision is 1/1 and 2/3 there.
 
+    >>> from latentbits.metrics import denoising_average_precision
     >>> round(denoising_average_precision([0, 0, 1, 1, 1], [0, 0, 0, 0, 1], [0.1, 0.6, 0.5, 0.9, 0.2]), 4)
     0.8333
     """
@@ -192,6 +195,7 @@ def component_similarity(A: ArrayLike, B: ArrayLike, *, metric: Similarity = "l1
 
     Examples
     --------
+    >>> from latentbits.metrics import component_similarity
     >>> component_similarity([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.5, 0.0]])
     0.875
     """
@@ -219,6 +223,7 @@ def calibration_table(truth: ArrayLike, probability: ArrayLike, *, bins: int = 1
 
     Examples
     --------
+    >>> from latentbits.metrics import calibration_table
     >>> calibration_table([0, 1, 1, 1], [0.2, 0.4, 0.6, 1.0], bins=2)
        lower  upper  predicted  observed  count
     0    0.0    0.5        0.3       0.5      2
@@ -273,6 +278,7 @@ def expected_calibration_error(truth: ArrayLike, probability: ArrayLike, *, bins
 
     Examples
     --------
+    >>> from latentbits.metrics import expected_calibration_error
     >>> round(expected_calibration_error([0, 1, 1, 1], [0.2, 0.4, 0.6, 1.0], bins=2), 6)
     0.2
     """

@@ -119,6 +119,7 @@ class Matching(NamedTuple):
 
     Examples
     --------
+    >>> from latentbits.metrics import match_components
     >>> match_components([[0, 1], [1, 0]], [[1, 0], [0, 1]]).order
     array([1, 0])
     """
@@ -151,6 +152,7 @@ def match_components(A: ArrayLike, B: ArrayLike, *, metric: Similarity = "l1") -
 
     Examples
     --------
+    >>> from latentbits.metrics import match_components
     >>> truth = [[0.9, 0.1, 0.1], [0.0, 0.0, 0.0]]
     >>> found = [[0.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.9, 0.1, 0.4]]
     >>> order, similarity = match_components(truth, found)

@@ -65,8 +65,9 @@ def save_model(model: Any, path: str | Path) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from latentbits import AspectBernoulli
-    >>> model = AspectBernoulli(1, n_init=1).fit([[0, 1], [1, 1]])
+    >>> from pathlib import Path
+    >>> from latentbits import AspectBernoulli, load_model, save_model
+    >>> model = AspectBernoulli(1, n_init=1).fit([[0, 1], [1, 0], [1, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(model, Path(folder) / "model.npz")
     ...     same = load_model(Path(folder) / "model.npz")
@@ -113,8 +114,9 @@ def load_model(path: str | Path) -> Any:
     Examples
     --------
     >>> import tempfile
-    >>> from latentbits import BernoulliMixture
-    >>> model = BernoulliMixture(1, n_init=1).fit([[0, 1], [1, 1]])
+    >>> from pathlib import Path
+    >>> from latentbits import BernoulliMixture, load_model, save_model
+    >>> model = BernoulliMixture(1, n_init=1).fit([[0, 1], [1, 0], [1, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(model, Path(folder) / "model.npz")
     ...     load_model(Path(folder) / "model.npz").predict([[1, 1]])

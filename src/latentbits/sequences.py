@@ -45,6 +45,7 @@ class SequenceGraph:
 
     Examples
     --------
+    >>> from latentbits.sequences import first_order_graph
     >>> graph = first_order_graph(["ann", "bob", "ann"])
     >>> graph.names, graph.counts.toarray().tolist()
     (['ann', 'bob'], [[0, 1], [1, 0]])
@@ -81,6 +82,7 @@ class MixtureTransition(SequenceGraph):
 
     Examples
     --------
+    >>> from latentbits.sequences import mixture_transition
     >>> found = mixture_transition(["ann", "dan", "bob", "eve"] * 20, max_lag=2, random_state=0)
     >>> found.transitions.shape, len(found.edges)
     ((4, 4), 78)
@@ -126,6 +128,7 @@ def first_order_graph(
 
     Examples
     --------
+    >>> from latentbits.sequences import first_order_graph
     >>> graph = first_order_graph(["ann", "bob", "ann", "cid", "cid", "bob"])
     >>> graph.adjacency.to_frame()
           ann   bob   cid
@@ -205,6 +208,7 @@ def mixture_transition(
     --------
     Two interleaved conversations: every step depends on the one before the last.
 
+    >>> from latentbits.sequences import mixture_transition
     >>> ids = [name for pair in zip(["ann", "bob"] * 30, ["dan", "eve", "fay"] * 20) for name in pair]
     >>> found = mixture_transition(ids, max_lag=3, random_state=0)
     >>> found.lag_weights.round(2).tolist()

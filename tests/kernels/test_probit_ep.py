@@ -5,7 +5,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.kernels.probit_ep import probit_ep
+from latentbits.kernels.probit_ep import probit_ep, probit_ep_likelihood
 from tests.reference import binary_ica
 
 
@@ -52,3 +52,34 @@ def test_extreme_cells_stay_finite():
     mean, covariance = probit_ep(np.array([[1, 1, 0]], dtype=np.int8), B, h, 100, 1e-6)
     assert np.isfinite(mean).all()
     assert (np.linalg.eigvalsh(covariance[0]) > 0).all()
+
+
+def test_likelihood_equals_twin():
+    rng = np.random.default_rng(2)
+    B, h = rng.normal(0, 1.5, (6, 3)), rng.normal(0, 1, 6)
+    X = rng.integers(0, 2, (3, 6)).astype(float)
+    X[1, 4] = np.nan
+    for x in X:
+        value, _, _ = probit_ep_likelihood(BinaryData.of(x[None]).dense(), np.ones(1), B, h, 500, 1e-13)
+        assert np.isclose(value, binary_ica.propagated_log_probability(x, B, h), atol=1e-9)
+
+
+def test_likelihood_is_exact_for_cells_of_different_sources():
+    B, h = np.diag([0.5, 3.0, 12.0]), np.array([0.3, -1.0, 2.0])
+    value, _, _ = probit_ep_likelihood(np.array([[1, 0, 1]], dtype=np.int8), np.array([2.0]), B, h, 50, 1e-12)
+    exact = norm.logcdf(np.array([1, -1, 1]) * h / np.sqrt(1 + np.diag(B) ** 2))
+    assert np.isclose(value, 2 * exact.sum(), atol=1e-12)
+
+
+def test_derivatives_of_the_likelihood_equal_finite_differences():
+    rng = np.random.default_rng(3)
+    B, h = rng.normal(0, 1.5, (5, 4)), rng.normal(0, 1, 5)
+    cells, counts = rng.integers(-1, 2, (30, 5)).astype(np.int8), rng.integers(1, 9, 30).astype(float)
+
+    def value(B, h):
+        return probit_ep_likelihood(cells, counts, B, h, 500, 1e-13)[0]
+
+    _, dB, dh = probit_ep_likelihood(cells, counts, B, h, 500, 1e-13)
+    direction = (rng.normal(size=B.shape), rng.normal(size=h.shape))
+    expected = binary_ica.finite_difference(value, (B, h), direction, step=1e-5)
+    assert np.isclose((dB * direction[0]).sum() + dh @ direction[1], expected, rtol=1e-7)

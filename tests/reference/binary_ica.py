@@ -58,7 +58,7 @@ def orthant_probability(x, A, mu, s):
     return float(multivariate_normal(cov=flipped, abseps=1e-6, releps=1e-6, maxpts=200_000).cdf(sign * (B @ mu)))
 
 
-def posterior(x, A, mu, s, n_points=301, reach=8.0):
+def posterior(x, A, mu, s, n_points=301, reach=8.0, b=None):
     """P(x), mean and standard deviation of one or two sources, summed over a fine grid of the prior."""
     line = np.linspace(-reach, reach, n_points)
     total, first, second = 0.0, np.zeros(len(mu)), np.zeros(len(mu))
@@ -69,7 +69,7 @@ def posterior(x, A, mu, s, n_points=301, reach=8.0):
         mass += weight
         for i in range(len(x)):
             if not np.isnan(x[i]):
-                y = C * float(A[i] @ z)
+                y = C * float(A[i] @ z) + (0.0 if b is None else float(b[i]))
                 weight *= 0.5 * math.erfc(-y / math.sqrt(2) if x[i] == 1 else y / math.sqrt(2))
         total += weight
         first += weight * z
@@ -84,17 +84,42 @@ def expectation_propagation(x, B, h, n_sweeps=60):
     Every seen cell has a normal factor exp(nu y - tau y^2 / 2) of y = B_i . e; the factors are found one by one, the
     whole distribution computed anew each time, so that the exact cell would give y the same mean and variance.
     """
-    n, m = B.shape
+    return _normal(B, *normal_factors(x, B, h, n_sweeps))
+
+
+def propagated_log_probability(x, B, h, n_sweeps=60):
+    """log P(x): that of the normal factors, each then exchanged for its exact cell, every integral by itself."""
+    tau, nu = normal_factors(x, B, h, n_sweeps)
+    mean, V = _normal(B, tau, nu)
+    total = 0.5 * math.log(np.linalg.det(V)) + 0.5 * float(mean @ np.linalg.inv(V) @ mean)
+    for i in [i for i in range(len(x)) if not np.isnan(x[i])]:
+        others = np.arange(len(x)) != i
+        mean, V = _normal(B, tau * others, nu * others)
+        centre, sd = float(B[i] @ mean), math.sqrt(float(B[i] @ V @ B[i]))
+        sign = 1.0 if x[i] == 1 else -1.0
+
+        def expected(function, centre=centre, sd=sd):
+            return quad(lambda e: norm.pdf(e) * function(centre + sd * e), -10, 10, epsabs=1e-13, epsrel=1e-12)[0]
+
+        exact = expected(lambda y: norm.cdf(sign * (h[i] + y)))  # noqa: B023
+        factor = expected(lambda y: math.exp(nu[i] * y - tau[i] * y**2 / 2))  # noqa: B023
+        total += math.log(exact) - math.log(factor)
+    return total
+
+
+def _normal(B, tau, nu):
+    V = np.linalg.inv(np.eye(B.shape[1]) + B.T @ np.diag(tau) @ B)
+    return V @ B.T @ nu, V
+
+
+def normal_factors(x, B, h, n_sweeps=60):
+    """tau and nu of `expectation_propagation`."""
+    n = len(B)
     tau, nu = np.zeros(n), np.zeros(n)
-
-    def whole():
-        V = np.linalg.inv(np.eye(m) + B.T @ np.diag(tau) @ B)
-        return V @ B.T @ nu, V
-
     for _ in range(n_sweeps):
         for i in [i for i in range(n) if not np.isnan(x[i])]:
             tau[i] = nu[i] = 0.0
-            mean, V = whole()
+            mean, V = _normal(B, tau, nu)
             centre, variance = float(B[i] @ mean), float(B[i] @ V @ B[i])
             sign = 1.0 if x[i] == 1 else -1.0
             z = sign * (h[i] + centre) / math.sqrt(1 + variance)
@@ -103,7 +128,7 @@ def expectation_propagation(x, B, h, n_sweeps=60):
             new_variance = variance - variance**2 * ratio * (z + ratio) / (1 + variance)
             tau[i] = 1 / new_variance - 1 / variance
             nu[i] = new_centre / new_variance - centre / variance
-    return whole()
+    return tau, nu
 
 
 def evidence_bound(rows, segments, A, mu, s, E, b, v):

@@ -94,6 +94,17 @@ def test_the_picture_of_models_leads_to_their_pages(opened):
     assert page.locator("h1").inner_text().startswith("FalseZeros")
 
 
+def test_what_is_copied_from_an_example_is_its_code(opened):
+    page = opened("api/latentbits.tetrachoric.html")
+    page.locator(".highlight-default pre, .highlight-python pre, .doctest pre").first.evaluate(
+        "part => getSelection().selectAllChildren(part)"
+    )
+    copied = page.evaluate("getSelection().toString()")
+    assert "tetrachoric([[0, 0]" in copied
+    assert ">>>" not in copied
+    compile(copied, "copied", "exec")
+
+
 def test_every_internal_link_leads_somewhere():
     if not (SITE / "index.html").exists():
         unavailable("the site isn't built; run make docs")

@@ -163,3 +163,9 @@ class TestModelsOfNumbers:
     def test_a_learner_that_finds_the_number_itself_is_refused(self):
         with pytest.raises(ValueError, match="with inference='byy' a fit finds its number itself; leave it out"):
             select_order(BinaryFactorAnalysis(inference="byy"), np.eye(4), [2])
+
+
+def test_models_of_numbers_know_the_names_of_columns():
+    frame = pd.DataFrame(simulate.binary_factors(40, 3, 1, random_state=0).X, columns=["a", "b", "c"])
+    found = select_order(BinaryFactorAnalysis(n_init=1), frame, [2], criterion=["bic", "cv"], n_folds=2, random_state=0)
+    assert [list(model.feature_names_in_) for model in found.models.values()] == [["a", "b", "c"]] * 2

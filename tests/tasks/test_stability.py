@@ -3,7 +3,16 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
-from latentbits import AspectBernoulli, component_stability, simulate
+from latentbits import (
+    AspectBernoulli,
+    BinaryFactorAnalysis,
+    BinaryICA,
+    DataError,
+    ICAMixture,
+    LinearAutoencoder,
+    component_stability,
+    simulate,
+)
 
 
 class Fitted(BaseEstimator):
@@ -66,3 +75,26 @@ def test_on_real_fits_surplus_components_are_the_unstable_ones():
     right, many = (AspectBernoulli(k, n_init=5, random_state=0).fit(X) for k in (3, 7))
     assert component_stability(right).min() > 0.95
     assert component_stability(many).min() < 0.6
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (ICAMixture(2, n_init=1, tol=1e-2, random_state=0), "unlike numbers of clusters.*adjusted_rand_score"),
+        (BinaryFactorAnalysis(2, n_init=1, random_state=0), "unlike numbers of components.*restarts_"),
+        (LinearAutoencoder(), "no components that restarts could reproduce"),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_models_without_components_of_restarts_say_why(model, reason):
+    model.fit(simulate.aspect_bernoulli(40, 6, 2, random_state=0).X)
+    with pytest.raises(DataError, match=reason):
+        component_stability(model)
+
+
+def test_a_model_of_an_older_version_says_so():
+    series = simulate.binary_ica(50, 6, 2, 6, random_state=0)
+    model = BinaryICA(2, n_init=2, random_state=0).fit(series.X, segments=series.segments)
+    del model.restart_components_
+    with pytest.raises(DataError, match="was stored by an older version"):
+        component_stability(model)

@@ -16,6 +16,12 @@ found = lb.select_order(
 found
 
 # %%
+# `table` has everything: for each number the criteria, how far it is behind the best (``cells_behind``) with the
+# standard error of that, and the stability.
+
+found.table.round(3)
+
+# %%
 # The same as a picture. Bars are standard errors of the *difference* from the best, which is what matters, as all
 # numbers were tried on the same hidden cells. The last panel shows how stable the components are from start to start.
 
@@ -29,10 +35,18 @@ found.plot()
 found.choices
 
 # %%
-# The model with that number is fitted already.
+# The model with that number is fitted already. The stability of a component is how well the next best starts found it
+# again: 1 is the same component in all of them, 0 is as alike as two different components of these fits are, and
+# unrelated ones come out somewhat above 0, as each is matched with its nearest. A component far below the others is one
+# that the data don't fix; don't build on it.
 
 model = found.best_model
 lb.plots.plot_stability(lb.component_stability(model))
+
+# %%
+# For the paper, `methods_text` of the selection tells how the number was chosen.
+
+print(lb.methods_text(found).splitlines()[0])
 
 # %%
 # On the command line: ``latentbits select sites.csv --components 2:6 --criterion cells,aic``, or directly

@@ -26,6 +26,11 @@ found = lb.tetrachoric(answers)
 found
 
 # %%
+# As a table with the items' names (`to_pairs()` has a line for each pair, with its standard error):
+
+found.to_frame().iloc[:4, :4].round(2)
+
+# %%
 # How many factors? Parallel analysis keeps those whose eigenvalue is larger than chance would give.
 
 scree = lb.parallel_analysis(answers, n_draws=30)
@@ -38,14 +43,25 @@ lb.plots.plot_scree(scree)
 # %%
 # Which items belong to which factor? Loadings after an oblique rotation, so that factors may be correlated.
 
-factors = lb.factor_analysis(answers, 2)
+factors = lb.factor_analysis(answers, 2, n_samples=20, n_jobs=2)
 factors
 
 # %%
-# A table for the paper:
+# A table for the paper, with standard errors from rows drawn again (without `n_samples` there are none):
 
-factors.to_frame()[["factor_0", "factor_1", "uniqueness"]].round(2)
+factors.to_frame().round(2)
 
 # %%
-# The tetrachoric correlation of two items is 0.809 if 40, 10, 10 and 40 people answered no-no, no-yes, yes-no and
-# yes-yes; phi is 0.6. On the command line: ``latentbits tetrachoric answers.csv --out correlations.csv``.
+# How far the factors go together (the opinions were made independent of each other):
+
+factors.factor_correlations.round(2)
+
+# %%
+# Four counts are enough: how many answered no-no, no-yes, yes-no and yes-yes.
+
+counts, cells = [40, 10, 10, 40], [[0, 0], [0, 1], [1, 0], [1, 1]]
+phi = np.corrcoef(np.repeat(cells, counts, axis=0).T)[0, 1]
+print(f"tetrachoric {lb.tetrachoric(cells, weights=counts).correlations[0, 1]:.3f}, phi {phi:.3f}")
+
+# %%
+# On the command line: ``latentbits tetrachoric answers.csv --out correlations.csv``.

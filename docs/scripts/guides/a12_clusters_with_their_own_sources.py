@@ -18,14 +18,20 @@ model = lb.ICAMixture(6, 2, n_init=2, random_state=0, n_jobs=2).fit(truth.X)
 lb.plots.plot_clusters(model, truth.X)
 
 # %%
-# It started with six clusters; those that weren't needed are gone.
+# It started with six clusters (`n_clusters`); those that others could replace are gone. What is left is `n_clusters_`,
+# and `n_sources_` says how many directions each has.
 
-print(len(model.proportions_), "clusters of sizes", np.round(model.proportions_, 2))
+print(f"{model.n_clusters_} clusters of sizes {model.proportions_.round(2)}, with {model.n_sources_} sources")
 
 # %%
 # The densities of the sources tell what kind of variation it is: one-sided, flat, heavy-tailed.
 
 lb.plots.plot_source_densities(model, truth.X)
+
+# %%
+# What sets the clusters apart: the means of their rows. With more columns than two this is the picture to look at.
+
+lb.plots.plot_cluster_means(model, truth.X)
 
 # %%
 # Clusters of new rows, and how sure they are:
@@ -40,3 +46,7 @@ model.predict_proba(new).round(2)
 from sklearn.metrics import adjusted_rand_score
 
 print(f"{adjusted_rand_score(truth.labels, model.predict(truth.X)):.3f}")
+
+# %%
+# These clusters are far apart. Where they aren't, the number depends on where the fit begins and on what decides:
+# :doc:`a12_how_many_clusters`.

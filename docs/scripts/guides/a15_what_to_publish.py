@@ -17,7 +17,8 @@ model = lb.BetaICA(8, n_init=5, random_state=0, n_jobs=2).fit(noisy.X)
 
 # %%
 # **The paragraph.** What was fitted, to what, how, from which seed, whether it predicts anything, and whom to cite.
-# It is made from the fit, so it says what was done.
+# It is made from the fit, so it says what was done. (If the number of components was chosen by `select_order`, give its
+# result in place of the model, and the paragraph says how.)
 
 answer = lb.verdict(model, noisy.X, n_folds=3, random_state=0, n_jobs=2)
 print(lb.methods_text(model, verdict=answer))
@@ -44,6 +45,12 @@ figure
 lb.save_model(model, folder / "model")
 model.report(noisy.X, folder / "report.html", shape=(8, 8))
 sorted(file.name for file in folder.iterdir())
+
+# %%
+# Whoever has the file asks the model as you did:
+
+same = lb.load_model(folder / "model")
+same.suspects(noisy.X, top=5)
 
 # %%
 # Also say how many cells were missing, how the table was read (`summary.json` of a run folder has it), and which

@@ -65,6 +65,7 @@ class BinaryData:
 
     Examples
     --------
+    >>> from latentbits import BinaryData
     >>> data = BinaryData.of([[0, 1, None], [1, 1, 0]], column_names=["Equus", "Sus", "Bos"])
     >>> data
     BinaryData(2 rows x 3 columns, 3 ones, 1 missing)
@@ -134,6 +135,7 @@ value >= 1 present
 
         Examples
         --------
+        >>> from latentbits import BinaryData
         >>> BinaryData.of([[0.2, 4.0], [1.0, float("nan")]], binarize=1).dense()
         array([[ 0,  1],
                [ 1, -1]], dtype=int8)
@@ -221,6 +223,8 @@ value >= 1 present
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from latentbits import BinaryData
         >>> BinaryData.of([[0, 1], [1, 1]]).ones_per_column(row_weight=np.array([1.0, 2.0]))
         array([2., 3.])
         """
@@ -303,6 +307,7 @@ value >= 1 present
 
         Examples
         --------
+        >>> from latentbits import BinaryData
         >>> BinaryData.of([[0, 1], [1, 1], [0, 0]]).block(slice(1, 3))
         array([[1, 1],
                [0, 0]], dtype=int8)
@@ -329,6 +334,7 @@ value >= 1 present
 
         Examples
         --------
+        >>> from latentbits import BinaryData
         >>> BinaryData.of([[0, 1], [1, None]]).to_packed()
         BinaryData(packed, 2 rows x 2 columns, 2 ones, 1 missing)
         """
@@ -351,6 +357,7 @@ value >= 1 present
 
         Examples
         --------
+        >>> from latentbits import BinaryData
         >>> BinaryData.of([[0, 1], [1, 1]], row_names=["a", "b"]).rows([1]).row_names
         ['b']
         """
@@ -403,6 +410,8 @@ value >= 1 present
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from latentbits import BinaryData
         >>> BinaryData.of([[0, 1], [1, 1]]).hide(np.array([[True, False], [False, True]])).dense()
         array([[-1,  1],
                [ 1, -1]], dtype=int8)
@@ -428,6 +437,7 @@ value >= 1 present
 
         Examples
         --------
+        >>> from latentbits import BinaryData
         >>> BinaryData.of([[0, 1], [None, 1]], column_names=["Equus", "Sus"]).to_frame()
            Equus  Sus
         0      0    1
@@ -454,7 +464,9 @@ value >= 1 present
 
         Examples
         --------
-        >>> BinaryData.of([[0, 1]]).fingerprint() == BinaryData.of(sp.csr_array([[0, 1]])).fingerprint()
+        >>> from scipy.sparse import csr_array
+        >>> from latentbits import BinaryData
+        >>> BinaryData.of([[0, 1]]).fingerprint() == BinaryData.of(csr_array([[0, 1]])).fingerprint()
         True
         """
         # Of the cells that are not 0 only, which dense and sparse data list in the same order.

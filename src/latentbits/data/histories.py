@@ -51,6 +51,7 @@ class Histories:
 
     Examples
     --------
+    >>> from latentbits import Histories
     >>> survey = Histories.of([[[1, 0], [1, 0]], [[0, 0], [None, None]]], column_names=["owl", "tit"])
     >>> survey
     Histories(2 rows x 2 visits x 2 columns, 3 of 4 visits made, 2 sightings)
@@ -107,6 +108,7 @@ class Histories:
 
         Examples
         --------
+        >>> from latentbits import Histories
         >>> Histories.of([[[0, 1], [0, 3]]])
         Traceback (most recent call last):
         ...
@@ -149,6 +151,7 @@ every value >= 1 present
 
         Examples
         --------
+        >>> from latentbits import Histories
         >>> Histories.from_visits({"May": [[1, 0], [0, 0]], "June": [[1, 1], [None, None]]}).visit_names
         ['May', 'June']
         """
@@ -205,6 +208,7 @@ every value >= 1 present
 
         Examples
         --------
+        >>> from latentbits import Histories
         >>> seen = {"site": ["A", "A", "B"], "day": [1, 2, 1], "bird": ["owl", "", "tit"]}
         >>> survey = Histories.from_long(seen, site="site", visit="day", species="bird")
         >>> survey

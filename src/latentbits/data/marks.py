@@ -159,6 +159,7 @@ def apply_marks(data: Any, marks: Any) -> BinaryData:
 
     Examples
     --------
+    >>> from latentbits import BinaryData, apply_marks
     >>> data = BinaryData.of([[0, 1], [0, 0]], column_names=["Equus", "Sus"])
     >>> known = apply_marks(data, [{"row": 1, "column": "Sus", "mark": "confirm"}])
     >>> known.dense().tolist()

@@ -153,6 +153,8 @@ def read_table(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from latentbits import read_table
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = Path(folder.name) / "sites.csv"
     >>> _ = path.write_text("site,Equus,Sus\\nPikermi,1,0\\nSamos,yes,NA\\n")
@@ -233,6 +235,8 @@ def read_histories(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from latentbits import read_histories
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = Path(folder.name) / "birds.csv"
     >>> _ = path.write_text("site,day,bird,n\\nA,1,owl,3\\nA,2,owl,0\\nB,1,tit,1\\n")

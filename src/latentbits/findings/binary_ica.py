@@ -85,7 +85,7 @@ def _intervals(model: BinaryICA, data: BinaryData, segments: Any) -> SourceInter
 
 def _fit_lines(fit: GoodnessOfFit, sure: SourceIntervals | None) -> Iterator[str]:
     """Whether the model fits, and how sure its mixing is."""
-    if fit.n_pairs:
+    if fit.rms_z is not None:
         worst = fit.pairs.iloc[0]
         judged = "fits" if fit.rms_z <= FITS else "doesn't fit well; more sources may help (latentbits select)"
         yield (
@@ -94,7 +94,14 @@ def _fit_lines(fit: GoodnessOfFit, sure: SourceIntervals | None) -> Iterator[str
             f"{quoted(worst['left'])} and {quoted(worst['right'])}, {worst['r']:.2f} in the data and "
             f"{worst['rho']:.2f} in the model."
         )
+    else:
+        yield "Whether the model fits can't be told: no pair of columns has enough rows in a segment."
     if sure is not None:
+        yield from (
+            f"Sources {k} and {j} may be rotations of two others: their scales don't change differently from segment "
+            "to segment, which is all that would tell them apart; take other segments, or one source less."
+            for k, j in sure.confused()[:N_LISTED]
+        )
         clear = int(((sure.mixing.low > 0) | (sure.mixing.high < 0)).sum())
         yield (
             f"{clear} of {sure.mixing.low.size} entries of the mixing "

@@ -42,14 +42,14 @@ def _gather_large(code, large, H1, H0, h):
 
 
 @numba.njit(**_LOOP)
-def _gather_small(code, filled, is_small, H1, H0, n, h, q):
+def _gather_small(code, filled, n_filled, is_small, H1, H0, n, h, q):
     """Cells of small columns that are no zeros: q = 1 - H0, and behind the first n of h the ones' H1; returns how many.
 
     Two numbers: columns of h in use, and columns of q.
     """
     K = H1.shape[0]
     m = 0
-    for f in range(filled.shape[0]):
+    for f in range(n_filled):
         j = filled[f]
         if is_small[j]:
             for k in range(K):
@@ -65,7 +65,8 @@ def _gather_small(code, filled, is_small, H1, H0, n, h, q):
 @numba.njit(**_LOOP)
 def _mix(w, h, n, d):
     """d = w @ h"""
-    d[:n] = 0.0
+    for j in range(n):
+        d[j] = 0.0
     for k in range(w.shape[0]):
         wk, hk = w[k], h[k]
         if wk != 0.0:
@@ -115,14 +116,16 @@ def _centre(w, g):
     level = 0.0
     for k in range(w.shape[0]):
         level += w[k] * g[k]
-    g -= level
+    for k in range(w.shape[0]):
+        g[k] -= level
 
 
 @numba.njit(**_LOOP)
 def _correct(Q, q, m, n_cells, w, p, z, e, g):
     """Set e to what the expansion of small columns leaves out at w, mean_j (p - q_k) p^2 / (1 - p), and g with it."""
     n_small = Q.shape[1]
-    g -= e
+    for k in range(w.shape[0]):
+        g[k] -= e[k]
     _mix(w, Q, n_small, z)
     cubes = 0.0
     for j in range(n_small):
@@ -144,18 +147,18 @@ def _correct(Q, q, m, n_cells, w, p, z, e, g):
 
 
 @numba.njit(**_LOOP)
-def _curvature(h, n, q, m, n_small, total, cross, n_cells, free, w, d, p, v, u, B):
+def _curvature(h, n, q, m, n_small, total, cross, n_cells, free, n_free, w, d, p, v, u, B):
     """B = mean_j u_j u_j^T: minus the Hessian of the mean log likelihood along directions whose sum is 0.
 
-    u_jk = h_jk / (w @ h_j) - 1, for zeros of small columns p - q_k; only the components `free`. With the 1 it
-    would be a matrix of nearly equal numbers wherever most cells say little.
+    u_jk = h_jk / (w @ h_j) - 1, for zeros of small columns p - q_k; only the components `free` (the first n_free of
+    it). With the 1 it would be a matrix of nearly equal numbers wherever most cells say little.
     """
     quadratic = 0.0
     for k in range(w.shape[0]):
         quadratic += w[k] * v[k]
     for f in range(m):
         quadratic -= p[f] * p[f]
-    for a in range(free.shape[0]):
+    for a in range(n_free):
         k = free[a]
         ua, hk, qk = u[a], h[k], q[k]
         for j in range(n):
@@ -223,7 +226,11 @@ def _newton_point(w, g, B, L, free, n, y, x, s, slope):
             x[a], s[a] = slope[a], 1.0
         _solve(L, n, x)
         _solve(L, n, s)
-        shift = x[:n].sum() / s[:n].sum()
+        ahead, level = 0.0, 0.0
+        for a in range(n):
+            ahead += x[a]
+            level += s[a]
+        shift = ahead / level
         length, last = 1.0, -1
         for a in range(n):
             x[a] -= shift * s[a]
@@ -249,35 +256,46 @@ def _newton_point(w, g, B, L, free, n, y, x, s, slope):
                 B[a, b] = B[a, b + 1]
 
 
-@numba.njit(nogil=True, error_model="numpy", cache=True)
+@numba.njit(**_LOOP)
+def _largest(g):
+    top = g[0]
+    for k in range(1, g.shape[0]):
+        top = max(top, g[k])
+    return top
+
+
+@numba.njit(nogil=True, error_model="numpy", inline="always")  # not compiled on its own and then once more inside
 def _solve_row(h, n, q, m, n_cells, Q, total, cross, tol, max_iter, w, work):
     """Improve w in place until the gap max_k g_k is at most tol; returns the gap."""
     K, n_small = Q.shape
     d, p, z, u, B, L, free, v, g, e, y, x, s, slope, trial, ahead = work
-    e[:] = 0.0
-    v[:] = 0.0
+    for k in range(K):
+        e[k], v[k] = 0.0, 0.0
     certain = n_small == 0  # whether e belongs to w
     _gradient(h, n, q, m, n_small, total, cross, e, n_cells, w, d, p, v, g)
     for step in range(max_iter + 1):
-        if not certain and (g.max() <= tol or step == max_iter):
+        if not certain and (_largest(g) <= tol or step == max_iter):
             _correct(Q, q, m, n_cells, w, p, z, e, g)
             certain = True
         # Checked once more after the last step, so that the gap certifies the weights that are returned.
-        if g.max() <= tol or step == max_iter:
+        if _largest(g) <= tol or step == max_iter:
             break
-        n_free = 0
+        n_free = np.int64(0)  # a plain 0 is a type of its own, for which all that it is given to would be compiled too
         for k in range(K):
             if w[k] > 0.0 or g[k] > 0.0:
                 free[n_free] = k
                 n_free += 1
-        _curvature(h, n, q, m, n_small, total, cross, n_cells, free[:n_free], w, d, p, v, u, B)
+        _curvature(h, n, q, m, n_small, total, cross, n_cells, free, n_free, w, d, p, v, u, B)
         _newton_point(w, g, B, L, free, n_free, y, x, s, slope)
         length = 1.0
         improved = False
         while length > SHORTEST and not improved:
+            total_weight = 0.0
             for k in range(K):
                 trial[k] = w[k] + length * (y[k] - w[k])
-            trial /= trial.sum()  # of all multiples of a w, that with sum 1 has the highest objective
+                total_weight += trial[k]
+            for k in range(K):
+                trial[k] /= total_weight  # of all multiples of a w, that with sum 1 has the highest objective
             _gradient(h, n, q, m, n_small, total, cross, e, n_cells, trial, d, p, v, ahead)
             # Concave: while the slope is positive at the end of a step, all of it went up; a little beyond the top too.
             before = after = 0.0
@@ -296,7 +314,7 @@ def _solve_row(h, n, q, m, n_cells, Q, total, cross, tol, max_iter, w, work):
             _gradient(h, n, q, m, n_small, total, cross, e, n_cells, w, d, p, v, g)
             _correct(Q, q, m, n_cells, w, p, z, e, g)
             certain = True
-    return g.max()
+    return _largest(g)
 
 
 @numba.njit(nogil=True, error_model="numpy", cache=True)
@@ -318,21 +336,33 @@ def fold_in(cells, indptr, indices, values, sparse, H1, H0, is_small, Q, total, 
     d, p, z = np.empty(D), np.empty(D), np.empty(D)
     vectors = (np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K))
     work = (d, p, z, u, np.empty((K, K)), np.empty((K, K)), np.empty(K, np.int64), *vectors, np.empty(K))
-    large = np.flatnonzero(~is_small)
+    large = np.empty(D, np.int64)
+    n_large = np.int64(0)
+    for j in range(D):
+        if not is_small[j]:
+            large[n_large] = j
+            n_large += 1
+    large = large[:n_large]
     code = np.zeros(D, np.int8)
-    filled = np.empty(0, np.int32)
+    filled = np.empty(D, np.int32)
+    n_filled = np.int64(0)
     for i in range(n_rows):
         if sparse:
-            filled = indices[indptr[i] : indptr[i + 1]]
-            for c in range(filled.shape[0]):
+            n_filled = indptr[i + 1] - indptr[i]
+            for c in range(n_filled):
+                filled[c] = indices[indptr[i] + c]
                 code[filled[c]] = values[indptr[i] + c]
         else:
             for j in range(D):
                 code[j] = cells[i, j]
-            if large.shape[0] < D:
-                filled = np.flatnonzero(code).astype(np.int32)
+            n_filled = np.int64(0)
+            if n_large < D:
+                for j in range(D):
+                    if code[j] != 0:
+                        filled[n_filled] = j
+                        n_filled += 1
         n = _gather_large(code, large, H1, H0, h)
-        n, m = _gather_small(code, filled, is_small, H1, H0, n, h, q)
+        n, m = _gather_small(code, filled, n_filled, is_small, H1, H0, n, h, q)
         n_missing = 0
         for j in range(D):
             n_missing += code[j] < 0
@@ -341,5 +371,5 @@ def fold_in(cells, indptr, indices, values, sparse, H1, H0, is_small, Q, total, 
         gap[i] = 0.0
         if n_missing < D:
             gap[i] = _solve_row(h, n, q, m, D - n_missing, Q, total, cross, tol, max_iter, W[i], work)
-        for c in range(filled.shape[0]):
+        for c in range(n_filled):
             code[filled[c]] = 0  # absent means 0

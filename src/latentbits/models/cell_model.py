@@ -24,11 +24,12 @@ N_GROUPS = 5
 class CellModel(BinaryModel):
     """Each cell has a probability of a 1 given the other cells of its row; rows have no weights of their own.
 
-    A subclass brings `_fit` and `_predict`. Of the training rows only a fingerprint is kept, so a fitted model is as
-    large for a million rows as for a hundred.
+    A subclass brings `_fit` and `_predict`. Of the training rows only their number and a fingerprint are kept, so
+    a fitted model is as large for a million rows as for a hundred.
     """
 
     data_fingerprint_: str
+    n_rows_: int
     _sees_own_cell = True
     """Whether the prediction of a cell may depend on the cell itself, so that it has to be hidden to be scored."""
 
@@ -75,6 +76,7 @@ class CellModel(BinaryModel):
         with one_blas_thread():  # so that the sums don't depend on the cores
             self._fit(data, row_weight)
         self.data_fingerprint_ = data.fingerprint()
+        self.n_rows_ = data.shape[0]
         return self
 
     def reconstruct(self, X: Any) -> np.ndarray:

@@ -443,5 +443,5 @@ def sampled(*more: str) -> dict[str, Any]:
     }
 
 
-CELL_MODEL: dict[str, Any] = {"data_fingerprint_": Value(str)}
+CELL_MODEL: dict[str, Any] = {"data_fingerprint_": Value(str), "n_rows_": Value(int, low=0, high=_COUNT)}
 """What models without weights know of the rows."""

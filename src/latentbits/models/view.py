@@ -10,10 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits import views
-from latentbits.models.spec import spec_of
 from latentbits.wording import counted, place
 
-__all__ = ["ShownModel", "largest_r_hat", "n_agreeing"]
+__all__ = ["ShownModel", "largest_r_hat", "n_agreeing", "n_rows"]
 
 MOST_ROWS = 12
 """Components in the table."""
@@ -44,16 +43,23 @@ def n_agreeing(model: Any) -> int:
     return int((best - model.restarts_["objective"] <= AGREEMENT * abs(best)).sum())
 
 
+def n_rows(model: Any) -> int | None:
+    """How many rows it was fitted to: as it says, or as many as there are weights or labels; None if nothing tells."""
+    if hasattr(model, "n_rows_"):
+        return int(model.n_rows_)
+    of_rows = getattr(model, "weights_", getattr(model, "labels_", None))
+    return None if of_rows is None or hasattr(model, "members_") else len(of_rows)
+
+
 def largest_r_hat(model: Any) -> float:
     """The largest R-hat of all that was sampled."""
     return max(float(np.max(values)) for values in model.r_hat_.values())
 
 
 def _title(model: Any) -> str:
-    name, spec = type(model).__name__, spec_of(type(model))
-    n_rows = len(model.weights_) if spec is not None and spec.has_weights and hasattr(model, "weights_") else None
-    n_columns = getattr(model, "n_features_in_", None)
-    size = [counted(n, what) for n, what in ((n_rows, "row"), (n_columns, "column")) if n is not None]
+    sizes = ((n_rows(model), "row"), (getattr(model, "n_features_in_", None), "column"))
+    size = [counted(n, what) for n, what in sizes if n is not None]
+    name = type(model).__name__
     return f"{name}, fitted to {' x '.join(size)}" if size else f"{name}, fitted"
 
 

@@ -56,7 +56,8 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
     Examples
     --------
     >>> import numpy as np
-    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> from latentbits import ICAMixture
+    >>> from latentbits.plots import plot_clusters
     >>> X = np.random.default_rng(0).uniform(size=(100, 2))
     >>> figure = plot_clusters(ICAMixture(1, n_init=1, random_state=0).fit(X), X)
     >>> len(figure.axes[0].collections)
@@ -106,7 +107,8 @@ def plot_cluster_means(model: Any, X: ArrayLike) -> Figure:
     Examples
     --------
     >>> import numpy as np
-    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> from latentbits import ICAMixture
+    >>> from latentbits.plots import plot_cluster_means
     >>> X = np.random.default_rng(0).uniform(size=(100, 2))
     >>> figure = plot_cluster_means(ICAMixture(1, n_init=1, random_state=0).fit(X), X)
     >>> len(figure.axes[0].get_yticklabels())
@@ -147,7 +149,8 @@ def plot_source_effects(model: Any, *, most: int = 6) -> Figure:
     Examples
     --------
     >>> import numpy as np
-    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> from latentbits import ICAMixture
+    >>> from latentbits.plots import plot_source_effects
     >>> X = np.random.default_rng(0).uniform(size=(100, 2))
     >>> figure = plot_source_effects(ICAMixture(1, n_init=1, random_state=0).fit(X))
     >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
@@ -200,7 +203,8 @@ def plot_source_densities(model: Any, X: ArrayLike | None = None, *, most: int =
     Examples
     --------
     >>> import numpy as np
-    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> from latentbits import ICAMixture
+    >>> from latentbits.plots import plot_source_densities
     >>> X = np.random.default_rng(0).uniform(size=(100, 2))
     >>> figure = plot_source_densities(ICAMixture(1, n_init=1, random_state=0).fit(X), X)
     >>> len(figure.axes)
@@ -251,7 +255,8 @@ def plot_strengths(model: Any) -> Figure:
     Examples
     --------
     >>> import numpy as np
-    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> from latentbits import ICAMixture
+    >>> from latentbits.plots import plot_strengths
     >>> X = np.random.default_rng(0).uniform(size=(100, 2))
     >>> figure = plot_strengths(ICAMixture(1, n_init=1, random_state=0).fit(X))
     >>> figure.axes[0].get_title(loc="left")
@@ -289,7 +294,8 @@ def plot_bound(model: Any) -> Figure:
     Examples
     --------
     >>> import numpy as np
-    >>> from latentbits.models.ica_mixture.estimator import ICAMixture
+    >>> from latentbits import ICAMixture
+    >>> from latentbits.plots import plot_bound
     >>> X = np.random.default_rng(0).uniform(size=(100, 2))
     >>> figure = plot_bound(ICAMixture(2, n_init=1, random_state=0).fit(X))
     >>> figure.axes[0].get_xlabel()

@@ -98,7 +98,7 @@ def plot_source_scales(model: Any) -> Figure:
         ax.plot(places, scales[:, k], color=BEST, marker="o", markersize=3, linewidth=1.2, label="scale")
         ax.axhline(0, color=QUIET, linewidth=0.6)
         ax.set_ylabel(f"source {k}")
-    axes[0].legend(loc="upper right", ncols=2, fontsize=8)
+    axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, fontsize=8)
     shown = spread(n_segments, 20)
     axes[-1].set_xticks(shown, [labels[i] for i in shown], rotation=45 if max(map(len, labels)) > 3 else 0)
     axes[-1].set_xlabel("segment" if n == n_sources else f"segment (the {n} strongest of {n_sources} sources)")

@@ -38,12 +38,13 @@ def plot_pair_fit(found: Any) -> Figure:
     2
     """
     z = np.clip(found.pairs["z"].to_numpy(), -WIDEST, WIDEST)
+    title = "nothing to compare" if found.rms_z is None else f"rms z {found.rms_z:.2f}"
     figure = new_figure(8, 3.2)
     left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
     left.hist(z, bins=np.linspace(-WIDEST, WIDEST, 65), density=True, color=BEST, alpha=0.7)
     line = np.linspace(-WIDEST, WIDEST, 200)
     left.plot(line, np.exp(-0.5 * line**2) / np.sqrt(2 * np.pi), color=INK, linewidth=1, label="if the model is right")
-    left.set(xlabel="z of pairs of columns in segments", yticks=[], title=f"rms z {found.rms_z:.2f}")
+    left.set(xlabel="z of pairs of columns in segments", yticks=[], title=title)
     left.legend(fontsize=8)
     both = np.concatenate([found.pairs["left"], found.pairs["right"]])
     squares = np.tile(found.pairs["z"].to_numpy() ** 2, 2)

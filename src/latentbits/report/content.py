@@ -194,7 +194,10 @@ def _curves(selection: pd.DataFrame) -> list[dict[str, Any]]:
 def _picture(name: str, figure: Figure) -> dict[str, str]:
     file = io.BytesIO()
     figure.savefig(file, format="png")
-    return {"title": name.replace("_", " "), "source": "data:image/png;base64," + b64encode(file.getvalue()).decode()}
+    return {
+        "title": name.replace("_", " ").capitalize(),
+        "source": "data:image/png;base64," + b64encode(file.getvalue()).decode(),
+    }
 
 
 def _table(name: str, table: pd.DataFrame) -> dict[str, Any]:

@@ -54,7 +54,13 @@ class Comparison:
         return str(self.table["model"].iloc[0])
 
     def plot(self) -> Figure:
-        """Plot the scores of all folds, model by model."""
+        """Plot the scores of all folds, model by model.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         return plot_comparison(self)
 
     def __repr__(self) -> str:

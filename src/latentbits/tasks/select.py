@@ -12,7 +12,7 @@ import pandas as pd
 
 from latentbits import views
 from latentbits.data.binary_data import BinaryData
-from latentbits.errors import DataError
+from latentbits.errors import DataError, warn_user
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.jobs import run_all
 from latentbits.models.spec import spec_of
@@ -77,6 +77,10 @@ class OrderSelection:
         With "cells", what each number of components predicts for the cells that were held out.
     parameter : str
         What was varied: "n_components", "n_clusters" or "n_sources".
+    estimator : estimator
+        What was given to `select_order`.
+    random_state : int, Generator, RandomState or None
+        The same.
     """
 
     table: pd.DataFrame
@@ -86,6 +90,8 @@ class OrderSelection:
     models: dict[int, Any]
     held_out: HeldOutCells | None = None
     parameter: str = "n_components"
+    estimator: Any = None
+    random_state: RandomSource = None
 
     @property
     def noun(self) -> str:
@@ -103,7 +109,13 @@ class OrderSelection:
         return self.models[self.best_order]
 
     def plot(self) -> Figure:
-        """Plot every criterion, and the stability, against the number of components."""
+        """Plot every criterion, and the stability, against the number of components.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         return plot_selection(self)
 
     def __repr__(self) -> str:
@@ -114,7 +126,7 @@ class OrderSelection:
         chosen = [_chosen(choice) for choice in self.choices.itertuples()]
         shown = [name for name in self.table.columns if not name.endswith(("_behind", "_behind_se"))]
         lines = views.table(shown, self.table[shown].values.tolist())
-        return views.block(f"{counted(self.best_order, 'component')} chosen", chosen, lines)
+        return views.block(f"{counted(self.best_order, self.noun)} chosen", chosen, lines)
 
 
 def _chosen(choice: Any) -> str:
@@ -216,11 +228,12 @@ def select_order(
     # A seed of its own for the folds: `compare` and `select_order` with the same random_state use the same ones.
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     data = trials.data_for(estimator, X, max(numbers) if varies else None)
+    whole = data if isinstance(data, BinaryData) else X  # so that the models know the names of its columns
     folds = Folds(data, n_folds, fold_seed)
     jobs: dict[tuple[str, int, int], Callable[[], trials.Outcome]] = {}
     for k in reversed(numbers):  # the longest first, so that no thread is left with it at the end
         make = partial(trials.prepared, estimator, seed, **({parameter: k, **held} if varies else {}))
-        jobs["all", k, 0] = partial(_fit_all, make, data, "evidence" in wanted)
+        jobs["all", k, 0] = partial(_fit_all, make, whole, "evidence" in wanted)
         kept = held_out_jobs(make, k, data, folds, wanted, keep=True)
         jobs |= {(*place, fold): job for place, fold, job in kept}
     outcomes = run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
@@ -229,11 +242,13 @@ def select_order(
     models = {k: done["all", k, 0].model for k in numbers}
     scores = _scores(done)
     stability = pd.concat([_stability(k, model) for k, model in models.items()], ignore_index=True)
-    table = _table(wanted, data, {k: done["all", k, 0] for k in numbers}, scores, stability)
+    table = _table(wanted, whole, {k: done["all", k, 0] for k in numbers}, scores, stability)
     held_out = _held_out(folds, numbers, done) if "cells" in wanted else None
     choices = _choices(wanted, table)
     table, scores, stability = (part.rename(columns={"n_components": parameter}) for part in (table, scores, stability))
-    return OrderSelection(table, choices, scores, stability, models, held_out, parameter)
+    return OrderSelection(
+        table, choices, scores, stability, models, held_out, parameter, estimator=estimator, random_state=random_state
+    )
 
 
 def _held(estimator: Any, held: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -275,7 +290,10 @@ def _select_sources(
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     windows = estimator.n_segments if segments is None else segments
     rows = SegmentedRows.of(X, windows, estimator.binarize, n_folds, fold_seed)
-    numbers = [k for k in _check_orders(orders) if k <= rows.data.shape[1]]
+    asked, most = _check_orders(orders), rows.data.shape[1]
+    numbers = [k for k in asked if k <= most]
+    if len(numbers) < len(asked):
+        warn_user(f"numbers of sources above {most}, the number of columns, were left out; ask for at most {most}")
     jobs = pair_jobs(rows, lambda k: partial(trials.prepared, estimator, seed, n_components=k), [0, *numbers], n_folds)
     outcomes = run_all(list(jobs.values()), title="Selecting", n_jobs=n_jobs, verbose=bool(verbose))
     done = dict(zip(jobs, outcomes, strict=True))
@@ -285,7 +303,8 @@ def _select_sources(
     fits = {0: trials.Outcome(None, 0.0, {}), **{k: done["all", k, 0] for k in numbers}}
     scores = _scores(done)
     table = _table(wanted, rows.data, fits, scores, stability)
-    return OrderSelection(table, _choices(wanted, table), scores, stability, models)
+    choices = _choices(wanted, table)
+    return OrderSelection(table, choices, scores, stability, models, estimator=estimator, random_state=random_state)
 
 
 def _held_out(folds: Folds, numbers: list[int], done: dict[tuple[str, int, int], trials.Outcome]) -> HeldOutCells:

@@ -5,10 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 from latentbits.data.simulate import binary_ica as simulated
 from latentbits.errors import DataError
+from latentbits.models.binary_ica import mle
 from latentbits.models.binary_ica.estimator import BinaryICA
 from latentbits.models.binary_ica.identifiability import mean_cosine_similarity
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior, canonical, pairwise_from_model
@@ -35,15 +37,32 @@ class TestFit:
         model = BinaryICA(6, n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
         assert mean_cosine_similarity(truth.mixing, model.mixing_) > 0.95
 
+    @pytest.mark.parametrize("method", ["blica", "mle"])
+    def test_columns_have_shares_of_ones_of_their_own(self, method):
+        """Two sources can't give eight columns their shares: without intercepts rows are likelier if independent."""
+        rng = np.random.default_rng(0)
+        truth = simulated.binary_ica(400, 8, 2, 10, random_state=5)
+        Z = truth.means[truth.segments] + truth.scales[truth.segments] * rng.standard_normal((4000, 2))
+        probability = ndtr(LINK * Z @ truth.mixing.T + np.linspace(-2, 2, 8))
+        X = (rng.random((4000, 8)) < probability).astype(int)
+        model = BinaryICA(2, method=method, n_init=1, n_points=32, random_state=0).fit(X, segments=truth.segments)
+        assert mean_cosine_similarity(truth.mixing, model.mixing_) > 0.98
+        share = X.mean(axis=0)
+        independent = (share * np.log(share) + (1 - share) * np.log(1 - share)).sum()
+        assert model.score(X, segments=truth.segments) > independent + 0.3
+        np.testing.assert_allclose(model.sample(40_000, random_state=0).mean(axis=0), share, atol=0.02)
+
     def test_maximum_likelihood_starts_from_blica_and_goes_on(self, model):
         full = BinaryICA(2, method="mle", n_init=2, random_state=0, n_points=32).fit(TRUTH.X, segments=TRUTH.segments)
         assert_nondecreasing(full.objective_history_)
         by_hand = full.score_samples(TRUTH.X, segments=TRUTH.segments).sum()
-        # The scale of a source is only fixed by the prior: here it is as `start` takes it, and may have moved a little.
-        log_s = np.log(full.source_scales_)
-        middle = log_s.mean(axis=0)
-        log_prior = Prior()(LINK * full.mixing_ * np.exp(middle), log_s - middle)[0]
-        assert full.objective_ == pytest.approx(by_hand + log_prior, abs=2)
+        # The scale of a source is only fixed by the prior, which takes the one that it likes best.
+        prior, log_s = mle.prior_of(Prior()), np.log(full.source_scales_)
+        log_prior = -sum(
+            minimize_scalar(lambda x, a=a, b=b: -prior(LINK * a * np.exp(x), b - x)[0]).fun
+            for a, b in zip(full.mixing_.T, log_s.T, strict=True)
+        )
+        assert full.objective_ == pytest.approx(by_hand + log_prior, abs=0.1)
         assert by_hand > model.score_samples(TRUTH.X, segments=TRUTH.segments).sum() + 1
         assert mean_cosine_similarity(TRUTH.mixing, full.mixing_) > 0.98
 
@@ -165,7 +184,9 @@ class TestAnswers:
         Z = model.transform(TRUTH.X[:4], segments=TRUTH.segments[:4])
         sd = model.posterior_sd(TRUTH.X[:4], segments=TRUTH.segments[:4])
         for x, z, d in zip(TRUTH.X[:4].astype(float), Z, sd, strict=True):
-            _, mean, spread = twin.posterior(x, model.mixing_, model.source_means_[0], model.source_scales_[0], 81)
+            _, mean, spread = twin.posterior(
+                x, model.mixing_, model.source_means_[0], model.source_scales_[0], 81, b=model.intercepts_
+            )
             np.testing.assert_allclose(z, mean, atol=1e-5)
             np.testing.assert_allclose(d, spread, atol=1e-5)
 
@@ -189,8 +210,8 @@ class TestAnswers:
     def test_inverse_transform_gives_probabilities(self, model):
         Z = np.array([[0.0, 0.0], [1.0, -2.0]])
         P = model.inverse_transform(Z)
-        np.testing.assert_allclose(P[0], 0.5)
-        np.testing.assert_allclose(P[1], ndtr(LINK * (model.mixing_ @ Z[1])))
+        np.testing.assert_allclose(P[0], ndtr(model.intercepts_))
+        np.testing.assert_allclose(P[1], ndtr(LINK * (model.mixing_ @ Z[1]) + model.intercepts_))
         for wrong in (np.zeros((2, 3)), [[NAN, 0.0]], [0.0, 1.0]):
             with pytest.raises(DataError, match="as transform returns them"):
                 model.inverse_transform(wrong)
@@ -198,7 +219,7 @@ class TestAnswers:
     def test_samples_have_the_pairs_of_the_model(self, model):
         X = model.sample(40_000, segments=5, random_state=0)
         assert X.dtype == np.int8
-        exact = pairwise_from_model(model.mixing_, model.source_means_, model.source_scales_)
+        exact = pairwise_from_model(*model._parameters())
         np.testing.assert_allclose(X.mean(axis=0), ndtr(-exact.thresholds[5]), atol=0.01)
         correlation = np.corrcoef(X[:, 0], X[:, 1])[0, 1]
         assert np.sign(correlation) == np.sign(exact.correlations[5, 0, 1])

@@ -82,6 +82,11 @@ class TestRotation:
 
 
 class TestKit:
+    def test_without_samples_there_are_no_standard_errors(self):
+        found = factor_analysis(items(500), 2)
+        assert found.standard_errors is None
+        assert list(found.to_frame()) == ["factor_0", "factor_1", "uniqueness"]
+
     def test_standard_errors_are_the_scatter_over_samples(self):
         fits = [factor_analysis(items(500, seed=seed), 2, rotation="varimax").loadings for seed in range(40)]
         first = factor_analysis(items(500), 2, rotation="varimax", n_samples=40)

@@ -100,6 +100,8 @@ class TestPairScore:
             select_order(BernoulliMixture(), TRUTH.X, 2, segments=TRUTH.segments)
         with pytest.raises(DataError, match="BinaryICA has no aic"):
             select_order(BinaryICA(), TRUTH.X, 2, segments=TRUTH.segments, criterion="aic")
+        with pytest.warns(UserWarning, match="numbers of sources above 6, the number of columns, were left out"):
+            select_order(BinaryICA(n_init=1), TRUTH.X, [1, 20], segments=TRUTH.segments, n_folds=2)
         with pytest.raises(DataError, match="at most the number of rows of the smallest segment, 1"):
             select_order(BinaryICA(), TRUTH.X[:4], 2, segments=[0, 0, 0, 1], n_folds=2)
 
@@ -131,6 +133,25 @@ class TestBootstrap:
             *(m.bootstrap(THREE.X, THREE.segments, n_samples=3).mixings for m in (three, again)), strict=True
         ):
             np.testing.assert_array_equal(a, b)
+
+    @pytest.mark.parametrize(("spread", "confused"), [(0.0, [(0, 1)]), (0.4, [])])
+    def test_sources_whose_scales_do_not_change_are_not_told_apart(self, spread, confused):
+        rng = np.random.default_rng(7)
+        scales = np.exp(spread * rng.standard_normal((12, 2)))[np.repeat(np.arange(12), 200)]
+        X = rng.random((2400, 8)) < 1 / (
+            1 + np.exp(-scales * rng.standard_normal((2400, 2)) @ rng.uniform(-2, 2, (2, 8)))
+        )
+        model = BinaryICA(2, n_init=2, random_state=0).fit(X.astype(int), segments=12)
+        found = model.bootstrap(X.astype(int), 12, n_samples=20)
+        assert found.confused() == confused
+        assert (found.separation() == found.separation().T).all()
+
+    def test_it_shrinks_as_the_fit_did(self):
+        """Fits that shrink otherwise lie elsewhere: intervals around the fit would be of another model."""
+        model = BinaryICA(3, condition_number=3, n_init=2, random_state=0).fit(THREE.X, segments=THREE.segments)
+        found = model.bootstrap(THREE.X, THREE.segments, n_samples=20)
+        gap = np.abs(found.mixings.mean(axis=0) - model.mixing_) / found.mixing.se
+        assert np.median(gap) < 1
 
     def test_alignment_undoes_order_and_sign(self):
         given = random_parameters(5, 3, 2)

@@ -43,6 +43,7 @@ def data_folder() -> Path | None:
 
     Examples
     --------
+    >>> from latentbits.datasets import data_folder
     >>> folder = data_folder()
     >>> folder is None or folder.is_dir()
     True

@@ -44,6 +44,7 @@ class BinaryImages:
 
     Examples
     --------
+    >>> from latentbits.datasets import load_digits
     >>> digits = load_digits()
     >>> digits.X[0].reshape(digits.image_shape)[2]
     array([0, 0, 1, 0, 0, 1, 1, 0], dtype=int8)
@@ -72,6 +73,7 @@ def load_digits(*, threshold: float = 8, digits: Sequence[int] | None = None) ->
 
     Examples
     --------
+    >>> from latentbits.datasets import load_digits
     >>> digits = load_digits(digits=[0, 1, 2])
     >>> digits.X.shape, digits.image_shape, digits.feature_names[:2]
     ((537, 64), (8, 8), ['r0c0', 'r0c1'])
@@ -116,6 +118,7 @@ def load_numerals(*, threshold: float = 4, digits: Sequence[int] | None = None) 
 
     Examples
     --------
+    >>> from latentbits.datasets import load_numerals
     >>> numerals = load_numerals(digits=[1, 7])  # doctest: +SKIP
     >>> numerals.X.shape, numerals.image_shape  # doctest: +SKIP
     ((400, 240), (16, 15))
@@ -157,6 +160,7 @@ def load_alphadigits(*, characters: Sequence[str] | None = None) -> BinaryImages
 
     Examples
     --------
+    >>> from latentbits.datasets import load_alphadigits
     >>> images = load_alphadigits(characters="03")  # doctest: +SKIP
     >>> images.X.shape, images.image_shape  # doctest: +SKIP
     ((78, 320), (20, 16))

@@ -95,6 +95,7 @@ def load_fossils(*, min_genera: int = 2) -> Fossils:
 
     Examples
     --------
+    >>> from latentbits.datasets import load_fossils
     >>> load_fossils().data  # doctest: +SKIP
     BinaryData(501 rows x 139 columns, 3537 ones, 0 missing)
     """
@@ -210,6 +211,7 @@ def load_birds() -> BirdSurvey:
 
     Examples
     --------
+    >>> from latentbits.datasets import load_birds
     >>> birds = load_birds()  # doctest: +SKIP
     >>> birds.visit(0).shape  # doctest: +SKIP
     (267, 158)
@@ -279,6 +281,7 @@ def load_aflp() -> DNABands:
 
     Examples
     --------
+    >>> from latentbits.datasets import load_aflp
     >>> load_aflp().data.shape  # doctest: +SKIP
     (187, 56)
     """
@@ -346,6 +349,7 @@ def load_visual_fields(*, first_only: bool = False) -> VisualFields:
 
     Examples
     --------
+    >>> from latentbits.datasets import load_visual_fields
     >>> load_visual_fields(first_only=True).X.shape  # doctest: +SKIP
     (122, 54)
     """

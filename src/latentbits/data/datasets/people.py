@@ -86,6 +86,7 @@ def load_monks() -> Monks:
 
     Examples
     --------
+    >>> from latentbits.datasets import load_monks
     >>> load_monks().data.row_names[:2]  # doctest: +SKIP
     ['John Bosco', 'Gregory']
     """
@@ -156,6 +157,7 @@ def load_votes(*, min_present: float = 0.0) -> RollCalls:
 
     Examples
     --------
+    >>> from latentbits.datasets import load_votes
     >>> load_votes(min_present=0.9).data.shape  # doctest: +SKIP
     (6202, 63)
     """
@@ -228,6 +230,7 @@ def load_sensors() -> HouseholdSensors:
 
     Examples
     --------
+    >>> from latentbits.datasets import load_sensors
     >>> load_sensors().data.shape  # doctest: +SKIP
     (20456, 12)
     """

@@ -80,6 +80,7 @@ def load_newsgroups(*, per_group: int | None = None, n_words: int | None = None)
 
     Examples
     --------
+    >>> from latentbits.datasets import load_newsgroups
     >>> posts = load_newsgroups(per_group=100, n_words=100)  # doctest: +SKIP
     >>> posts.data.shape  # doctest: +SKIP
     (400, 100)
@@ -193,6 +194,7 @@ def load_chat() -> Chat:
 
     Examples
     --------
+    >>> from latentbits.datasets import load_chat
     >>> chat = load_chat()  # doctest: +SKIP
     >>> len(chat.speaker), len(set(chat.speaker))  # doctest: +SKIP
     (196146, 15734)

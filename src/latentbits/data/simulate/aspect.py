@@ -32,6 +32,7 @@ class AspectTruth:
 
     Examples
     --------
+    >>> from latentbits.simulate import aspect_bernoulli
     >>> truth = aspect_bernoulli(6, 4, 2, random_state=0)
     >>> truth.X.shape, truth.weights.shape, truth.components.shape, truth.causes.shape
     ((6, 4), (6, 2), (2, 4), (6, 4))
@@ -99,6 +100,7 @@ def aspect_bernoulli(
 
     Examples
     --------
+    >>> from latentbits.simulate import aspect_bernoulli
     >>> truth = aspect_bernoulli(100, 20, 3, white_phantom=True, random_state=0)
     >>> truth.X.dtype
     dtype('int8')

@@ -33,6 +33,8 @@ class BinaryFactorsTruth:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits.simulate import binary_factors
     >>> truth = binary_factors(6, 4, 2, noise=0.0, random_state=0)
     >>> bool(np.allclose(truth.X, truth.codes @ truth.mixing.T + truth.mean))
     True
@@ -83,6 +85,8 @@ def binary_factors(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits.simulate import binary_factors
     >>> truth = binary_factors(100, 10, 3, random_state=0)
     >>> truth.X.shape, truth.codes.shape, truth.mixing.shape
     ((100, 10), (100, 3), (10, 3))

@@ -41,6 +41,7 @@ class BinaryICATruth:
 
     Examples
     --------
+    >>> from latentbits.simulate import binary_ica
     >>> truth = binary_ica(50, 6, 2, 4, random_state=0)
     >>> truth.X.shape, truth.mixing.shape, truth.scales.shape, truth.sources.shape
     ((200, 6), (6, 2), (4, 2), (200, 2))
@@ -89,6 +90,8 @@ def binary_ica(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits.simulate import binary_ica
     >>> truth = binary_ica(100, 8, 8, 10, random_state=0)
     >>> bool(np.linalg.cond(truth.mixing) < 20)
     True

@@ -58,6 +58,7 @@ class ICAMixtureTruth:
 
     Examples
     --------
+    >>> from latentbits.simulate import ica_mixture
     >>> truth = ica_mixture([[[1.0, 0.0], [1.0, 2.0]], [[1.0], [3.0]]], n_points=50, random_state=0)
     >>> truth.X.shape, [s.shape for s in truth.sources]
     ((100, 2), [(50, 2), (50, 1)])
@@ -108,6 +109,7 @@ def ica_mixture(
 
     Examples
     --------
+    >>> from latentbits.simulate import ica_mixture
     >>> ica_mixture([[[1.0, 0.0], [1.0, 2.0]]], n_points=20, means=[[5.0, 0.0]], random_state=0).X.shape
     (20, 2)
     """

@@ -33,6 +33,8 @@ class IsingTruth:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits.simulate import ising
     >>> truth = ising(50_000, 4, random_state=0)
     >>> bool(np.abs(truth.X.mean(axis=0) - truth.means).max() < 0.01)
     True
@@ -80,6 +82,7 @@ def ising(
 
     Examples
     --------
+    >>> from latentbits.simulate import ising
     >>> truth = ising(100, 5, random_state=0)
     >>> truth.X.shape, truth.couplings.shape
     ((100, 5), (5, 5))

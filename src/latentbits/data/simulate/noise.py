@@ -28,6 +28,8 @@ class Noisy(NamedTuple):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits.simulate import add_zeros
     >>> clean = np.ones((3, 8), dtype=np.int8)
     >>> noisy = add_zeros(clean, 0.5, random_state=0)
     >>> bool(((noisy.X != clean) == noisy.changed).all())
@@ -62,6 +64,8 @@ def add_zeros(X: ArrayLike, u: float, *, random_state: RandomSource = None) -> N
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits.simulate import add_zeros
     >>> noisy = add_zeros(np.ones((3, 100), dtype=np.int8), 0.4, random_state=0)
     >>> noisy.share.round(2)
     array([0.25, 0.11, 0.02])
@@ -94,6 +98,7 @@ def add_ones(X: ArrayLike, u: float, *, random_state: RandomSource = None) -> No
 
     Examples
     --------
+    >>> from latentbits.simulate import add_ones
     >>> noisy = add_ones([[0, 1, 0, 1], [0, 0, 0, 0]], 0.9, random_state=1)
     >>> noisy.X
     array([[1, 1, 1, 1],
@@ -128,6 +133,8 @@ def corrode(X: ArrayLike, u: float = 1.0, *, random_state: RandomSource = None) 
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits.simulate import corrode
     >>> clean = np.eye(4, 6, dtype=np.int8) + np.eye(4, 6, k=1, dtype=np.int8)
     >>> noisy = corrode(clean, random_state=0)
     >>> bool((clean[noisy.changed] == 1).all() and (noisy.X[noisy.changed] == 0).all())
@@ -177,6 +184,8 @@ class FalseCells(NamedTuple):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits.simulate import add_noise
     >>> clean = np.eye(3, 8, dtype=np.int8)
     >>> noisy = add_noise(clean, white=0.5, black=0.5, random_state=0)
     >>> bool(((noisy.X - clean == -1) == noisy.lost).all() and ((noisy.X - clean == 1) == noisy.added).all())
@@ -226,6 +235,8 @@ def add_noise(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits.simulate import add_noise
     >>> noisy = add_noise(np.zeros((4, 100), dtype=np.int8), black=0.4, noisy_rows=0.5, random_state=0)
     >>> noisy.added.sum(axis=1)
     array([ 0, 17, 36, 35])

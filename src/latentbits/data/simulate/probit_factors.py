@@ -34,6 +34,9 @@ class ProbitFactorsTruth:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from scipy.special import ndtr
+    >>> from latentbits.simulate import probit_factors
     >>> truth = probit_factors(6, 4, 2, random_state=0)
     >>> score = truth.weights @ truth.components + truth.bias + truth.row_effects[:, None]
     >>> bool(np.allclose(truth.probabilities, ndtr(score)))
@@ -83,6 +86,7 @@ def probit_factors(
 
     Examples
     --------
+    >>> from latentbits.simulate import probit_factors
     >>> truth = probit_factors(100, 10, 3, random_state=0)
     >>> truth.X.shape, truth.weights.shape, truth.components.shape
     ((100, 10), (100, 3), (3, 10))

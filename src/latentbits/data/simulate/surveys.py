@@ -29,6 +29,7 @@ class SurveyTruth:
 
     Examples
     --------
+    >>> from latentbits.simulate import repeated_surveys
     >>> truth = repeated_surveys(20, 5, 3, random_state=0)
     >>> truth.histories.shape, truth.abundance.shape, truth.rates
     ((20, 3, 5), (20, 5), array([0.4, 0.4, 0.4, 0.4, 0.4]))
@@ -88,6 +89,8 @@ def repeated_surveys(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits.simulate import repeated_surveys
     >>> truth = repeated_surveys(100, 10, 3, rate=0.3, unmade=0.2, random_state=0)
     >>> bool(np.isnan(truth.histories).any())
     True

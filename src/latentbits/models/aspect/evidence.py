@@ -43,11 +43,11 @@ class Evidence(float):
 
     Examples
     --------
-    >>> found = Evidence(-120.5, error=0.3, up=-120.6, down=-120.4, batch_error=0.2)
-    >>> found > -121, found.error
-    (True, 0.3)
-    >>> found
-    -120.5 +- 0.3
+    >>> from latentbits import BetaICA, simulate
+    >>> X = simulate.aspect_bernoulli(30, 6, 2, random_state=0).X
+    >>> one, two = (BetaICA(K, inference="gibbs", n_init=2, random_state=0).fit(X).log_evidence(X) for K in (1, 2))
+    >>> one.error, 0 < two.error < 1
+    (0.0, True)
     """
 
     error: float

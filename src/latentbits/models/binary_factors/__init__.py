@@ -36,6 +36,7 @@ SPECS = (
             **NUMBER_COLUMNS,
             **RESTARTED,
             "restarts_": Frame("R", **RESTARTED["restarts_"].columns, n_components=_COUNTS),
+            "n_rows_": Value(int, low=0),
             "n_components_": Value(int, low=0, size="K"),
             "mixing_": Array("D", "K"),
             "mean_": Array("D"),
@@ -53,6 +54,6 @@ SPECS = (
                 probability=Array("n", low=0, high=1),
             ),
         },
-        added=("sizes_",),
+        added=("sizes_", "n_rows_"),
     ),
 )

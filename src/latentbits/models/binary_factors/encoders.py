@@ -44,6 +44,7 @@ class BQPSolution(NamedTuple):
 
     Examples
     --------
+    >>> from latentbits import solve_bqp
     >>> solve_bqp([[1.0]], [[0.3], [-2.0]]).codes.ravel().tolist()
     [1, -1]
     """
@@ -86,6 +87,8 @@ def solve_bqp(Q: ArrayLike, F: ArrayLike, method: Encoder = "enum", n_jobs: int 
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from latentbits import solve_bqp
     >>> Q = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> solve_bqp(Q, [[0.5, 0.4], [4.0, 3.0]], method="cdual")
     BQPSolution(codes=array([[1, 1],

@@ -118,6 +118,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         Passes over the data made by the best start.
     converged_ : bool
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    n_rows_ : int
+        Number of rows of the training data.
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -204,6 +206,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         """
         self._check_parameters()
         data = self._data(X, reset=True)
+        self.n_rows_ = len(data)
         data = data[~np.isnan(data).all(axis=1)]  # empty rows say nothing about the parameters
         centre = np.nanmean(data, axis=0)
         Z = np.ascontiguousarray(data - centre)

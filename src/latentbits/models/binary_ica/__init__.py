@@ -3,7 +3,7 @@
 from typing import Literal, get_args
 
 from latentbits.constraints import Choice, Number
-from latentbits.models.schema import COLUMNS, RESTARTED, Array, Labels
+from latentbits.models.schema import COLUMNS, RESTARTED, Array, Labels, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
 __all__ = ["SPECS", "Method", "Posterior", "Shrinkage"]
@@ -44,11 +44,13 @@ SPECS = (
             "mixing_": Array("D", "K", low=-_LARGEST, high=_LARGEST),
             "source_means_": Array("S", "K"),  # large where a strong prior makes the mixing tiny
             "source_scales_": Array("S", "K", low=1 / _LARGEST, high=_LARGEST),
+            "intercepts_": Array("D", low=-1e30, high=1e30),
+            "n_rows_": Value(int, low=0),
             "segments_": Labels("S"),
             "segment_share_": Array("S", low=0, high=1, total=1),
             "thresholds_": Array("S", "D"),
             "restart_components_": Array("R", "K", "D"),
         },
-        added=("restart_components_", "thresholds_"),
+        added=("intercepts_", "restart_components_", "thresholds_", "n_rows_"),
     ),
 )

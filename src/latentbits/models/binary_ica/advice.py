@@ -10,7 +10,9 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.data.messages import SHOWN, quoted
 from latentbits.errors import DataError
 from latentbits.models.binary_ica.identifiability import identifiability, rows_needed
+from latentbits.models.binary_ica.parallel import average_correlations
 from latentbits.models.binary_ica.parameters import LINK, Parameters
+from latentbits.models.binary_ica.tetrachoric import Tetrachoric
 from latentbits.wording import counted, place
 
 __all__ = ["check_size", "column_names", "warn_about_copies", "warn_about_size", "warn_about_strength"]
@@ -18,6 +20,9 @@ __all__ = ["check_size", "column_names", "warn_about_copies", "warn_about_size",
 RUNAWAY = 60.0
 """c times an entry of the mixing, from which cells are practically a function of the source: two such columns have a
 correlation above 0.9997, and no table tells that from 1."""
+
+COPIES = 0.98
+"""A correlation, on average over segments, from which columns are almost copies: 95 % of equal cells have 0.988."""
 
 
 def column_names(data: BinaryData, *, quote: bool = True) -> list[str]:
@@ -59,23 +64,20 @@ def warn_about_size(n: int, m: int, U: int, rows: float, *, stacklevel: int) -> 
     warnings.warn(f"mixing_ may be one of many that fit equally well: {reason}", stacklevel=stacklevel)
 
 
-def warn_about_copies(data: BinaryData, *, stacklevel: int) -> None:
-    """Warn about columns that are equal in every row, whose correlation of 1 no finite mixing has."""
-    cells = data.dense()
-    varying = np.flatnonzero((cells != cells[:1]).any(axis=0))
-    first: dict[bytes, int] = {}
-    copies = []
-    for j in varying:
-        same = first.setdefault(cells[:, j].tobytes(), int(j))
-        if same != j:
-            copies.append((same, int(j)))
-    if not copies:
+def warn_about_copies(found: Tetrachoric, names: list[str], *, stacklevel: int) -> None:
+    """Warn about columns that are almost copies of each other or of each other's opposite.
+
+    A source of their own explains them best, and the mixing of all other columns suffers.
+    """
+    C, _ = average_correlations(found)
+    copies = np.argwhere(np.triu(np.abs(C) > COPIES, 1))
+    if len(copies) == 0:
         return
-    names = column_names(data)
     listed = ", ".join(f"{names[i]} and {names[j]}" for i, j in copies[:SHOWN])
     more = f" and {len(copies) - SHOWN} more" if len(copies) > SHOWN else ""
     warnings.warn(
-        f"copies of each other: {listed}{more}, whose correlation of 1 no finite mixing has; leave one of each out",
+        f"almost copies of each other, or of each other's opposite: {listed}{more}, with correlations above {COPIES}, "
+        "which draw sources to themselves; leave one of each out",
         stacklevel=stacklevel,
     )
 

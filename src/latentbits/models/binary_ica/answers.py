@@ -38,6 +38,7 @@ class SourceModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
     mixing_: np.ndarray
     source_means_: np.ndarray
     source_scales_: np.ndarray
+    intercepts_: np.ndarray | float = 0.0  # of models that version 0.1 stored
     segments_: np.ndarray
     segment_share_: np.ndarray
 
@@ -120,7 +121,7 @@ class SourceModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
         return float(np.mean(self.score_samples(X, segments)))
 
     def _parameters(self) -> Parameters:
-        return Parameters(self.mixing_, self.source_means_, self.source_scales_)
+        return Parameters(self.mixing_, self.source_means_, self.source_scales_, self.intercepts_)
 
     def _posterior(self, X: Any, segments: ArrayLike | str | int | None, *, sources: bool = False) -> RowPosterior:
         """The posterior of rows; with `sources` only these are asked for, and may be approximated."""
@@ -157,7 +158,7 @@ class SourceModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
                 f"sources have the shape {Z.shape}; give finite numbers, n_rows x {self._n_features_out}, as transform "
                 "returns them"
             )
-        return np.asarray(ndtr(LINK * Z @ self.mixing_.T))
+        return np.asarray(ndtr(LINK * Z @ self.mixing_.T + self.intercepts_))
 
     def sample(
         self, n_samples: int = 1, segments: ArrayLike | None = None, random_state: RandomSource = None

@@ -23,15 +23,18 @@ from latentbits.numerics import RandomSource, as_generator
 __all__ = [
     "State",
     "fit_blica",
+    "means_and_intercepts",
     "objective",
     "parameters_of",
     "runner",
-    "source_means",
     "start",
     "start_at",
     "with_means",
 ]
 
+
+SWEEPS, SWEEP_TOL = 200, 1e-10
+"""Of means and intercepts by turns."""
 
 START_STRENGTH = 2.0
 START_SPREAD = 0.3
@@ -107,34 +110,59 @@ def runner(statistics: PairwiseStatistics, n_components: int) -> Runner[State]:
 
 
 def parameters_of(state: State, statistics: PairwiseStatistics) -> Parameters:
-    """The model in its canonical form, the sources' means from the thresholds."""
+    """The model in its canonical form, means and intercepts from the thresholds."""
     return with_means(state.A / LINK, np.exp(state.log_s), statistics.thresholds, statistics.n_rows)
 
 
 def with_means(mixing: np.ndarray, scales: np.ndarray, thresholds: np.ndarray, n_rows: np.ndarray) -> Parameters:
-    """Mixing and scales with the means that the thresholds ask for, in the canonical form."""
-    means = source_means(mixing, scales, thresholds)
-    return canonical(Parameters(mixing, means, scales), n_rows / n_rows.sum())
+    """Mixing and scales with the means and intercepts that the thresholds ask for, in the canonical form."""
+    means, intercepts = means_and_intercepts(mixing, scales, thresholds, n_rows)
+    return canonical(Parameters(mixing, means, scales, intercepts), n_rows / n_rows.sum())
 
 
-def source_means(mixing: np.ndarray, scales: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """The sources' means (U, m) from the thresholds t, by weighted least squares.
+def means_and_intercepts(
+    mixing: np.ndarray, scales: np.ndarray, thresholds: np.ndarray, n_rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The sources' means mu (U, m) and the columns' intercepts b (n,) from the thresholds t, by weighted least squares.
 
-    By eq. 12, -t_i = c a_i . mu_u / sd_i, where sd_i^2 is the i-th diagonal entry of I + c^2 A diag(s_u^2) A^T. An
-    estimated threshold has a variance in proportion to Phi(t) (1 - Phi(t)) / phi(t)^2, and -t_i sd_i has sd_i^2 times
-    that. With as many sources as columns the equations are solved exactly, whatever their weights.
+    By eq. 12, here with intercepts, -t_i = (c a_i . mu_u + b_i) / sd_i, where sd_i^2 is the i-th diagonal entry of
+    I + c^2 A diag(s_u^2) A^T. An estimated threshold has a variance in proportion to Phi(t) (1 - Phi(t)) / phi(t)^2,
+    and -t_i sd_i has sd_i^2 times that, divided by the rows. Fewer sources than columns can't give each column a share
+    of ones of its own: that is what the intercepts are for. With as many there are none, and all equations hold.
     """
     B = LINK * mixing
     sd = np.sqrt(1 + scales**2 @ (B**2).T)
-    # In logarithms: the weights of extreme thresholds underflow, and only ratios within a segment matter.
-    log_weight = -(thresholds**2) - log_ndtr(thresholds) - log_ndtr(-thresholds) - 2 * np.log(sd)
-    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
     target = -thresholds * sd
+    # In logarithms: the weights of extreme thresholds underflow.
+    log_weight = -(thresholds**2) - log_ndtr(thresholds) - log_ndtr(-thresholds) - 2 * np.log(sd)
+    within = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))  # of means, which are a segment's own
+    log_weight += np.log(n_rows)[:, None]
+    of_column = np.exp(log_weight - log_weight.max(axis=0))  # of intercepts, which are a column's own
+    b = _intercepts(B, within, of_column, target)
+    return _means(B, within, target - b), b
+
+
+def _means(B: np.ndarray, weight: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """mu (U, m) of B mu_u = target_u."""
     normal = np.einsum("ik,ui,il->ukl", B, weight, B)
     ridge = 1e-12 * np.trace(normal, axis1=1, axis2=2) + 1e-300  # parallel columns would make the system singular
     normal += ridge[:, None, None] * np.eye(B.shape[1])
     right = np.einsum("ik,ui->uk", B, weight * target)
     return np.asarray(np.linalg.solve(normal, right[:, :, None])[:, :, 0])
+
+
+def _intercepts(B: np.ndarray, within: np.ndarray, of_column: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """b (n,) of B mu_u + b = target_u, by turns with mu."""
+    n, m = B.shape
+    b = np.zeros(n)
+    if m >= n:
+        return b
+    for _ in range(SWEEPS):
+        residual = target - _means(B, within, target - b) @ B.T
+        last, b = b, (of_column * residual).sum(axis=0) / of_column.sum(axis=0)
+        if np.abs(b - last).max() <= SWEEP_TOL * (1 + np.abs(b).max()):
+            break
+    return b
 
 
 def fit_blica(
@@ -171,11 +199,11 @@ def fit_blica(
     Returns
     -------
     Parameters
-        Named tuple of `mixing`, `means` and `scales`, in the canonical form of `BinaryICA`.
+        Named tuple of `mixing`, `means`, `scales` and `intercepts`, in the canonical form of `BinaryICA`.
 
     Examples
     --------
-    >>> from latentbits import mean_cosine_similarity, pairwise_from_model, simulate
+    >>> from latentbits import fit_blica, mean_cosine_similarity, pairwise_from_model, simulate
     >>> truth = simulate.binary_ica(1, 6, 2, 5, random_state=0)
     >>> found = fit_blica(pairwise_from_model(truth.mixing, truth.means, truth.scales), 2, random_state=0)
     >>> bool(mean_cosine_similarity(truth.mixing, found.mixing) > 1 - 1e-6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
@@ -20,10 +20,26 @@ from latentbits.models.binary_ica.parameters import Parameters, Prior
 
 __all__ = ["Intervals", "SourceIntervals", "aligned", "bootstrap_fits", "intervals_of"]
 
+SEPARATED = 1.5
+"""Two sources are told apart if their `separation` is above this. In simulations with equal variances in all segments
+it was 0.2 to 1.3; with others, mixings were mostly within 0.98 of the truth above it, and mostly not below."""
+
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """An estimate with its interval: arrays of the same shape, `low`, `high` and the standard error `se`."""
+    """An estimate with its interval, as arrays of the same shape.
+
+    Attributes
+    ----------
+    estimate : ndarray
+        From all rows.
+    low : ndarray
+        Lower ends.
+    high : ndarray
+        Upper ends.
+    se : ndarray
+        Standard errors.
+    """
 
     estimate: np.ndarray
     low: np.ndarray
@@ -55,6 +71,39 @@ class SourceIntervals:
     n_samples: int
     mixings: np.ndarray
 
+    def separation(self) -> np.ndarray:
+        """How clearly the variances of two sources change differently from segment to segment.
+
+        That is all that tells two sources apart: where it isn't seen, any rotation of the two fits as well, and
+        intervals, which come from fits that begin at one of them, are too narrow.
+
+        Returns
+        -------
+        ndarray of shape (n_components, n_components)
+            Mean square of what the logarithm of their ratio differs by from its average, in standard errors: about 1
+            or less by chance, as `confused` judges it; 0 for one segment, and infinite for a source with itself.
+        """
+        log_v, se = np.log(self.variances.estimate), self.variances.se / self.variances.estimate
+        U, m = log_v.shape
+        found = np.full((m, m), np.inf)
+        for k, j in combinations(range(m), 2):
+            gap = log_v[:, k] - log_v[:, j]
+            weight = 1 / np.maximum(se[:, k] ** 2 + se[:, j] ** 2, 1e-12)
+            away = gap - np.average(gap, weights=weight)
+            found[k, j] = found[j, k] = float(weight @ away**2) / max(U - 1, 1)
+        return found
+
+    def confused(self) -> list[tuple[int, int]]:
+        """Pairs of sources that may be rotations of two others: their `separation` is no more than chance.
+
+        Returns
+        -------
+        list of (int, int)
+            Numbers of sources, from 0.
+        """
+        pairs = np.argwhere(np.triu(self.separation() < SEPARATED, 1))
+        return [(int(k), int(j)) for k, j in pairs]
+
     def to_frame(self, names: list[str] | None = None) -> pd.DataFrame:
         """The mixing as a table: variable, source, estimate, se, low and high.
 
@@ -84,6 +133,7 @@ def bootstrap_fits(
     codes: np.ndarray,
     fitted: Parameters,
     prior: Prior,
+    condition_number: float | None,
     seeds: list[int],
     n_jobs: int | None,
     verbose: bool,
@@ -101,7 +151,7 @@ def bootstrap_fits(
         for begin, end in pairwise(ends.tolist()):
             drawn = rng.integers(begin, end, size=end - begin)
             np.add.at(weight, order[drawn], 1.0)
-        statistics = matched.statistics_of(segment_correlations(data, labels, weights=weight), n_rows)
+        statistics = matched.statistics_of(segment_correlations(data, labels, weights=weight), n_rows, condition_number)
         monitor = Monitor(FINE, 2000, float(data.n_observed))
         last = matched.finish if statistics.nugget is not None else matched.climb
         return aligned(matched.parameters_of(last(statistics, prior, first, monitor).state, statistics), fitted)
@@ -115,7 +165,9 @@ def aligned(found: Parameters, like: Parameters) -> Parameters:
     cosine = unit[0].T @ unit[1]
     _, order = linear_sum_assignment(np.abs(cosine), maximize=True)
     sign = np.where(cosine[np.arange(len(order)), order] < 0, -1.0, 1.0)
-    return Parameters(found.mixing[:, order] * sign, found.means[:, order] * sign, found.scales[:, order])
+    return found._replace(
+        mixing=found.mixing[:, order] * sign, means=found.means[:, order] * sign, scales=found.scales[:, order]
+    )
 
 
 def intervals_of(estimate: np.ndarray, samples: np.ndarray, level: float) -> Intervals:

@@ -30,6 +30,7 @@ def repair_correlation(C: ArrayLike, smallest: float = 1e-6) -> np.ndarray:
 
     Examples
     --------
+    >>> from latentbits import repair_correlation
     >>> repair_correlation([[1, 0.9, 0.2], [0.9, 1, 0.9], [0.2, 0.9, 1]]).round(3)
     array([[1.   , 0.785, 0.231],
            [0.785, 1.   , 0.785],

@@ -36,9 +36,11 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
     """Independent components of binary data whose sources change from segment to segment.
 
     In segment u, the sources z of a row are independent and normal, with means and scales of that segment. They are
-    mixed linearly, in the same way in all segments, and cell i is 1 with probability ``Phi(c * (mixing_ @ z)[i])``,
-    c = sqrt(pi / 8), which is nearly the logistic function. The mixing is identifiable because the sources' scales
-    change between segments; `identifiability` says how many columns and segments are needed.
+    mixed linearly, in the same way in all segments, and cell i is 1 with probability
+    ``Phi((c * mixing_ @ z + intercepts_)[i])``, c = sqrt(pi / 8), which is nearly the logistic function. The mixing is
+    identifiable because the sources' scales change between segments; `identifiability` says how many columns and
+    segments are needed. The published model has no intercepts; without them fewer sources than columns can't give each
+    column a share of ones of its own.
 
     Parameters
     ----------
@@ -49,9 +51,9 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
     method : {"blica", "mle", "ivae"}, default="blica"
         "blica" fits the tetrachoric correlations of all segments: fast, and the best choice in most cases. "mle"
         maximises the full likelihood, starting from BLICA's solution, with the entries of the mixing kept within 8 in
-        size (in separable data they would diverge); it is meant for few sources, as cost and error of the integrals
-        grow with their number: up to six it is as near to the truth as "blica", of ten that has not been shown. "ivae"
-        is a linear variational autoencoder, which does well only with fewer sources than columns.
+        size (in separable data they would diverge). One or two sources are integrated over; for more, the likelihood
+        is that of expectation propagation, too low by about 0.02 a row, unless `n_points` is given. "ivae" is a linear
+        variational autoencoder, which does well only with fewer sources than columns, and has no intercepts.
     shrinkage : {"matched", "published"}, default="matched"
         Of "blica" (and the start of "mle"). Correlations of few rows are too noisy to be fitted as they are, and are
         shrunk. With "matched" those of the model are shrunk in the same way, so that strengths aren't underestimated
@@ -62,9 +64,9 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         shrunk towards 0. None means with "matched" as much as the variance of a tetrachoric correlation asks for, with
         "published" from 10 for as many sources as columns to 20 for half as many or fewer.
     prior : float, default=1.0
-        Strength of the prior of "blica" with matched shrinkage and of "mle": normal, with a precision of 0.4 for
-        entries of the mixing (times c) and of 3 for the logarithms of scales, both multiplied by this; 0 is none, and
-        it is below 10,000.
+        Strength of the prior of "blica" with matched shrinkage and of "mle": normal, with a precision of 0.4 ("mle":
+        0.8) for entries of the mixing (times c) and of 3 for the logarithms of scales, both multiplied by this; 0 is
+        none, and it is below 10,000.
     n_segments : int, default=10
         Number of runs of equal length into which the rows are cut, in their order, when `fit` is given no segments; at
         most one per row.
@@ -77,13 +79,14 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         1e-8 for "blica" with matched shrinkage, and 1e-6 otherwise.
     n_points : int or None, default=None
         Number of points of the integrals over the sources: per dimension for one or two sources, in total (rounded up
-        to a power of 2) for more; from 3 to 65536, and at most 2048 of them per dimension are used. None means 256, 80
-        and 4096 for one, two and more sources (32768 from seven on) in the fit by "mle", and 400, 40 and 512 in
-        posteriors and scores, whose points adapt to each row.
+        to a power of 2) for more; from 3 to 65536, and at most 2048 of them per dimension are used. None means 256 and
+        80 for one and two sources and none for more in the fit by "mle", and 400, 40 and 512 in posteriors and scores,
+        whose points adapt to each row.
     posterior : {"exact", "normal"}, default="exact"
-        How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates,
-        "normal" takes the normal distribution that expectation propagation finds, which is some 20 times as fast
-        and, at usual strengths, right within a hundredth of a standard deviation.
+        How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates (from
+        three sources on with errors of the 512 points), "normal" takes the normal distribution that expectation
+        propagation finds, which is some 20 times as fast and, at usual strengths, mostly right within a hundredth of a
+        standard deviation.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     random_state : int, Generator, RandomState or None, default=None
@@ -103,6 +106,9 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         Mean of each source in each segment.
     source_scales_ : ndarray of shape (n_segments, n_components)
         Standard deviation of each source in each segment.
+    intercepts_ : ndarray of shape (n_features,)
+        What is added to each column before the probit, the same in all segments; orthogonal to the mixing's columns,
+        so 0 with as many sources as columns.
     segments_ : ndarray of shape (n_segments,)
         The labels of the segments: numbers by size, texts in natural order ("week 9" before "week 10"), dates as text.
     segment_share_ : ndarray of shape (n_segments,)
@@ -124,6 +130,8 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         Iterations made by the best start.
     converged_ : bool
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    n_rows_ : int
+        Number of rows of the training data.
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -217,7 +225,8 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         learned = self._learning().learn(data, found, names, codes, K)
         self._adopt_run(learned.best, learned.runs)
         self.restart_components_ = learned.mixings
-        self.mixing_, self.source_means_, self.source_scales_ = learned.parameters
+        self.mixing_, self.source_means_, self.source_scales_, self.intercepts_ = learned.parameters
+        self.n_rows_ = N
         self.segments_ = names
         self.segment_share_ = np.bincount(codes) / N
         self.thresholds_ = learned.thresholds
@@ -255,7 +264,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
                 stacklevel=3,
             )
         warn_about_size(n, K, U, rows, stacklevel=4)
-        warn_about_copies(data, stacklevel=4)
+        warn_about_copies(found, column_names(data), stacklevel=4)
         return K
 
     def fit_transform(self, X: Any, y: None = None, segments: ArrayLike | str | int | None = None) -> np.ndarray:

@@ -36,8 +36,8 @@ class FactorSolution:
     ----------
     loadings : array, D x K
         Rotated loadings (of oblique rotations the pattern), factors from the strongest on; each has a positive sum.
-    standard_errors : array, D x K
-        From fits to rows drawn again; 0 if none were made.
+    standard_errors : array, D x K, or None
+        Of the loadings, from fits to rows drawn again; None if none were made (``n_samples=0``).
     uniquenesses : array, D
         The part of each column's variance that no factor explains.
     factor_correlations : array, K x K
@@ -51,7 +51,7 @@ class FactorSolution:
     """
 
     loadings: np.ndarray
-    standard_errors: np.ndarray
+    standard_errors: np.ndarray | None
     uniquenesses: np.ndarray
     factor_correlations: np.ndarray
     correlations: np.ndarray
@@ -59,11 +59,18 @@ class FactorSolution:
     column_names: list[str] | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Loadings, standard errors (se_factor_0, ...) and uniqueness, a line for each column."""
+        """Loadings, their standard errors if there are any, and uniqueness, a line for each column.
+
+        Returns
+        -------
+        DataFrame
+            `factor_0`, ..., `se_factor_0`, ... and `uniqueness`.
+        """
         D, K = self.loadings.shape
         names = [f"factor_{k}" for k in range(K)]
         table = pd.DataFrame(self.loadings, columns=names, index=self.column_names or range(D))
-        table[[f"se_{name}" for name in names]] = self.standard_errors
+        if self.standard_errors is not None:
+            table[[f"se_{name}" for name in names]] = self.standard_errors
         table["uniqueness"] = self.uniquenesses
         return table
 
@@ -99,7 +106,7 @@ def factor_analysis(
     rotation : {"oblimin", "promax", "varimax", "none"}, default="oblimin"
         Oblimin (with gamma 0) and promax let factors be correlated; all with Kaiser's normalisation.
     n_samples : int, default=0
-        How many fits to rows drawn again give the standard errors; 50 are enough. 0 gives none.
+        How many fits to rows drawn again give the standard errors; 50 are enough. With 0 there are none.
     random_state : int, Generator, RandomState or None, default=0
         Seed of the draws.
     binarize : float or None, default=None
@@ -134,7 +141,7 @@ def factor_analysis(
     residual = (C - loadings @ between @ loadings.T)[np.triu_indices(len(C), 1)]
     return FactorSolution(
         loadings,
-        samples.std(axis=0, ddof=1) if n_samples > 1 else np.zeros_like(loadings),
+        samples.std(axis=0, ddof=1) if n_samples > 1 else None,
         uniqueness,
         between,
         C,

@@ -63,6 +63,7 @@ def identifiability(n_variables: int, n_components: int, n_segments: int, *, pub
 
     Examples
     --------
+    >>> from latentbits import identifiability
     >>> identifiability(5, 5, 4), identifiability(5, 5, 4, published=True)
     (0, -5)
     >>> identifiability(3, 2, 3)
@@ -77,7 +78,15 @@ def identifiability(n_variables: int, n_components: int, n_segments: int, *, pub
 
 
 class Rank(NamedTuple):
-    """The rank of the equations of a model: it is locally identifiable if `rank` equals `unknowns`."""
+    """The rank of the equations of a model: it is locally identifiable if `rank` equals `unknowns`.
+
+    Attributes
+    ----------
+    rank : int
+        Of the derivatives of all correlations by all unknowns.
+    unknowns : int
+        How many there are, the scales of the sources fixed.
+    """
 
     rank: int
     unknowns: int
@@ -105,6 +114,7 @@ def identifiability_rank(n_variables: int, n_components: int, n_segments: int, *
 
     Examples
     --------
+    >>> from latentbits import identifiability_rank
     >>> identifiability_rank(5, 5, 4), identifiability_rank(3, 2, 3)
     (Rank(rank=40, unknowns=40), Rank(rank=9, unknowns=10))
     """
@@ -180,6 +190,7 @@ def mean_cosine_similarity(A: ArrayLike, B: ArrayLike) -> float:
 
     Examples
     --------
+    >>> from latentbits import mean_cosine_similarity
     >>> mean_cosine_similarity([[1, 0], [0, 2]], [[0, -5], [1, 0]])
     1.0
     """

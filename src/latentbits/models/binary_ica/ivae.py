@@ -18,9 +18,10 @@ from latentbits.fitting.ascent import ascend
 from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.restarts import Runner
+from latentbits.models.binary_ica.parameters import Parameters
 from latentbits.models.binary_ica.rows import CountedRows
 
-__all__ = ["State", "objective", "runner", "start"]
+__all__ = ["State", "objective", "parameters_of", "runner", "start"]
 
 N_NODES = 16
 TINY = 1e-12  # under the root, whose derivative is infinite at 0
@@ -92,6 +93,11 @@ def start(n_variables: int, n_components: int, n_segments: int, rng: np.random.G
     E = np.linalg.solve(A.T @ A + n_variables * np.eye(n_components), A.T)
     shape = (n_segments, n_components)
     return State(A, np.zeros(shape), rng.normal(0.0, 0.1, shape), E, np.zeros(shape), np.full(shape, -1.0))
+
+
+def parameters_of(state: State) -> Parameters:
+    """The parameters of a state; as in the paper, columns have no intercepts."""
+    return Parameters(state.A, state.mu, np.exp(state.log_s))
 
 
 def runner(rows: CountedRows, n_components: int) -> Runner[State]:

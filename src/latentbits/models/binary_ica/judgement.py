@@ -29,6 +29,7 @@ class JudgedSourceModel(SourceModel):
     method: Method
     shrinkage: Shrinkage
     prior: float
+    condition_number: float | None
     thresholds_: np.ndarray
 
     def _rows_and_codes(self, X: Any, segments: ArrayLike | str | int | None) -> tuple[BinaryData, np.ndarray]:
@@ -150,6 +151,7 @@ class JudgedSourceModel(SourceModel):
             codes,
             self._parameters(),
             Prior.of_strength(self.prior),
+            self.condition_number,
             seeds,
             self.n_jobs,
             bool(self.verbose),

@@ -65,16 +65,18 @@ class Learning:
         n_segments = len(found.correlations)
         if self.method == "ivae":
             rows = count_rows(data, codes, n_segments)
-            return self._best(data, lambda workers: ivae.runner(rows, K), self._full(codes))
+            return self._best(data, lambda workers: ivae.runner(rows, K), self._full(ivae.parameters_of, codes))
         first = self._correlations(data, found, codes, K)
         if self.method == "blica":
             return first
         rows = count_rows(data, codes, n_segments)
-        nodes = mle.nodes_for(K, self.n_points)
+        likelihood = mle.likelihood_for(K, self.n_points)
         # One run: it starts from BLICA's solution, and nothing in it is random.
         once = replace(self, n_init=1)
         return once._best(
-            data, lambda workers: mle.runner(first.parameters, rows, nodes, workers, self.prior), self._full(codes)
+            data,
+            lambda workers: mle.runner(first.parameters, rows, likelihood, workers, self.prior),
+            self._full(mle.parameters_of, codes),
         )
 
     def _correlations(self, data: BinaryData, found: Tetrachoric, codes: np.ndarray, K: int) -> Learned:
@@ -96,10 +98,10 @@ class Learning:
         )
 
     @staticmethod
-    def _full(codes: np.ndarray) -> Callable[[Any], Parameters]:
-        """Parameters of a state that has means of its own."""
+    def _full(parameters_of: Callable[[Any], Parameters], codes: np.ndarray) -> Callable[[Any], Parameters]:
+        """Parameters of a state that has means of its own, in the canonical form."""
         share = np.bincount(codes) / len(codes)
-        return lambda state: canonical(Parameters(state.A, state.mu, np.exp(state.log_s)), share)
+        return lambda state: canonical(parameters_of(state), share)
 
     def _best(
         self, data: BinaryData, make_runner: Callable[..., Any], parameters_of: Callable[[Any], Parameters]

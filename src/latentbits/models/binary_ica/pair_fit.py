@@ -46,10 +46,10 @@ class GoodnessOfFit:
 
     Attributes
     ----------
-    rms_z : float
+    rms_z : float or None
         Root mean square of z = (r - rho) / SE over pairs and segments: near 1 (0.7 to 1.1 in simulations) if the model
-        is right, clearly more if sources are missing.
-    beyond_3 : float
+        is right, clearly more if sources are missing and segments have some 100 rows or more; None without any z.
+    beyond_3 : float or None
         Share of pairs with \\|z\\| above 3; 0.003 if the model is right.
     n_pairs : int
         How many pairs and segments have a z.
@@ -59,19 +59,27 @@ class GoodnessOfFit:
         A line for each pair and segment with a z, the worst first: segment, left, right, r, rho, se, z and n.
     """
 
-    rms_z: float
-    beyond_3: float
+    rms_z: float | None
+    beyond_3: float | None
     n_pairs: int
     n_thin: int
     pairs: pd.DataFrame
 
     def plot(self) -> Figure:
-        """The z of all pairs beside the normal distribution, and which columns they belong to."""
+        """Plot the z of all pairs beside the normal distribution, and which columns they belong to.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from latentbits.plots.pair_fit import plot_pair_fit
 
         return plot_pair_fit(self)
 
     def __repr__(self) -> str:
+        if self.rms_z is None:
+            return f"GoodnessOfFit(nothing to compare, {self.n_thin:,} pairs with too few rows)"
         return f"GoodnessOfFit(rms z {self.rms_z:.2f}, {self.beyond_3:.1%} beyond 3, {self.n_pairs:,} pairs)"
 
 
@@ -101,8 +109,8 @@ def compare_pairs(found: Tetrachoric, correlations: np.ndarray, names: list[str]
     )
     order = np.argsort(-np.abs(z), kind="stable")
     return GoodnessOfFit(
-        float(np.sqrt(np.mean(z**2))) if len(z) else 0.0,
-        float(np.mean(np.abs(z) > FAR)) if len(z) else 0.0,
+        float(np.sqrt(np.mean(z**2))) if len(z) else None,
+        float(np.mean(np.abs(z) > FAR)) if len(z) else None,
         len(z),
         int((~counted).sum()),
         table.iloc[order].reset_index(drop=True),

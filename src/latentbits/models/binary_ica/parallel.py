@@ -44,7 +44,13 @@ class ParallelAnalysis:
     noise: np.ndarray
 
     def plot(self) -> Figure:
-        """The scree plot: eigenvalues beside those of noise."""
+        """Plot the eigenvalues beside those of noise: the scree plot.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from latentbits.plots.factors import plot_scree
 
         return plot_scree(self)
@@ -139,7 +145,8 @@ def average_correlations(found: Tetrachoric) -> tuple[np.ndarray, np.ndarray]:
         variance += rows * np.outer(v[u], v[u])
     total = np.maximum(total, 1e-300)
     average /= total
-    variance /= total**2
+    variance /= total
+    variance /= total  # twice, as the square of the least total would be 0
     np.fill_diagonal(average, 1.0)
     np.fill_diagonal(variance, 0.0)
     return average, variance

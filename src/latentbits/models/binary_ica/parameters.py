@@ -31,11 +31,41 @@ TINY = 1e-12  # a source with scale 0 in all segments must not be divided by 0
 
 
 class Parameters(NamedTuple):
-    """mixing: (n, m), the same in all segments. means, scales: (U, m), of the sources in each segment."""
+    """The model of n variables and m sources in U segments.
+
+    A cell is 1 with probability Phi(c mixing z + intercepts); the paper's model has no intercepts.
+
+    Attributes
+    ----------
+    mixing : ndarray of shape (n, m)
+        The same in all segments.
+    means : ndarray of shape (U, m)
+        Of the sources in each segment.
+    scales : ndarray of shape (U, m)
+        Standard deviations of the sources in each segment.
+    intercepts : ndarray of shape (n,) or 0
+        The same in all segments.
+    """
 
     mixing: np.ndarray
     means: np.ndarray
     scales: np.ndarray
+    intercepts: np.ndarray | float = 0.0
+
+    def centre(self, u: int) -> np.ndarray:
+        """The columns' probits where the sources of a segment are at their means.
+
+        Parameters
+        ----------
+        u : int
+            Index of the segment.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Probits.
+        """
+        return LINK * self.mixing @ self.means[u] + self.intercepts
 
 
 class Prior(NamedTuple):
@@ -82,14 +112,17 @@ def canonical(parameters: Parameters, share: np.ndarray) -> Parameters:
 
     The mean over rows of a source's variance within segments is 1 (`share`: (U,) the segments' shares of the rows);
     the entry of each column of the mixing that is largest in size is positive; columns go from the longest to the
-    shortest.
+    shortest. What the mixing can do stands in the means: intercepts are orthogonal to its columns.
     """
-    mixing, means, scales = parameters
+    mixing, means, scales, intercepts = parameters
+    b = np.broadcast_to(np.asarray(intercepts, dtype=float), len(mixing))
+    shift = np.linalg.lstsq(LINK * mixing, b, rcond=1e-9)[0]
+    means, b = means + shift, b - LINK * mixing @ shift
     size = np.maximum(np.sqrt(share @ scales**2), TINY)
     largest = np.take_along_axis(mixing, np.abs(mixing).argmax(axis=0)[None], axis=0)[0]
     sign = np.where(largest < 0, -1.0, 1.0)
     order = np.argsort(-np.linalg.norm(mixing * size, axis=0), kind="stable")
-    return Parameters((mixing * size * sign)[:, order], (means / size * sign)[:, order], (scales / size)[:, order])
+    return Parameters((mixing * size * sign)[:, order], (means / size * sign)[:, order], (scales / size)[:, order], b)
 
 
 def covariances(parameters: Parameters) -> np.ndarray:
@@ -105,7 +138,9 @@ def correlations(B: np.ndarray) -> np.ndarray:
     return np.asarray(S / (sd[:, :, None] * sd[:, None, :]))
 
 
-def pairwise_from_model(mixing: ArrayLike, means: ArrayLike, scales: ArrayLike) -> PairwiseStatistics:
+def pairwise_from_model(
+    mixing: ArrayLike, means: ArrayLike, scales: ArrayLike, intercepts: ArrayLike = 0.0
+) -> PairwiseStatistics:
     """The exact thresholds and tetrachoric correlations of a model: what infinitely many rows would show.
 
     Parameters
@@ -116,6 +151,8 @@ def pairwise_from_model(mixing: ArrayLike, means: ArrayLike, scales: ArrayLike) 
         Mean of each source in each segment.
     scales : array-like of shape (n_segments, n_components)
         Standard deviation of each source in each segment.
+    intercepts : float or array-like of shape (n_variables,), default=0.0
+        What is added to each column before the probit.
 
     Returns
     -------
@@ -124,18 +161,21 @@ def pairwise_from_model(mixing: ArrayLike, means: ArrayLike, scales: ArrayLike) 
 
     Examples
     --------
+    >>> from latentbits import pairwise_from_model
     >>> statistics = pairwise_from_model([[2.0], [-2.0]], [[0.5], [1.0]], [[1.0], [2.0]])
     >>> statistics.correlations[:, 0, 1].round(3).tolist()
     [-0.611, -0.863]
     >>> statistics.thresholds.round(3).tolist()
     [[-0.391, 0.391], [-0.464, 0.464]]
     """
-    A, mu, s = (np.asarray(part, dtype=float) for part in (mixing, means, scales))
+    A, mu, s, b = (np.asarray(part, dtype=float) for part in (mixing, means, scales, intercepts))
     if A.ndim != 2 or mu.ndim != 2 or mu.shape != s.shape or mu.shape[1] != A.shape[1]:
         raise DataError(
             f"mixing, means and scales have the shapes {A.shape}, {mu.shape} and {s.shape}; give n_variables x "
             "n_components, and twice n_segments x n_components"
         )
+    if b.ndim and b.shape != (len(A),):
+        raise DataError(f"intercepts have the shape {b.shape}; give one for each of {len(A)} variables")
     S = covariances(Parameters(A, mu, s))
     sd = np.sqrt(np.diagonal(S, axis1=1, axis2=2))
-    return PairwiseStatistics(S / (sd[:, :, None] * sd[:, None, :]), -LINK * mu @ A.T / sd, np.ones(len(mu)))
+    return PairwiseStatistics(S / (sd[:, :, None] * sd[:, None, :]), -(LINK * mu @ A.T + b) / sd, np.ones(len(mu)))

@@ -88,7 +88,7 @@ def _by_segment(
     codes: np.ndarray,
     parameters: Parameters,
     workers: Workers,
-    solve_rows: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, ...]],
+    solve_rows: Callable[[np.ndarray, Parameters, int], tuple[np.ndarray, ...]],
 ) -> RowPosterior:
     m = parameters.mixing.shape[1]
     answer = RowPosterior(np.zeros(len(cells)), np.zeros((len(cells), m)), np.zeros((len(cells), m)))
@@ -97,7 +97,7 @@ def _by_segment(
         rows = np.flatnonzero(codes == u)
         # Equal rows of a segment have the same posterior, which is computed once.
         distinct, place = np.unique(cells[rows], axis=0, return_inverse=True)
-        found = solve_rows(distinct, parameters.mixing, parameters.means[u], parameters.scales[u])
+        found = solve_rows(distinct, parameters, u)
         for target, part in zip(answer, found, strict=True):
             target[rows] = part[place.ravel()]
 
@@ -122,22 +122,21 @@ def posterior_of_mixture(
 
 
 def _one_segment(
-    cells: np.ndarray, A: np.ndarray, mu: np.ndarray, s: np.ndarray, nodes: Nodes
+    cells: np.ndarray, parameters: Parameters, u: int, nodes: Nodes
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """log P(x), posterior means and variances; computed in units of the prior, eps = (z - mu) / s."""
-    B = np.ascontiguousarray(LINK * A * s)
-    h = LINK * A @ mu
-    step = max(1, BLOCK // (len(nodes.points) * len(A)))
+    mu, s, h = parameters.means[u], parameters.scales[u], parameters.centre(u)
+    B = np.ascontiguousarray(LINK * parameters.mixing * s)
+    step = max(1, BLOCK // (len(nodes.points) * len(B)))
     blocks = [_block(cells[start : start + step], B, h, nodes) for start in range(0, len(cells), step)]
     log_p, mean, variance = (np.concatenate(part) for part in zip(*blocks, strict=True))
     return log_p, mu + s * mean, s**2 * variance
 
 
-def _normal_segment(
-    cells: np.ndarray, A: np.ndarray, mu: np.ndarray, s: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    B = np.ascontiguousarray(LINK * A * s)
-    mean, covariance = probit_ep(np.ascontiguousarray(cells), B, LINK * A @ mu, MAX_SWEEPS, SWEEP_TOL)
+def _normal_segment(cells: np.ndarray, parameters: Parameters, u: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    mu, s = parameters.means[u], parameters.scales[u]
+    B = np.ascontiguousarray(LINK * parameters.mixing * s)
+    mean, covariance = probit_ep(np.ascontiguousarray(cells), B, parameters.centre(u), MAX_SWEEPS, SWEEP_TOL)
     return np.zeros(len(cells)), mu + s * mean, s**2 * np.diagonal(covariance, axis1=1, axis2=2)
 
 

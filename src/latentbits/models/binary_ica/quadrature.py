@@ -59,11 +59,11 @@ class SourceNodes:
         return cls(ndtri(np.maximum(cube, SMALLEST)), np.full(len(cube), -np.log(len(cube))))
 
     def gradient(
-        self, cells: np.ndarray, counts: np.ndarray, A: np.ndarray, mu: np.ndarray, s: np.ndarray
-    ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """sum over rows of count * log P(x), and its derivatives by A, mu and log s."""
+        self, cells: np.ndarray, counts: np.ndarray, A: np.ndarray, mu: np.ndarray, s: np.ndarray, b: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """sum over rows of count * log P(x), and its derivatives by A, mu, log s and the intercepts b."""
         z = mu + s * self.nodes
-        Y = LINK * z @ A.T
+        Y = LINK * z @ A.T + b
         log_one, log_zero = log_ndtr(Y), log_ndtr(-Y)
         value, by_one, by_zero = 0.0, np.zeros_like(Y), np.zeros_like(Y)
         step = max(1, BLOCK // len(z))
@@ -78,4 +78,5 @@ class SourceNodes:
         log_density = -0.5 * Y**2 - LOG_ROOT_2PI
         dY = by_one * np.exp(log_density - log_one) - by_zero * np.exp(log_density - log_zero)
         dz = LINK * dY @ A
-        return value, LINK * dY.T @ z, dz.sum(axis=0), np.einsum("pk,pk->k", dz, s * self.nodes)
+        by_log_s = np.einsum("pk,pk->k", dz, s * self.nodes)
+        return value, LINK * dY.T @ z, dz.sum(axis=0), by_log_s, dY.sum(axis=0)

@@ -36,6 +36,7 @@ def segments_by_length(n_rows: int, n_segments: int) -> NDArray[np.intp]:
 
     Examples
     --------
+    >>> from latentbits import segments_by_length
     >>> segments_by_length(7, 3)
     array([0, 0, 0, 1, 1, 2, 2])
     """

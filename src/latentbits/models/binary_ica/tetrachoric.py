@@ -103,8 +103,14 @@ class Tetrachoric:
     def to_frame(self) -> pd.DataFrame:
         """The correlations with the columns' names; with segments, a block of rows (segment, column) for each.
 
+        Returns
+        -------
+        DataFrame
+            D x D, or U D x D.
+
         Examples
         --------
+        >>> from latentbits import BinaryData, tetrachoric
         >>> X = BinaryData.of([[0, 0], [0, 1], [1, 0], [1, 1]], column_names=["tea", "milk"])
         >>> tetrachoric(X, weights=[40, 10, 10, 40]).to_frame().round(3)
                 tea   milk
@@ -122,8 +128,14 @@ class Tetrachoric:
     def to_pairs(self) -> pd.DataFrame:
         """A line for each pair of columns (and segment): correlation, standard error, rows, and what is a guess.
 
+        Returns
+        -------
+        DataFrame
+            `left`, `right`, `correlation`, `standard_error`, `n` and `empty_cell`; `segment` if there are any.
+
         Examples
         --------
+        >>> from latentbits import BinaryData, tetrachoric
         >>> X = BinaryData.of([[0, 0], [0, 1], [1, 0], [1, 1]], column_names=["tea", "milk"])
         >>> tetrachoric(X, weights=[40, 10, 10, 40]).to_pairs()[["left", "right", "n"]].values.tolist()
         [['tea', 'milk', 100.0]]
@@ -213,6 +225,7 @@ def tetrachoric(
 
     Examples
     --------
+    >>> from latentbits import tetrachoric
     >>> table = tetrachoric([[0, 0], [0, 1], [1, 0], [1, 1]], weights=[40, 10, 10, 40])
     >>> table.correlations.round(4)
     array([[1.   , 0.809],

@@ -18,6 +18,7 @@ _FITTED = {
     "couplings_": Array("D", "D"),
     "objective_": Value(float),
 }
+_ADDED = ("n_rows_",)
 
 SPECS = (
     ModelSpec(
@@ -32,6 +33,7 @@ SPECS = (
             "bias_": Array("D"),
             "gradient_norm_": Value(float, low=0),
         },
+        added=_ADDED,
     ),
     ModelSpec(
         "linear-autoencoder",
@@ -40,5 +42,6 @@ SPECS = (
         has_weights=False,
         parameters=_RIDGE,
         fitted=_FITTED,
+        added=_ADDED,
     ),
 )

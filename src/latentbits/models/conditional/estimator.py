@@ -71,6 +71,8 @@ class IsingModel(CellModel):
         Whether it converged; False if it was stopped by `max_iter` or interrupted.
     data_fingerprint_ : str
         Identifies the training data (`BinaryData.fingerprint`).
+    n_rows_ : int
+        Number of rows at the fit.
     n_features_in_ : int
         Number of columns at the fit.
     feature_names_in_ : ndarray of str
@@ -182,6 +184,8 @@ class LinearAutoencoder(CellModel):
         1; a missing cell is the mean), and minus `ridge` times that of the couplings, which the couplings maximise.
     data_fingerprint_ : str
         Identifies the training data (`BinaryData.fingerprint`).
+    n_rows_ : int
+        Number of rows at the fit.
     n_features_in_ : int
         Number of columns at the fit.
     feature_names_in_ : ndarray of str

@@ -71,6 +71,7 @@ SPECS = (
             "noise_model_": Member("AspectBernoulli", optional=True),
             "noise_trials_": NOISE_TRIALS,
         },
+        added=("n_rows_",),
         stored_types=(f"{_HERE}.stacking:Stack", f"{_HERE}.stacking:Line"),
     ),
 )

@@ -112,6 +112,8 @@ class FalseZeros(CellModel):
         What noise components gained; see `AspectBernoulli`.
     data_fingerprint_ : str
         Tells the training data from others.
+    n_rows_ : int
+        Number of rows at the fit.
     n_features_in_ : int
         Number of columns at the fit.
     feature_names_in_ : ndarray of str
