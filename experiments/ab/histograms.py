@@ -87,7 +87,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
 
 
 def _judge_model(data: str, rows: float, model: str, table: pd.DataFrame) -> list[Claim]:
-    from experiments.ab._shared import CONDITIONS, NOT_BLACK, READINGS, TEXT_STANDS_IN
+    from experiments.ab._shared import CONDITIONS, NOT_BLACK, OTHER_POSTS, READINGS, TEXT_STANDS_IN
 
     free = model == AB
     about: dict[str, Any] = {
@@ -95,7 +95,7 @@ def _judge_model(data: str, rows: float, model: str, table: pd.DataFrame) -> lis
         "substitute": TEXT_STANDS_IN if data == "text" else "",
         "condition": CONDITIONS[rows, "free" if free else "anchored"],
     }
-    needs_black = {**about, **NOT_BLACK} if free else about
+    needs_black = {**about, **(NOT_BLACK if free else OTHER_POSTS if data == "text" else {})}
     ours = table[table["model"] == model]
     return [
         _takes(data, ours, "white", "zeros", ("true_ones", "added_ones"), about),
