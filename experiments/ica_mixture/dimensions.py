@@ -95,7 +95,8 @@ def _dimensions_right(table: pd.DataFrame, condition: str) -> Claim:
         evidence="latentbits experiments run ica_mixture/dimensions --full",
         note="How many trials the paper made isn't said. Where one of ours fails, a cluster of four gets three "
         f"sources, at a lower bound than more starts find: of the best of {MORE_STARTS} starts are that trial "
-        "again, and ten others. How often depends on how far the sources are from Gaussian, which the paper doesn't say.",
+        "again, and ten others. How often it fails depends on how far the sources are from Gaussian, which the paper "
+        "doesn't say.",
     )
 
 
