@@ -1,4 +1,4 @@
-"""Held-out fossil sites and numerals again: logistic PCA without bias and penalty, and AB by a limited number of passes.
+"""Held-out fossil sites and numerals again: logistic PCA without bias and penalty, AB by a limited number of passes.
 
 Without a penalty the log odds of separable cells grow for ever, and AB, too, fits ever closer: how many passes are made
 matters, and the paper doesn't say. Those of AB were chosen on other folds.
