@@ -100,7 +100,7 @@ def _rises(table: pd.DataFrame) -> Claim:
         holds=(worst >= -allowed).all(),
         note="over outer steps, but for rounding in the ninth digit. A step of 0 is an extrapolation that was refused "
         "because it would have fallen; the plain steps between are recorded as they are. The wide tables are not the "
-        "paper's, and not judged: there a pass evaluates the evidence to about its eighth digit only",
+        "paper's, and not judged: there steps near the end lose some 5e-9 of the evidence, with or without inner loops",
     )
 
 
