@@ -124,7 +124,9 @@ def _gain(table: pd.DataFrame) -> pd.Series:
 
 
 def _by_optimum(table: pd.DataFrame) -> str:
-    """What mixtures reach from sets of starts that end as high: the least and the most in the run where they differ most."""
+    """What mixtures reach from sets of starts that end as high: least and most in the run where they differ most."""
+    if table["starts"].nunique() == 1:
+        return ""
     sets = table[table["model"] == MIXTURE].assign(gain=_gain(table))
     ends = sets.groupby(["seed", "starts"]).agg(gain=("gain", "max"), objective=("objective", "first"))
     near = ends[ends["objective"] >= ends.groupby("seed")["objective"].transform("max") - NEAR]["gain"]
