@@ -20,7 +20,7 @@ SMALL = 0.1
 """A share that is called small; the paper shows bars, not numbers."""
 
 
-SETS = 7
+SETS = 20
 """Of ten starts each: mixtures of fossils with ones in a part of the rows, which end in many optima."""
 
 NEAR = 6.0
