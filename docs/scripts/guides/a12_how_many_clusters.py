@@ -59,8 +59,7 @@ found
 
 # %%
 # `rival` is the smallest number that isn't behind the best by more than one standard error. The evidence bound pays for
-# every parameter of every cluster, which few rows have to tell, so it asks for the fewest, and would have one cluster
-# if that had been tried.
+# every parameter of every cluster, which few rows have to tell, so it asks for the fewest (one cluster is always tried).
 
 found.choices
 
