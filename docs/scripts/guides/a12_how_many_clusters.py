@@ -59,7 +59,7 @@ found
 
 # %%
 # `rival` is the smallest number that isn't behind the best by more than one standard error. The evidence bound pays for
-# every parameter of every cluster, which few rows have to tell, so it asks for the fewest (one cluster is always tried).
+# every parameter of every cluster, which few rows have to tell, so it asks for the fewest (one cluster is tried, too).
 
 found.choices
 
