@@ -1,4 +1,4 @@
-# Two commands: `make demo` and `make test`; `make docs` builds the site, `make attack` tries to break things for some minutes.
+# Two commands: `make demo` and `make test`; `make docs` builds the site, `make attack` tries to break things for half an hour.
 # Each makes its own environment in .venv once and re-uses it.
 PYTHON ?= python3
 VENV := .venv

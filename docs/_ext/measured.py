@@ -21,7 +21,9 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "experiments" / "results"
 BENCHMARKS = ROOT / "benchmarks" / "results"
-HOLDS = ("reproduced", "better", "reproduced on a substitute", "better on a substitute")
+HOLDS = ("reproduced", "better")
+"""How verdicts begin that say yes; what follows is on which data, and under which condition."""
+
 BEGIN, END = "<!-- measured: rivals -->", "<!-- end -->"
 
 
@@ -46,7 +48,9 @@ def measured(name: str) -> str:
     place = places()[name]
     file = ROOT / place["file"]
     if "verdicts" in place:
-        return str(sum(claim["verdict"] in place["verdicts"] for claim in all_claims(place["file"])))
+        begins = tuple(place["verdicts"])
+        published = [claim for claim in all_claims(place["file"]) if claim["result"]]
+        return str(sum(claim["verdict"].startswith(begins) for claim in published))
     if "claim" in place:
         return _from_claim(file, place)
     lines = pd.read_csv(file) if file.suffix == ".csv" else pd.DataFrame(_content(file)[place["part"]])
@@ -134,8 +138,8 @@ def claims_page(prefix: str) -> str:
     """What holds, then what doesn't and why, in Markdown."""
     parts = []
     for content in experiments(prefix):
-        holds = [claim for claim in content["claims"] if claim["verdict"] in HOLDS]
-        fails = [claim for claim in content["claims"] if claim["verdict"] not in HOLDS]
+        holds = [claim for claim in content["claims"] if claim["verdict"].startswith(HOLDS)]
+        fails = [claim for claim in content["claims"] if not claim["verdict"].startswith(HOLDS)]
         number = f"{len(holds)} of {len(content['claims'])} hold"
         parts.append(f"### {content['title']}\n\n{number}; `latentbits experiments run {content['experiment']}`.\n")
         parts.extend(_claim_lines("What holds", holds, reasons=False))
@@ -149,8 +153,10 @@ def _claim_lines(title: str, claims: list[dict[str, Any]], *, reasons: bool) -> 
     yield f":::{{dropdown-like}} {title} ({len(claims)})\n"
     for claim in claims:
         paper = "" if claim["paper"] in ("-", "") else f" Published: {_plain(claim['paper'])}."
+        condition = f" ({_plain(claim['condition'])})" if claim.get("condition") else ""
+        reason = f" Because: {_plain(claim['reason'])}." if reasons and claim.get("reason") else ""
         note = f" *{_plain(claim['note'])}*" if reasons and claim["note"] else ""
-        yield f"- {_plain(claim['statement'])}.{paper} Ours: {_plain(claim['ours'])}.{note}"
+        yield f"- {_plain(claim['statement'])}{condition}.{paper} Ours: {_plain(claim['ours'])}.{reason}{note}"
     yield "\n:::\n"
 
 

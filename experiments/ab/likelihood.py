@@ -60,11 +60,11 @@ def run(data: str, model: str, k: int, restarts: int, fold: int, seed: int) -> l
 
     X = posts().X if data == "text" else noisy_table(data, "", seed).X
     train, test = list(KFold(N_FOLDS, shuffle=True, random_state=seed).split(X))[fold]
-    fitted = _estimator(model, k, restarts, seed).fit(X[train])
+    fitted = estimator(model, k, restarts, seed).fit(X[train])
     return [{"score": fitted.score(X[test]), "converged": fitted.converged_}]
 
 
-def _estimator(model: str, k: int, restarts: int, seed: int) -> Any:
+def estimator(model: str, k: int, restarts: int, seed: int) -> Any:
     """The paper's logistic PCA has no ridge; 0.01 keeps the log odds of separable cells finite."""
     from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA
 
@@ -101,7 +101,7 @@ def _judge_case(case: Case, table: pd.DataFrame) -> list[Claim]:
         about |= {"substitute": TELLING_WORDS, "reason": Reason.DATA, "evidence": evidence}
     claims = [
         _above_mixture(case, by_fold[AB], by_fold[MIXTURE], about),
-        _equal_peaks(case, by_fold[AB], by_fold[LPCA], about),
+        equal_peaks(case, by_fold[AB], by_fold[LPCA], about | (AS_FAR_AS if case.data == "numerals" else {})),
         peak_of_lpca(case, by_fold[LPCA], about | (AS_FAR_AS if case.data == "fossils" else {})),
         overfits(case, by_fold[AB], by_fold[LPCA], about | (AS_FAR_AS if case.data == "fossils" else {})),
         _above_smoothed(case, by_fold[AB], by_fold[SMOOTHED]),
@@ -126,7 +126,7 @@ def _above_mixture(case: Case, ab: pd.DataFrame, mixture: pd.DataFrame, about: d
     )
 
 
-def _equal_peaks(case: Case, ab: pd.DataFrame, lpca: pd.DataFrame, about: dict[str, Any]) -> Claim:
+def equal_peaks(case: Case, ab: pd.DataFrame, lpca: pd.DataFrame, about: dict[str, Any]) -> Claim:
     from scipy.stats import ranksums
 
     p = ranksums(_peak(ab), _peak(lpca)).pvalue
@@ -136,7 +136,7 @@ def _equal_peaks(case: Case, ab: pd.DataFrame, lpca: pd.DataFrame, about: dict[s
         paper=f"p = {case.p}",
         ours=f"p = {p:.2g}; peaks {_told(ab)} and {_told(lpca)}",
         holds=p > 0.05,
-        note="logistic PCA has a ridge of 0.01, which the paper's had not",
+        note="the paper's logistic PCA has no ridge and no bias of the columns, ours has both (ridge 0.01)",
     )
 
 

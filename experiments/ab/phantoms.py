@@ -96,7 +96,7 @@ def _of(case: Case, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _judge_case(case: Case, group: pd.DataFrame) -> list[Claim]:
-    from experiments.ab._shared import CONDITIONS, NOT_BLACK, READINGS, TEXT_STANDS_IN, titled
+    from experiments.ab._shared import CONDITIONS, NOT_BLACK, OTHER_POSTS, READINGS, TEXT_STANDS_IN, titled
 
     name = f"{titled(case.data, case.added)}, {case.k} components"
     both = case.white and case.black
@@ -117,7 +117,7 @@ def _judge_case(case: Case, group: pd.DataFrame) -> list[Claim]:
             holds=found.mean() >= (MOST_SAMPLES if case.data == "text" else 1),
             note="white: at most a fifth of the ones that the fullest component makes, none of them likely; black: its "
             "mirror image. A rule of the library, the same for all data" + (f". {READINGS}" if both else ""),
-            **(NOT_BLACK if both and case.noise == "free" else {}),
+            **(NOT_BLACK if both and case.noise == "free" else OTHER_POSTS if case.data == "text" else {}),
         )
     ]
     if case.data == "text":

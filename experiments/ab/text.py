@@ -119,7 +119,7 @@ def doubt(model: AspectBernoulli, X: np.ndarray, text: Posts) -> float:
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    from experiments.ab._shared import CONDITIONS, NOT_BLACK, READINGS, TEXT_STANDS_IN
+    from experiments.ab._shared import CONDITIONS, NOT_BLACK, OTHER_POSTS, READINGS, TEXT_STANDS_IN
 
     about: dict[str, Any] = {"result": "AB 7", "substitute": TEXT_STANDS_IN}
     plain, noisy = table[table["added"] == ""], table[table["added"] == "ones"]
@@ -133,7 +133,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     ]
     for (noise, rows), group in noisy.groupby(["noise", "rows"], sort=False):
         told = {**about, "condition": CONDITIONS[rows, noise]}
-        black = {**told, "note": READINGS, **(NOT_BLACK if noise == "free" else {})}
+        black = {**told, "note": READINGS, **(NOT_BLACK if noise == "free" else OTHER_POSTS)}
         claims += [
             _four_topics("table 5, ones added: four topics, both phantoms", group, {"white", "black"}, black),
             _heaviest("table 5, ones added", group, "111.1 of 347.9, others 33.4 to 61.2", told),

@@ -17,12 +17,22 @@ TRIED = range(2, 7)
 
 MOST = max(ORDERS)
 PAPERS_SHAPE = "150 x 30"
+TURNED = "30 x 150"
+WIDE = "150 x 1000"
+"""Many more cells a row, against which the prior's one cell a component weighs little; weights from the prior alone."""
+
 CONCENTRATIONS = (1.0, 0.3, 0.1)
 """Of the weights' Dirichlet distribution: the model's own prior, then rows that mix less and less evenly."""
 
+SAMPLED = 5
+"""Data sets of the paper's shape and the model's own prior whose posterior is sampled as well."""
+
+PEAK = f"over 2 to 6 components the evidence peaks at {TRUE} in most data sets"
+
 
 def jobs(full: bool) -> list[dict[str, Any]]:
-    cases = [("150 x 30", c, 20) for c in CONCENTRATIONS] + [("30 x 150", c, 10) for c in CONCENTRATIONS]
+    cases = [(PAPERS_SHAPE, c, 20) for c in CONCENTRATIONS] + [(TURNED, c, 10) for c in CONCENTRATIONS]
+    cases.append((WIDE, CONCENTRATIONS[0], 10))
     return [
         {"shape": shape, "concentration": concentration, "seed": seed}
         for shape, concentration, n_sets in cases
@@ -55,6 +65,9 @@ def run(shape: str, concentration: float, seed: int) -> list[dict[str, Any]]:
                 "surplus_weight": surplus.mean() if surplus.size else float("nan"),
             }
         )
+    if shape == PAPERS_SHAPE and concentration == CONCENTRATIONS[0] and seed < SAMPLED:
+        sampled = BetaICA(MOST, inference="gibbs", random_state=seed).fit(X)
+        rows[-1]["sampled_surplus"] = np.sort(sampled.weights_.mean(axis=0))[: MOST - TRUE].mean()
     rows[0] |= {"worst_step": np.diff(history).min(), "steps": len(history), "_history": history[:200]}
     return rows
 
@@ -62,48 +75,58 @@ def run(shape: str, concentration: float, seed: int) -> list[dict[str, Any]]:
 def judge(table: pd.DataFrame) -> list[Claim]:
     cases = dict(list(table.groupby(["shape", "concentration"], sort=False)))
     peaks = [_peak(c, cases) for c in CONCENTRATIONS]
-    return [_rises(table), *peaks, *(_extinction(c, cases) for c in CONCENTRATIONS)]
+    extinct = [_extinction(c, cases) for c in CONCENTRATIONS]
+    if (WIDE, CONCENTRATIONS[0]) in cases:
+        peaks.append(_peak(CONCENTRATIONS[0], cases, WIDE))
+        extinct.append(_extinction(CONCENTRATIONS[0], cases, WIDE))
+    return [_rises(table), *peaks, *extinct]
 
 
 Cases = dict[tuple[str, float], "pd.DataFrame"]
 
 
 def _rises(table: pd.DataFrame) -> Claim:
+    wide = table[table["shape"] == WIDE]
+    table = table[table["shape"] != WIDE]
     worst = table["worst_step"].dropna()
     allowed = 1e-9 * table["evidence"].abs().max()
+    larger = f"; with {WIDE} cells up to {-wide['worst_step'].min():.1e} of {-wide['evidence'].max():.0f} are lost"
     return Claim(
         result="BICA 1",
         statement="the evidence never falls, with inner loops of at most 10 steps as in the paper",
         paper="rises monotonically",
-        ours=f"never falls in {count_of(worst >= -allowed)} fits; smallest step {worst.min():.1e}",
+        ours=f"never falls in {count_of(worst >= -allowed)} fits; smallest step {worst.min():.1e}"
+        + (larger if len(wide) else ""),
         holds=(worst >= -allowed).all(),
         note="over outer steps, but for rounding in the ninth digit. A step of 0 is an extrapolation that was refused "
-        "because it would have fallen; the plain steps between are recorded as they are",
+        "because it would have fallen; the plain steps between are recorded as they are. The wide tables are not the "
+        "paper's, and not judged: there steps near the end lose some 5e-9 of the evidence, with or without inner loops",
     )
 
 
-def _unrecorded(concentration: float) -> dict[str, Any]:
+def _unrecorded(concentration: float, shape: str) -> dict[str, Any]:
     """What the paper doesn't say of its one data set, and that the outcome depends on it."""
+    wider = "" if shape == PAPERS_SHAPE else f", {shape.split()[-1]} columns instead of {PAPERS_SHAPE.split()[-1]}"
     return {
-        "condition": f"weights drawn from Dirichlet({concentration:g})",
+        "condition": f"weights drawn from Dirichlet({concentration:g}){wider}",
         "reason": Reason.DATA,
         "evidence": "latentbits experiments run bica/toy --full",
     }
 
 
-def _peak(concentration: float, cases: Cases) -> Claim:
-    evidence = _evidence(cases[PAPERS_SHAPE, concentration])
+def _peak(concentration: float, cases: Cases, shape: str = PAPERS_SHAPE) -> Claim:
+    evidence = _evidence(cases[shape, concentration])
     counts = evidence.idxmax(axis=1).value_counts().sort_index()
     found = _peaks_right(evidence)
-    turned = [count_of(_peaks_right(_evidence(group))) for group in _turned(concentration, cases)]
+    turned = [count_of(_peaks_right(_evidence(group))) for group in _turned(concentration, cases, shape)]
     return Claim(
         result="BICA 1",
-        statement=f"over 2 to 6 components the evidence peaks at {TRUE} in most data sets",
-        **_unrecorded(concentration),
+        statement=PEAK,
+        **_unrecorded(concentration, shape),
         paper=f"peaks at {TRUE} (one data set)",
         ours=f"at {TRUE} in {count_of(found)} data sets; over 1 to 6 components the peak is at "
         + ", ".join(f"{k} in {n}" for k, n in counts.items())
-        + "".join(f"; with 30 x 150 at {TRUE} in {n}" for n in turned),
+        + "".join(f"; with {TURNED} at {TRUE} in {n}" for n in turned),
         holds=found.mean() > 0.5,
         note="how the paper drew its weights isn't said, so three ways were tried, Dirichlet(1) being the "
         "model's own prior. "
@@ -113,22 +136,26 @@ def _peak(concentration: float, cases: Cases) -> Claim:
     )
 
 
-def _extinction(concentration: float, cases: Cases) -> Claim:
-    alive = _alive(cases[PAPERS_SHAPE, concentration])
-    turned = [mean_sd(_alive(group), 1) for group in _turned(concentration, cases)]
-    surplus = cases[PAPERS_SHAPE, concentration]["surplus_weight"].dropna()
+def _extinction(concentration: float, cases: Cases, shape: str = PAPERS_SHAPE) -> Claim:
+    group = cases[shape, concentration]
+    alive = _alive(group)
+    turned = [mean_sd(_alive(group), 1) for group in _turned(concentration, cases, shape)]
+    surplus = group.loc[group["k"] == MOST, "surplus_weight"]
+    sampled = group["sampled_surplus"].dropna()
     return Claim(
         result="BICA 1",
         statement=f"components beyond {TRUE} go back to their prior",
-        **_unrecorded(concentration),
+        **_unrecorded(concentration, shape),
         paper="their posterior equals the prior, their weights go to zero",
         ours=f"of {MOST}, {TRUE} are alive in {count_of(alive == TRUE)} data sets, on average {mean_sd(alive, 1)}; "
         f"mean weight of the surplus ones {mean_sd(surplus, 3)}"
-        + "".join(f"; with 30 x 150 {n} alive" for n in turned),
+        + (f", in the exact posterior (Gibbs) {mean_sd(sampled, 3)}" if len(sampled) else "")
+        + "".join(f"; with {TURNED} {n} alive" for n in turned),
         holds=(alive == TRUE).mean() > 0.5,
         note="extinct: causes less than half a cell a column and a tenth of an equal share. A Dirichlet(1) prior gives "
-        "each component one cell in every row before any data, which is strong against 30 cells; with 150 cells a row "
-        "(30 x 150, full runs) some do die where rows mix little",
+        "each component one cell in every row before any data, which is strong against 30 cells: surplus ones don't "
+        "die in the exact posterior either, so that it isn't the fault of the variational one. With 150 cells a row "
+        "(30 x 150) some do die where rows mix little, with 1,000 they do whatever the weights",
     )
 
 
@@ -144,15 +171,15 @@ def _alive(group: pd.DataFrame) -> pd.Series:
     return group.loc[group["k"] == MOST, "alive"]
 
 
-def _turned(concentration: float, cases: Cases) -> list[pd.DataFrame]:
-    """The data sets with more columns than rows, if they were run."""
-    return [group for key, group in cases.items() if key == ("30 x 150", concentration)]
+def _turned(concentration: float, cases: Cases, shape: str) -> list[pd.DataFrame]:
+    """The data sets with the paper's two numbers changed round, if they were run."""
+    return [group for key, group in cases.items() if key == (TURNED, concentration) and shape == PAPERS_SHAPE]
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
     from latentbits.plots.style import BEST, INK, QUIET, new_figure, whole_numbers
 
-    cases = list(table.groupby(["shape", "concentration"], sort=False))
+    cases = list(table[table["shape"] != WIDE].groupby(["shape", "concentration"], sort=False))
     figure = new_figure(10, 3.2 * (len(cases) // len(CONCENTRATIONS)))
     panels = figure.subplots(len(cases) // len(CONCENTRATIONS), len(CONCENTRATIONS), sharex=True, squeeze=False)
     for ax, ((shape, concentration), group) in zip(panels.flat, cases, strict=True):

@@ -158,7 +158,7 @@ def _largest_noise(table: pd.DataFrame, words: str) -> Claim:
 
 
 _DISCARDS: dict[str, Any] = {
-    "reason": Reason.NOT_IDENTIFIABLE,
+    "reason": Reason.PROOF,
     "evidence": "tests/models/binary_factors/test_papers_rule.py"
     "::test_at_the_largest_noise_it_discards_every_true_factor",
 }

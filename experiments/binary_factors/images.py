@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from experiments.binary_factors._shared import fit, numbers_found
-from experiments.runner import Claim, Experiment, count_of
+from experiments.binary_factors._shared import STARTS, fit, numbers_found
+from experiments.runner import Claim, Experiment, Reason, count_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,11 +20,45 @@ RECOVERED = 0.95
 ENDS = {"too few": "#e69f00", "two": "#0072b2", "too many": "#cc79a7"}
 
 
+ROUGH, RANDOM = "rough", "random"
+"""Starts of VB: the codes of a quick fit, as the library has it, or those of a random mixing, where BYY starts."""
+
+RUNS = {ROUGH: range(100), RANDOM: range(100, 500)}
+QUICK_RUNS = {ROUGH: range(30)}
+
+
 def jobs(full: bool) -> list[dict[str, Any]]:
-    return [{"pair": pair, "seed": seed} for pair in PAIRS for seed in range(100 if full else 30)]
+    return [
+        {"pair": pair, "start": start, "seed": seed}
+        for start, seeds in (RUNS if full else QUICK_RUNS).items()
+        for pair in PAIRS
+        for seed in seeds
+    ]
 
 
-def run(pair: str, seed: int) -> list[dict[str, Any]]:
+def run(pair: str, start: str, seed: int) -> list[dict[str, Any]]:
+    from unittest.mock import patch
+
+    from latentbits.models.binary_factors import vb
+
+    if start == ROUGH:
+        return _run(pair, seed, pictured=pair == "0 and 3")
+    with patch.object(vb, "rough_fit", _random_codes):
+        return _run(pair, seed, pictured=False)
+
+
+def _random_codes(X: np.ndarray, n_components: int, rng: np.random.Generator, workers: Any) -> Any:
+    """A random mixing, and the codes that rounding gives it."""
+    import numpy as np
+
+    from latentbits.models.binary_factors.coding import codes_of
+    from latentbits.models.binary_factors.starts import random_start
+
+    theta = random_start(X, n_components, rng)
+    return theta, codes_of(theta, X, "round", workers).astype(np.float64)
+
+
+def _run(pair: str, seed: int, *, pictured: bool) -> list[dict[str, Any]]:
     import numpy as np
 
     from experiments.data import use_shared_folder
@@ -42,7 +76,7 @@ def run(pair: str, seed: int) -> list[dict[str, Any]]:
         found = {"method": method, "found": numbers["best"], "found_first": numbers["first"]}
         found["agreement"] = _agreement(Y, codes)
         pictures = {"_true": (Y > 0).astype(int), "_seen": X.round(2), "_codes": codes, "_shape": images.image_shape}
-        rows.append({**found, **(pictures if pair == "0 and 3" else {})})
+        rows.append({**found, **(pictures if pictured else {})})
     return rows
 
 
@@ -71,6 +105,7 @@ def _agreement(Y: np.ndarray, codes: np.ndarray) -> float:
 
 def judge(table: pd.DataFrame) -> list[Claim]:
     claims = []
+    table, random = (table[table["start"] == start] for start in (ROUGH, RANDOM))
     for (pair, method), group in table.groupby(["pair", "method"], sort=False):
         recovered = (group["found"] == 2) & (group["agreement"] >= RECOVERED)
         claims.append(
@@ -82,21 +117,28 @@ def judge(table: pd.DataFrame) -> list[Claim]:
                 holds=recovered.mean() > 0.5,
             )
         )
-    return claims + [_more_often(pair, group) for pair, group in table.groupby("pair", sort=False)]
+    claims += [_more_often(pair, group, "found", "") for pair, group in table.groupby("pair", sort=False)]
+    alike = "one start each, both from a random mixing"
+    return claims + [
+        _more_often(pair, group, "found_first", alike) for pair, group in random.groupby("pair", sort=False)
+    ]
 
 
-def _more_often(pair: str, group: pd.DataFrame) -> Claim:
+def _more_often(pair: str, group: pd.DataFrame, judged: str, condition: str) -> Claim:
     def told(column: str) -> str:
         runs = {method: rows[column] == 2 for method, rows in group.groupby("method")}
         return ", ".join(f"{words} {count_of(runs[method])}" for method, words in METHODS.items())
 
-    right = (group["found"] == 2).groupby(group["method"]).mean()
+    right = (group[judged] == 2).groupby(group["method"]).mean()
     return Claim(
         result="BFA 5",
         statement=f"BYY finds two images more often than VB ({PAIRS[pair]})",
+        condition=condition,
         paper="more often",
-        ours=f"{told('found')}; with one start {told('found_first')}",
+        ours=f"{told('found')}, best of {STARTS} starts; with one start {told('found_first')}",
         holds=right["byy"] > right["vb"],
+        reason=Reason.OPTIMUM,
+        evidence="latentbits experiments run binary_factors/images --full",
         note="The paper has 100 and 10,000 runs. Our VB starts from the codes of a quick fit by least squares and "
         "rounding, "
         "which is not in the paper. What went wrong in an earlier run of 100 each was too few, never too many. Of "
@@ -106,6 +148,7 @@ def _more_often(pair: str, group: pd.DataFrame) -> Claim:
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
+    table = table[table["start"] == ROUGH]
     return {"pictures": _pictures(table), "numbers": _numbers(table)}
 
 

@@ -1,11 +1,15 @@
-"""Finite samples: BLICA, linear iVAE and FastICA by rows per segment (Fig. 4)."""
+"""Finite samples: BLICA, linear iVAE and FastICA by rows per segment (Fig. 4).
+
+BLICA is the library's, with the model shrunk as the data. One claim of the paper is about what that mends, and is
+judged by BLICA as published, on models of its own.
+"""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from experiments.binary_ica._shared import N_SEGMENTS, draw_medians, similarity
+from experiments.binary_ica._shared import N_SEGMENTS, PUBLISHED, draw_medians, similarity
 from experiments.runner import Claim, Experiment, median_range
 
 if TYPE_CHECKING:
@@ -17,6 +21,9 @@ ROWS = (50, 100, 200, 500, 1000, 2000)
 QUICK_ROWS = (50, 200, 1000)
 IVAE_ROWS = {(10, 10): (50, 200), (6, 6): (50, 200, 1000), (6, 2): (50, 200, 1000)}
 """iVAE takes up to a hundred times as long as the others, and is run at these sizes only."""
+
+SQUARE = CASES[:2]
+"""Where BLICA as published is run, too."""
 
 MODELS, IVAE_MODELS = 5, 2
 GOOD = 0.9
@@ -31,6 +38,8 @@ def jobs(full: bool) -> list[dict[str, Any]]:
         for rows in ROWS if full else QUICK_ROWS:
             models = range(MODELS if full else 2)
             cells += [(n, m, rows, method, seed) for method in ("BLICA", "FastICA") for seed in models]
+            others = [MODELS + model for model in models] if (n, m) in SQUARE else []
+            cells += [(n, m, rows, PUBLISHED, seed) for seed in others]
         for rows in IVAE_ROWS[n, m] if full else IVAE_ROWS[n, m][:: 1 if m < n else 2]:
             cells += [(n, m, rows, "iVAE", seed) for seed in range(IVAE_MODELS if full else 1)]
     return [dict(zip(("n", "m", "rows", "method", "seed"), cell, strict=True)) for cell in cells]
@@ -46,7 +55,8 @@ def run(n: int, m: int, rows: int, method: str, seed: int) -> list[dict[str, Any
 def judge(table: pd.DataFrame) -> list[Claim]:
     median = table.groupby(["n", "m", "method", "rows"])["mcs"].median()
     ten, six, two = (median[n, m, "BLICA"] for n, m in CASES)
-    models = table["seed"].nunique()
+    old_ten, old_six = (median[n, m, PUBLISHED] for n, m in SQUARE)
+    models = table.loc[table["method"] == "BLICA", "seed"].nunique()
     ivae = {(n, m): median[n, m, "iVAE"] for n, m in CASES}
     weak = table[(table["method"] == "FastICA")].groupby(["n", "m"], sort=False)["mcs"]
     return [
@@ -60,12 +70,12 @@ def judge(table: pd.DataFrame) -> list[Claim]:
         *(_best(table, median, n, m) for n, m in CASES),
         Claim(
             result="binary ICA 2",
-            statement="n = m = 6 needs more rows than n = m = 10 (BLICA lower on average over these sizes)",
+            statement="n = m = 6 needs more rows than n = m = 10 (BLICA as published lower on average over sizes)",
             paper="yes",
-            ours=f"{_line(six)}: on average {six.mean():.3f} against {ten.mean():.3f}",
-            holds=six.mean() < ten.mean(),
-            note="BLICA's published form does (0.933 against 0.966 on these data). With the model shrunk as the data, "
-            "the default here, six columns lose as little by few rows as ten.",
+            ours=f"{_line(old_six)}: on average {old_six.mean():.3f} against {old_ten.mean():.3f}",
+            holds=old_six.mean() < old_ten.mean(),
+            note="BLICA as published, on models of its own. With the model shrunk as the data, the default here, six "
+            f"columns lose as little by few rows as ten: {six.mean():.3f} against {ten.mean():.3f} on average.",
         ),
         Claim(
             result="binary ICA 2",

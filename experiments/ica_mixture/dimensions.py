@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from experiments.ica_mixture._shared import decibels, draw_decibels, recovery
-from experiments.runner import Claim, Experiment, count_of
+from experiments.runner import Claim, Experiment, Reason, count_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,22 +21,30 @@ TABLE_1 = (
 TRUE_DIMENSIONS = "2 3 4"
 PAPERS_DB = (5.0, 22.0)
 TRIALS, QUICK_TRIALS = 20, 3
+STARTS, MORE_STARTS = 5, 10
+"""Of a fit: the library's default, and more."""
+
+AGAIN = (1, *range(20, 25))
+"""Trials with more starts: the one of the first twenty that fails without them, and five others."""
+
 GOAL_RIGHT, GOAL_DB = 19, 23.0
 DRAWN = 0
 """The trial that is drawn."""
 
 
 def jobs(full: bool) -> list[dict[str, Any]]:
-    return [{"begun": 6, "seed": seed} for seed in range(TRIALS if full else QUICK_TRIALS)]
+    plan = [(STARTS, range(TRIALS)), (MORE_STARTS, AGAIN)] if full else [(STARTS, range(QUICK_TRIALS))]
+    return [{"begun": 6, "starts": starts, "seed": seed} for starts, seeds in plan for seed in seeds]
 
 
-def run(begun: int, seed: int) -> list[dict[str, Any]]:
+def run(begun: int, starts: int, seed: int) -> list[dict[str, Any]]:
     from latentbits import ICAMixture, simulate
 
     truth = simulate.ica_mixture(TABLE_1, n_points=250, noise_db=-33, random_state=seed)
-    model = ICAMixture(begun, 4, random_state=seed).fit(truth.X)
+    model = ICAMixture(begun, 4, n_init=starts, random_state=seed).fit(truth.X)
     row = {
         "found": model.n_clusters_,
+        "bound": model.objective_,
         "dimensions": " ".join(str(n) for n in sorted(model.n_sources_)),
         **recovery(model, truth),
     }
@@ -45,6 +53,7 @@ def run(begun: int, seed: int) -> list[dict[str, Any]]:
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
+    table, more = (table[table["starts"] == starts] for starts in (STARTS, MORE_STARTS))
     right = table["dimensions"] == TRUE_DIMENSIONS
     return [
         Claim(
@@ -54,15 +63,8 @@ def judge(table: pd.DataFrame) -> list[Claim]:
             ours=f"{count_of(table['found'] == len(TABLE_1))} trials",
             holds=(table["found"] == len(TABLE_1)).all(),
         ),
-        Claim(
-            result="ICA mixture 2",
-            statement="number of clusters and dimension of each right",
-            paper="in all trials",
-            ours=f"{count_of(right)} trials",
-            holds=right.all(),
-            note="Where a trial fails, a cluster of four gets three sources. It depends on how far the sources are "
-            "from Gaussian, which the paper doesn't say: with milder shapes it happened more often.",
-        ),
+        _dimensions_right(table, ""),
+        *([] if more.empty else [_dimensions_right(more, f"best of {MORE_STARTS} starts")]),
         Claim(
             result="ICA mixture 2",
             statement="signal to noise of the sources, mixed and recovered (as high as the paper's, to half a dB)",
@@ -80,6 +82,24 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     ]
 
 
+def _dimensions_right(table: pd.DataFrame, condition: str) -> Claim:
+    right = table["dimensions"] == TRUE_DIMENSIONS
+    return Claim(
+        result="ICA mixture 2",
+        statement="number of clusters and dimension of each right",
+        condition=condition,
+        paper="in all trials",
+        ours=f"{count_of(right)} trials",
+        holds=right.all(),
+        reason=Reason.OPTIMUM,
+        evidence="latentbits experiments run ica_mixture/dimensions --full",
+        note="How many trials the paper made isn't said. Where one of ours fails, a cluster of four gets three "
+        f"sources, at a lower bound than more starts find: of the best of {MORE_STARTS} starts are that trial "
+        "again, and five others. How often it fails depends on how far the sources are from Gaussian, which the paper "
+        "doesn't say.",
+    )
+
+
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
     from types import SimpleNamespace
 
@@ -87,7 +107,7 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
     from latentbits.plots.style import new_figure
 
     figure = new_figure(5.5, 3.8)
-    draw_decibels(figure.subplots(), table, PAPERS_DB)
+    draw_decibels(figure.subplots(), table[table["starts"] == STARTS], PAPERS_DB)
     one = table[table["seed"] == DRAWN].iloc[0]
     fit = SimpleNamespace(
         source_strengths_=one["_strengths"], n_sources_=one["_n_sources"], proportions_=one["_weights"]

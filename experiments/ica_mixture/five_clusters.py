@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from experiments.ica_mixture._shared import decibels, draw_decibels, recovery
-from experiments.runner import Claim, Experiment, count_of
+from experiments.runner import Claim, Experiment, Reason, count_of, median_range
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,8 +15,16 @@ if TYPE_CHECKING:
 CLUSTERS = 5
 KINDS = ("laplace", "uniform", "gamma", "beta", "generalised", "rectified")
 PAPERS_DB = (9.0, 38.0)
-TRIALS, QUICK_TRIALS = 20, 3
-GOAL_FOUND, GOAL_DB, GOAL_BETTER_DB = 19, 33.0, 35.0
+TRIALS, QUICK_TRIALS = 40, 3
+LATER = 20
+"""From this trial on runs are judged one by one, too: the rule for it was written after the others had been run."""
+
+SELDOM = 0.05
+"""A published run is in reach if no fewer of ours are as good."""
+
+GOAL_FOUND, GOAL_DB, GOAL_BETTER_DB = 0.95, 33.0, 35.0
+HIGH = "signal to noise of the sources, mixed and recovered (as high as the paper's, to half a dB)"
+REACHED = PAPERS_DB[1] - 0.5
 DRAWN = 0
 """The trial that is drawn."""
 
@@ -76,20 +84,45 @@ def judge(table: pd.DataFrame) -> list[Claim]:
         ),
         Claim(
             result="ICA mixture 1",
-            statement="signal to noise of the sources, mixed and recovered (as high as the paper's, to half a dB)",
+            statement=HIGH,
             paper="9 -> 38 dB",
             ours=decibels(table),
-            holds=max(mean, unmixed) >= PAPERS_DB[1] - 0.5,
-            note="The paper gives neither the densities' shapes nor the mixing. With 200 to 400 points a cluster, the "
-            "directions themselves are uncertain by more than 38 dB allows: FastICA with the clusters known "
-            "doesn't get there either.",
+            holds=max(mean, unmixed) >= REACHED,
+            reason=Reason.DATA,
+            evidence="latentbits experiments run ica_mixture/five_clusters --full",
+            note="The paper gives neither the densities' shapes nor the mixing, on which it depends by several dB. "
+            "With 200 to 400 points a cluster, the directions themselves are uncertain by more than 38 dB allows: "
+            "FastICA with the clusters known doesn't get there either.",
         ),
+        *_one_run(table[table["seed"] >= LATER]),
         Claim(
-            statement=f"five clusters with default settings: found in at least {GOAL_FOUND} of {TRIALS}, "
+            statement=f"five clusters with default settings: found in at least {100 * GOAL_FOUND:.0f} % of the trials, "
             f"{GOAL_DB:g} dB by posterior means, {GOAL_BETTER_DB:g} dB by the better one of the two answers",
             ours=f"{count_of(five)}, {mean:.1f} dB, {unmixed:.1f} dB unmixed",
-            holds=five.sum() >= GOAL_FOUND and mean >= GOAL_DB and max(mean, unmixed) >= GOAL_BETTER_DB,
+            holds=five.mean() >= GOAL_FOUND and mean >= GOAL_DB and max(mean, unmixed) >= GOAL_BETTER_DB,
         ),
+    ]
+
+
+def _one_run(table: pd.DataFrame) -> list[Claim]:
+    """The paper's averages are of one run: those of its next section, 5 and 22 dB, are the means of its Table 2."""
+    if table.empty:
+        return []
+    found = table[["recovered_db", "unmixed_db"]].max(axis=1)
+    return [
+        Claim(
+            result="ICA mixture 1",
+            statement=HIGH,
+            condition="of one run, as the paper's averages are",
+            paper="9 -> 38 dB",
+            ours=f"in {count_of(found >= REACHED)} runs; {median_range(found, 1)} dB by the better of the two answers",
+            holds=(found >= REACHED).mean() >= SELDOM,
+            reason=Reason.DATA,
+            evidence="latentbits experiments run ica_mixture/five_clusters --full",
+            note=f"Holds if at least {100 * SELDOM:.0f} % of our runs are as good as the paper's one. That its 38 dB "
+            "is the mean over the ten sources of one run is a reading: the 5 and 22 dB of its next section are the "
+            "means of Table 2, which is of one run.",
+        )
     ]
 
 

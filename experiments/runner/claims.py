@@ -13,11 +13,14 @@ NOT_RUN = "not run"
 
 
 class Reason(StrEnum):
-    """Why a published claim doesn't come out. All but the last need evidence that a reader can run."""
+    """Why a published claim doesn't come out. All but the last need evidence that a reader can run.
+
+    A proof may be that what is claimed is not identifiable, or that it contradicts what can be shown.
+    """
 
     DATA = "data not public"
     OPTIMUM = "depends on a local optimum"
-    NOT_IDENTIFIABLE = "not identifiable"
+    PROOF = "proof against it"
     UNEXPLAINED = "unexplained"
 
 

@@ -73,7 +73,10 @@ def _summary(lines: list[Line], results: dict[str, Result]) -> str:
     text = [
         "# Published results, and ours",
         "Made by `latentbits experiments run`; not edited by hand. A verdict follows from the numbers by a rule in the "
-        "experiment's code, and a row that differs has one of four reasons, with its evidence.",
+        "experiment's code, and a row that differs has one of four reasons, with its evidence. A claim may have "
+        "several rows: in the paper's setting, and under conditions that the paper doesn't state (another reading of "
+        "its text, public data that stand in, another setting). It comes out if one of them does, and a result "
+        "comes out whole if all its claims do.",
         f"**{len(PUBLISHED)} published results: {found[Status.COMES_OUT]} come out whole, "
         f"{found[Status.UNDER_CONDITIONS]} under stated conditions, {found[Status.DIFFERS]} in part or not at all. "
         f"Unexplained rows: {reasons[Reason.UNEXPLAINED]} of {len(of_papers)}.**",

@@ -31,7 +31,7 @@ from latentbits.run_folder import RunFolder
 from tests.attacks import damage
 
 SMALL = 250
-LARGE = 10_000
+LARGE = 12_000
 SECONDS = 30
 
 REPORTED = 0.004

@@ -26,6 +26,9 @@ LARGE = len(MODELS)
 SECONDS = 600
 
 FITS, PREDICTIONS = 15, 3000
+LONG = 0.1
+"""Of how many cases are long: 300 fits and 10^5 predictions of one model of the aspect family."""
+MANY_FITS, MANY_PREDICTIONS = 300, 100_000
 MOST_GROWTH = 200_000
 """Bytes that may be left after a part: counters, caches of a fixed size; a leak of one array a fit is more."""
 MOST_RESIDENT = 30_000_000
@@ -33,19 +36,21 @@ MOST_RESIDENT = 30_000_000
 
 
 def case(rng: np.random.Generator) -> None:
-    problem = fitting_problem(rng)
+    is_long = rng.random() < LONG
+    fits, predictions = (MANY_FITS, MANY_PREDICTIONS) if is_long else (FITS, PREDICTIONS)
+    problem = fitting_problem(rng, "aspect-bernoulli" if is_long else None)
     model = problem.fitted()
     name = "transform" if hasattr(model, "transform") else "reconstruct"
     rows = rng.permuted(np.repeat(problem.X, 1 + 200 // len(problem.X), axis=0), axis=0)
     numbers = count()
-    check_growth(problem, FITS // 3, lambda: problem.fitted(random_state=next(numbers)))
+    check_growth(problem, fits // 3, lambda: problem.fitted(random_state=next(numbers)))
 
     def predict() -> None:
         number = next(numbers) % (len(rows) - 1)
         getattr(model, name)(rows[number : number + 1])
         model.score_samples(rows[number : number + 1])
 
-    check_growth(problem, PREDICTIONS // 6, predict)
+    check_growth(problem, predictions // 6 + 1, predict)
 
 
 def check_growth(problem: Problem, n_times: int, act: Callable[[], Any]) -> None:
@@ -73,10 +78,10 @@ def resident() -> int:
     return int(file.read_text().split()[1]) * resource.getpagesize() if file.exists() else 0
 
 
-def fitting_problem(rng: np.random.Generator) -> Problem:
-    """A problem that can be fitted."""
+def fitting_problem(rng: np.random.Generator, name: str | None = None) -> Problem:
+    """A problem that can be fitted, of this model if one is named."""
     while True:
-        problem = draw(rng)
+        problem = draw(rng, name)
         try:
             problem.fitted()
         except DataError:

@@ -23,7 +23,7 @@ from tests.attacks import damage
 from tests.stored_models.make import FOLDER, VARIANTS, data_for
 
 SMALL = 500
-LARGE = 20_000
+LARGE = 30_000
 SECONDS = 20
 MOST_MEMORY = 4e9
 

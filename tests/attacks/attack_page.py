@@ -13,7 +13,7 @@ import numpy as np
 
 from latentbits import AspectBernoulli, read_table, simulate
 from latentbits.data.binary_data import BinaryData
-from tests.browser import chromium
+from tests.browser import needed_browser
 
 SMALL = 1
 LARGE = 60
@@ -45,14 +45,13 @@ PROGRAMS = [
 
 
 def case(rng: np.random.Generator) -> None:
-    if chromium() is None:
-        return
+    browser = needed_browser()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         data = hostile_data(rng)
         model = AspectBernoulli(2, n_init=1, max_iter=30, random_state=0).fit(data)
         model.report(data, folder / "r.html")
-        visit(rng, data, folder)
+        visit(rng, browser, data, folder)
 
 
 def hostile_data(rng: np.random.Generator) -> BinaryData:
@@ -66,10 +65,10 @@ def hostile_data(rng: np.random.Generator) -> BinaryData:
     return BinaryData.of(X, row_names=names(20), column_names=names(n_columns))
 
 
-def visit(rng: np.random.Generator, data: BinaryData, folder: Path) -> None:
+def visit(rng: np.random.Generator, browser: Any, data: BinaryData, folder: Path) -> None:
     """Open the page, load ratings that are right or hostile, and save the cleaned table."""
     troubles: list[str] = []
-    window = chromium().new_context(offline=True)
+    window = browser.new_context(offline=True)
     page = window.new_page()
     page.set_default_timeout(30_000)
     uri = (folder / "r.html").as_uri()

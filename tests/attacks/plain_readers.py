@@ -67,7 +67,7 @@ def read_plainly(name: str, content: bytes, options: dict[str, Any]) -> Plain:
 
 def _matrix_market(text: str) -> np.ndarray:
     """By loops; SciPy's own reader ends the process on some damaged files."""
-    banner, *lines = text.splitlines()
+    banner, *lines = io.StringIO(text, newline=None)  # splitlines would cut at other characters as well
     _, _, layout, field, symmetry = banner.lower().split()
     sizes, *entries = [line.split() for line in lines if line.strip() and not line.startswith("%")]
     n_rows, n_columns, *n_entries = map(int, sizes)
@@ -126,7 +126,7 @@ def _fields(content: bytes, delimiter: str) -> list[list[str]]:
 
 def _table(lines: list[list[str]]) -> Plain:
     """Names above cells; blank lines are skipped, and so are empty fields behind the last name."""
-    width = max(map(len, lines), default=0)
+    width = max((j + 1 for line in lines for j, field in enumerate(line) if field.strip()), default=0)
     used = [line for line in lines if line and (any(field.strip() for field in line) or len(line) > 1 or width == 1)]
     while used and not any(field.strip() for field in used[0]):
         used.pop(0)

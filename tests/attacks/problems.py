@@ -88,7 +88,7 @@ def _number(rng: Rng, allowed: Number) -> float | None:
     low, high = max(allowed.least, 0.0), min(allowed.below, 1e6)
     value = (low or 1e-6) * ((high / (low or 1e-6)) ** rng.random())
     if rng.random() < 0.3:
-        value = low if not allowed.above else low + 1e-6
+        value = low if not allowed.above else low * (1 + 1e-6) or 1e-30
     return float(min(value, np.nextafter(high, 0)))
 
 

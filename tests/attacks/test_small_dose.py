@@ -1,9 +1,11 @@
 """A small dose of every attack; `make attack` gives a large one."""
 
+import time
+
 import numpy as np
 import pytest
 
-from tests.attacks.__main__ import run
+from tests.attacks.__main__ import counts_of, run
 from tests.attacks.frame import Attack, Record, attack_names, load_attack
 
 
@@ -44,15 +46,28 @@ def test_a_run_counts_failures_and_goes_on_where_it_ended(tmp_path, monkeypatch,
     mended = Attack("toy", "a toy", remembers, small=1, large=1, seconds=10)
     assert run(mended, 0, 30).failed == {}
     assert len(tried) == len(failed) + 10
-    assert Record.at(tmp_path / "records" / "toy-0.json").done == 30
+    kept = Record.at(tmp_path / "records" / "toy-0.json")
+    assert (kept.done, kept.failed) == (30, {})
+    assert kept.seconds > 0
+    first.failed = {3: "too large"}
+    table = counts_of({"readers": first, "kills": kept}, 0)
+    assert "| 20 | 1 |" in table
+    assert "| together | | 50 | 1 |" in table
 
 
-def test_a_case_that_hangs_has_failed(tmp_path, monkeypatch):
+def computes(_: np.random.Generator) -> None:
+    while True:
+        pass
+
+
+def waits(_: np.random.Generator) -> None:
+    time.sleep(60)
+
+
+@pytest.mark.parametrize(
+    ("case", "seconds", "reason"), [(computes, 0.05, "0.05 CPU seconds"), (waits, 0.005, "0.05 seconds")]
+)
+def test_a_case_that_computes_or_waits_too_long_has_failed(tmp_path, monkeypatch, case, seconds, reason):
     monkeypatch.setattr("tests.attacks.__main__.RECORDS", tmp_path)
-
-    def hangs(_: np.random.Generator) -> None:
-        while True:
-            pass
-
-    record = run(Attack("toy", "a toy", hangs, small=1, large=1, seconds=0.05), 0, 1)
-    assert record.failed[0].endswith("took longer than 0.05 seconds")
+    record = run(Attack("toy", "a toy", case, small=1, large=1, seconds=seconds), 0, 1)
+    assert record.failed[0].endswith(f"took longer than {reason}")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from latentbits.data import MISSING, BinaryData
+from latentbits.data.datasets.images import load_digits
 from latentbits.errors import DataError, DataTypeError
 from tests.data.tables import BITS, HOLES, HOLES_CODES, NAMES
 
@@ -210,7 +211,8 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         [[0, "a"], [1, "1"]],
         {},
         'row 1, column 2: value "a" is neither 0 nor 1 (and 1 more bad cell, '
-        'first at row 2, column 2: "1"); write text as 0, 1 or NaN (missing), or leave its column out',
+        'first at row 2, column 2: "1"); write text as 0, 1 or NaN (missing; read_table reads yes and no), or leave '
+        "its column out",
     ),
     "text array": (np.array([["1", "0"]]), {}, 'value "1" is neither 0 nor 1'),
     "text, binarize": ([[0, "a"]], {"binarize": 1}, 'value "a" is not a finite number'),
@@ -259,7 +261,9 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "one dimension": ([0, 1], {}, "Expected 2D array, got 1D array instead"),
     "one dimension, way out": (pd.Series([0, 1]), {}, "Reshape your data: X.reshape(-1, 1)"),
     "one dimension, sparse": (sp.coo_array([0, 1]), {}, "Expected 2D array, got 1D array instead"),
-    "scalar": ("text", {}, "Expected 2D array, got scalar array instead"),
+    "scalar": (5, {}, "Expected 2D array, got scalar array instead"),
+    "path": ("sites.csv", {}, "a text or path is not a table; read a file with latentbits.read_table(path)"),
+    "data set": (load_digits(), {}, "a BinaryImages holds more than a table; give its .X"),
     "three dimensions": (np.zeros((2, 2, 2)), {}, "Expected 2D array, got 3D array instead"),
     "no rows": (
         np.zeros((0, 3)),

@@ -207,9 +207,10 @@ def test_evidence_is_at_hand() -> None:
                 assert (program, group, command) == ("latentbits", "experiments", "run"), evidence
                 assert {name for name in chosen if not name.startswith("-")} <= names, evidence
             elif evidence:
-                path, _, test = evidence.partition("::")
+                path, *inside = evidence.split("::")
                 assert (REPOSITORY / path).is_file(), evidence
-                assert f"def {test}" in (REPOSITORY / path).read_text(encoding="utf-8") or not test, evidence
+                text = (REPOSITORY / path).read_text(encoding="utf-8")
+                assert all(f"def {name}(" in text or f"class {name}:" in text for name in inside), evidence
 
 
 def test_declarations_import_nothing_heavy() -> None:

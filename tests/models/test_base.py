@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from latentbits import NMF, AspectBernoulli, LogisticPCA
+from latentbits import NMF, AspectBernoulli, BinaryFactorAnalysis, ICAMixture, LogisticPCA
+from latentbits.errors import DataError
 from latentbits.models.adapted.estimator import _Adapted
 from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.variational import VariationalEM, _BetaSources
@@ -41,3 +44,13 @@ def test_models_are_cloned_and_pickled(model):
     again = pickle.loads(pickle.dumps(fitted))
     assert again.get_params() == model.get_params()
     assert (again.weights_ == fitted.weights_).all()
+
+
+@pytest.mark.parametrize("model", [BinaryFactorAnalysis(1, n_init=1), ICAMixture(1, 1, n_init=1)])
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [(["a", "a"], 'the column name "a" appears 2 times'), (["a", ""], "column 2 has an empty name")],
+)
+def test_columns_of_numbers_have_names_all_different(model, names, message):
+    with pytest.raises(DataError, match=message):
+        clone(model).fit(pd.DataFrame(np.eye(4, 2), columns=names))

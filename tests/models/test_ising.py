@@ -164,7 +164,7 @@ def test_what_takes_long_is_said_before(monkeypatch):
 @pytest.mark.parametrize("ridge", [0, -1, np.nan, "much", None])
 @pytest.mark.parametrize("kind", [IsingModel, LinearAutoencoder])
 def test_a_bad_ridge_is_refused(kind, ridge):
-    with pytest.raises(ValueError, match=r"ridge=.* must be a number above 0"):
+    with pytest.raises(ValueError, match=r"ridge=.* must be a number of at least"):
         kind(ridge).fit([[0, 1], [1, 0]])
 
 

@@ -89,3 +89,14 @@ def test_too_many_columns_are_refused(monkeypatch):
     monkeypatch.setattr(estimator, "MOST_COLUMNS_OF_LINEAR", 5)
     with pytest.raises(DataError, match="6 columns have too many couplings for LinearAutoencoder; give at most 5"):
         LinearAutoencoder().fit(simulate.ising(20, 6, random_state=0).X)
+
+
+@pytest.mark.parametrize(("ridge", "weight", "refused"), [(1e-3, 1, False), (1e-3, 1e9, True), (60, 1e9, False)])
+def test_a_ridge_that_rounding_loses_is_refused_in_a_sentence(ridge, weight, refused):
+    X = np.repeat(np.random.default_rng(0).integers(0, 2, (40, 1)), 6, axis=1)
+    model, weights = LinearAutoencoder(ridge=ridge), np.full(40, weight)
+    if refused:
+        with pytest.raises(DataError, match=r"ridge=0\.001 is lost to rounding beside columns that repeat each"):
+            model.fit(X, sample_weight=weights)
+    else:  # six equal columns: each is the mean of the others
+        np.testing.assert_allclose(model.fit(X, sample_weight=weights).couplings_, (1 - np.eye(6)) / 5, atol=1e-4)

@@ -161,6 +161,7 @@ class TestAtPrior:
     def test_if_all_moved_equally_little_none_is_dead(self):
         assert not at_prior(np.full((4, 3), 1e-6)).any()
         assert not at_prior(np.zeros((4, 3))).any()
+        assert not at_prior(np.full((4, 3), -3e-10)).any()  # 0 but for rounding, with strong priors
 
 
 @pytest.mark.parametrize("K", [8, 12, 16])

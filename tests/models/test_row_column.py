@@ -100,5 +100,14 @@ def test_it_costs_nothing_where_rows_do_not_differ():
 
 @pytest.mark.parametrize(("parameter", "value"), [("ridge", 0), ("ridge", -1), ("smoothing", 0), ("smoothing", "much")])
 def test_bad_parameters_are_refused(parameter, value):
-    with pytest.raises(ValueError, match=rf"{parameter}=.* must be a number above 0"):
+    with pytest.raises(ValueError, match=rf"{parameter}=.* must be a number of at least"):
         RowColumnBernoulli(**{parameter: value}).fit(X)
+
+
+@pytest.mark.parametrize(("smoothing", "weight"), [(1e-6, 1.0), (1e-6, 1e9)])
+def test_constant_columns_are_finite_however_little_is_added(smoothing, weight):
+    X = np.array([[1, 0, 1], [1, 0, 0]])
+    model = RowColumnBernoulli(smoothing=smoothing).fit(X, sample_weight=[weight, weight])
+    assert np.isfinite(model.score_samples(X)).all()
+    assert np.isfinite(model.score_samples(1 - X)).all()
+    assert np.isfinite(model.objective_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,10 @@ from latentbits.models.schema import (
     check_fitted,
 )
 from latentbits.models.spec import resolve
-from tests.stored_models.make import VARIANTS, fitted
+from tests.stored_models.make import VARIANTS
+from tests.stored_models.make import fitted as fit_variant
 
+fitted = cache(fit_variant)
 NAN, INF = float("nan"), float("inf")
 Line = resolve("latentbits.models.false_zeros.stacking:Line")
 
@@ -59,9 +62,6 @@ class Model:
 
     n_features_in_ = 3
 
-    def get_params(self) -> dict[str, Any]:
-        return {}
-
 
 @pytest.mark.parametrize(
     ("kind", "good", "bad"),
@@ -78,6 +78,7 @@ class Model:
         (Value(float, low=0, optional=True), [0.5, np.float64(2), None], [-0.5, NAN, INF, 1e200, 1, "x"]),
         (Value(bool), [True, np.bool_(False)], [0, None, "x"]),
         (Value(str), ["x", ""], [1, None, np.array("x")]),
+        (Value(str, words=("a", "b")), ["a"], ["c", ""]),
         (Texts("D", ("a", "b")), [np.array(["a", "b", "a"])], [np.array(["a", "b"]), np.array(["a", "b", "c"]), "aba"]),
         (Texts("D", names=True), [np.array(list("abc"), object)], [np.array(list("aba")), np.array(["a", "b", ""])]),
         (Labels("D"), [np.arange(3), np.array(list("abc"))], [np.array([1, 1, 2]), np.array([1, 2, NAN]), [1, 2, 3]]),
@@ -95,7 +96,8 @@ class Model:
         ),
         (Entries({"a": Value(int)}, optional=True), [{"a": 1}, None], [{}, {"a": "x"}, {"a": 1, "b": 1}, [1]]),
         (Entries(Value(int), "D"), [{"a": 1, "b": 2, "c": 3}], [{"a": 1}, {"a": 1, "b": 2, "c": "x"}]),
-        (Member(optional=True), [Model(), None], [1, {}]),
+        (Entries({"a": Value(int), "b": Value(int)}, some=True), [{"a": 1}, {"b": 2, "a": 1}], [{}, {"c": 1}]),
+        (Member("Model", optional=True), [Model(), None], [1, {}, Value(int)]),
         (Plain(), [None, {"a": [1, "x", {"b": 2.5}]}], [np.ones(2), object(), [[[[[[[1]]]]]]]]),
     ],
     ids=lambda value: type(value).__name__,
@@ -116,3 +118,28 @@ def test_a_size_is_the_same_everywhere_and_two_arrays_that_are_one_are_equal() -
         check_fitted(schema, {"a_": np.ones((2, 3)), "b_": np.ones(3), "c_": np.ones(3)})
     with pytest.raises(ValueError, match="c_ is not the same as b_"):
         check_fitted(schema, {"a_": np.ones((2, 3)), "b_": b, "c_": np.zeros(2)})
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "change", "message"),
+    [
+        ("plsa", "components_", np.zeros_like, "components_ is not between 1e-11 and 1"),
+        ("plsa", "components_", lambda H: H / 2, "components_ is not in sum 1"),
+        ("row-column", "components_", np.ones_like, "components_ is not between 1e-15 and 1"),
+        ("binary-factors", "feature_names_in_", lambda names: names[[0, *range(len(names) - 1)]], "all different"),
+        ("ica-mixture", "feature_names_in_", lambda names: names[[0, *range(len(names) - 1)]], "all different"),
+        ("false-zeros", "members_", lambda m: {"a": m["ising"]}, "is not a mapping of"),
+        ("false-zeros", "members_", lambda _: {}, "is not a mapping of"),
+        ("false-zeros", "members_", lambda m: {**m, "aspects_2": m["ising"]}, "is not a fitted AspectBernoulli"),
+        ("plsa", "_sklearn_output_config", lambda _: {"transform": "x"}, "is not one of default, pandas, polars"),
+    ],
+)
+def test_what_answers_would_stumble_over_is_refused(name: str, attribute: str, change: Any, message: str) -> None:
+    model, _ = fitted(name)
+    parameters = model.get_params(deep=False)
+    attributes = {key: value for key, value in vars(model).items() if key not in parameters}
+    if attribute == "feature_names_in_":
+        attributes[attribute] = np.array([f"x{j}" for j in range(model.n_features_in_)], dtype=object)
+    MODELS[name].check_fitted(parameters, attributes)
+    with pytest.raises(ValueError, match=message):
+        MODELS[name].check_fitted(parameters, {**attributes, attribute: change(attributes.get(attribute))})

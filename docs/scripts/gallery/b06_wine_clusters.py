@@ -2,8 +2,8 @@
 Wines: what sets clusters apart
 ===============================
 
-`ICAMixture` with as many clusters as held-out rows ask for (:doc:`../guides/a12_how_many_clusters` tells how), set
-beside the cultivars, of which it wasn't told. The picture shows in which measurements the clusters lie above (red) or
+`ICAMixture` with three clusters (:doc:`../guides/a12_how_many_clusters` tells why), set beside the cultivars, of which
+it wasn't told. The picture shows in which measurements the clusters lie above (red) or
 below (blue) the mean of all wines.
 """
 
@@ -13,7 +13,7 @@ from sklearn.datasets import load_wine
 import latentbits as lb
 
 wine = load_wine(as_frame=True)
-model = lb.ICAMixture(4, n_init=2, split=False, delete=False, random_state=0, n_jobs=2).fit(wine.data)
+model = lb.ICAMixture(3, n_init=2, split=False, delete=False, random_state=0, n_jobs=2).fit(wine.data)
 cultivar = pd.Series(wine.target_names[wine.target], name="cultivar")
 print(pd.crosstab(pd.Series(model.labels_, name="cluster"), cultivar))
 

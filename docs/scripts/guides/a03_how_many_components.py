@@ -35,12 +35,13 @@ found.plot()
 found.choices
 
 # %%
-# The model with that number is fitted already. The stability of a component is how well the next best starts found it
-# again: 1 is the same component in all of them, 0 is as alike as two different components of these fits are, and
-# unrelated ones come out somewhat above 0, as each is matched with its nearest. A component far below the others is one
-# that the data don't fix; don't build on it.
+# All these models are fitted already: `best_model` has the best number, `models` all of them. The stability of a
+# component is how well the next best starts found it again: 1 is the same component in all of them, 0 is as alike as
+# two different components of these fits are, and unrelated ones come out somewhat above 0, as each is matched with its
+# nearest. It takes ten starts or so to be judged: with two or three, one of them may have ended elsewhere. A component
+# far below the others is then one that the data don't fix; don't build on it.
 
-model = found.best_model
+model = lb.BetaICA(found.choices["rival"][0], n_init=10, random_state=0, n_jobs=2).fit(truth.X)
 lb.plots.plot_stability(lb.component_stability(model))
 
 # %%

@@ -59,9 +59,15 @@ found
 
 # %%
 # `rival` is the smallest number that isn't behind the best by more than one standard error. The evidence bound pays for
-# every parameter of every cluster, which few rows have to tell, so it asks for fewer clusters than predict best.
+# every parameter of every cluster, which few rows have to tell, so it asks for the fewest (one cluster is tried, too).
 
 found.choices
+
+# %%
+# The table has how far each number is behind (``cv_behind``), with the standard error of that. Where two numbers are
+# that near, other folds may turn them round.
+
+found.table.round(2)
 
 # %%
 # Bars are standard errors of the difference from the best, as all numbers were tried on the same rows.
@@ -76,10 +82,19 @@ pd.Series(
 ).round(2)
 
 # %%
-# **Look at them.** A cluster that you can't describe is none that you should publish. Means of the clusters' rows, in
-# standard deviations from the mean of all, the telling measurements first:
+# **Look at them, first at their sizes.** A cluster without rows, or with a handful of them, is a place for rows that
+# fit nowhere: it may predict a little better, but it is no group. Take the largest number whose clusters all have rows
+# enough to be described.
 
-chosen = found.models[found.choices["rival"][0]]
+sizes = {k: pd.Series(fit.labels_).value_counts().tolist() for k, fit in found.models.items()}
+enough = [k for k, n in sizes.items() if len(n) == k and min(n) >= len(X) // 10]
+sizes
+
+# %%
+# A cluster that you can't describe is none that you should publish. Means of the clusters' rows, in standard
+# deviations from the mean of all, the telling measurements first:
+
+chosen = found.models[max(enough)]
 lb.plots.plot_cluster_means(chosen, X)
 
 # %%
@@ -91,5 +106,6 @@ print(f"agreement of two seeds: {adjusted_rand_score(chosen.labels_, again.label
 
 # %%
 # In short: let the default find a number; ask held-out rows whether more predict better; take the smallest that isn't
-# worse; look whether its clusters mean something, and come back. On the command line:
+# worse; if one of its clusters has hardly a row, or says nothing to you, take one fewer, and ask another seed. On the
+# command line:
 # ``latentbits select wine.csv --model ica-mixture --clusters 2:5 --criterion cv,evidence``.

@@ -28,8 +28,14 @@ _FORMATS: dict[bytes, tuple[str, Any]] = {
 UNPACKED_TIMES = 200
 """A file may unpack to so many times its size; a table that unpacks to more has hardly a one among its zeros."""
 
-TEXT_BYTES, ARRAY_BYTES = 1 << 23, 1 << 30
-"""Or to so many bytes, if that is more: of text, which is read at some MB a second, and of arrays."""
+TEXT_BYTES, SHEET_BYTES, ARRAY_BYTES = 1 << 26, 1 << 23, 1 << 30
+"""Or to so many bytes, if that is more: of text, of a workbook's XML, and of arrays; each is read in seconds.
+
+Text of a table with 1 % ones is packed to a hundredth, with 0.1 % to a four hundredth.
+"""
+
+LINE_BYTES = 32
+"""A line of text counts as so many bytes at least, as rows take time and memory however short they are."""
 
 
 @contextmanager
@@ -66,7 +72,8 @@ def open_bytes(file: Path, origin: Origin) -> Iterator[Any]:
             content = stack.enter_context(_open_zip(file, origin) if name == "zip" else opener(file, "rb"))
             packed, unpacked = file.stat().st_size, 0
             while chunk := content.read(1 << 20):
-                unpacked += len(chunk)
+                n_lines = max(chunk.count(b"\n"), chunk.count(b"\r"))
+                unpacked += max(len(chunk), LINE_BYTES * n_lines)
                 check_unpacked(packed, unpacked, TEXT_BYTES, origin)
             content.seek(0)
         yield content

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from decimal import Decimal
 from numbers import Real
+from os import PathLike
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -95,6 +96,7 @@ def encode(
     array([[ 0,  1, -1]], dtype=int8)
     """
     options = _Options(origin or Origin(), check_threshold(binarize), row_names, column_names)
+    _check_is_table(X, options.origin)
     if sp.issparse(X):
         return _from_sparse(X, options)
     frame = _as_frame(X, options.origin)
@@ -192,7 +194,7 @@ def _bad_values_error(
         )
         return bad_cells_error(origin, places, total, way_out, f"a {type(value).__name__}", DataTypeError)
     if isinstance(value, str):
-        way_out = "write text as 0, 1 or NaN (missing), or leave its column out"
+        way_out = "write text as 0, 1 or NaN (missing; read_table reads yes and no), or leave its column out"
     elif math.isinf(_as_float(value)):
         way_out = "replace infinity by 0, 1 or NaN (missing)"
     elif value < 0:
@@ -217,6 +219,16 @@ def _shown(value: object) -> str:
         return quoted(value)
     text = str(value).removesuffix(".0")
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _check_is_table(X: Any, origin: Origin) -> None:
+    """Refuse a path and a data set that holds a table beside other things, which are what users give by mistake."""
+    if isinstance(X, str | PathLike):
+        raise origin.error("a text or path is not a table; read a file with latentbits.read_table(path)")
+    if is_dataclass(X):
+        name = next((name for name in ("X", "data") if hasattr(X, name)), None)
+        if name is not None:
+            raise origin.error(f"a {type(X).__name__} holds more than a table; give its .{name}")
 
 
 def _check_shape(shape: tuple[int, ...], origin: Origin) -> None:

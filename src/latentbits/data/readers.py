@@ -79,9 +79,9 @@ def read_table(
     read in blocks of rows and kept as bits.
 
     Files may be damaged or crafted: a small one is refused if it would become more than 200 times its size in memory,
-    and more than 8 MiB of text, 1 GiB of arrays or 33 million cells of Parquet or Feather; so is a line of 67 million
-    characters or a field of more than 131,072. The apostrophe that our own tables have in front of labels that look
-    like formulas is taken away.
+    and more than 64 MiB of text (a line counts as 32 bytes at least), 8 MiB of a workbook, 1 GiB of arrays or 33
+    million cells of Parquet or Feather; so is a line of 67 million characters or a field of more than 131,072. The
+    apostrophe that our own tables have in front of labels that look like formulas is taken away.
 
     In text, cells are matched without regard to case and surrounding blanks. 1, TRUE and yes (and any number
     equal to 1) are ones; 0, FALSE and no (and any number equal to 0) are zeros; empty cells, NA, NaN, ?, N/A,

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from latentbits.data.compressed import ARRAY_BYTES, TEXT_BYTES, check_archive, check_unpacked
+from latentbits.data.compressed import ARRAY_BYTES, SHEET_BYTES, check_archive, check_unpacked
 from latentbits.data.messages import Origin, option, quoted, refusing_damage
 from latentbits.data.text_rows import Rows, empty_file_error
 
@@ -89,7 +89,7 @@ class ExcelSheet:
     @cached_property
     def _cells(self) -> list[list[str]]:
         with refusing_damage(self.origin, "this can't be read as .xlsx", "save the table again"):
-            check_archive(self.file, TEXT_BYTES, self.origin)
+            check_archive(self.file, SHEET_BYTES, self.origin)
             filled = {name: rows for name, rows in self._sheets() if rows}
         if not filled:
             raise empty_file_error(self.origin)

@@ -245,7 +245,7 @@ def stability_clause(summary: dict[str, Any]) -> str:
     if len(stability) == 1:
         return "one component is the same from every start"
     median, worst = statistics.median(stability), min(stability)
-    likeness = f"(likeness {median:.2f}, the least of a component {worst:.2f}; 1 is the same, 0 unlike)"
+    likeness = f"(likeness {median:.2f}, the least of a component {worst:.2f}; 1 is the same, 0 as two different ones)"
     if median >= STABLE and worst >= UNSTABLE:
         return f"the next best random starts find the same components again {likeness}"
     if median >= UNSTABLE:

@@ -18,6 +18,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.marks import Marks
+from latentbits.data.messages import Origin
+from latentbits.data.names import check_column_names
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
 from latentbits.fitting.checkpoints import ProblemCheckpoints
 from latentbits.fitting.cluster import ClusterData
@@ -133,6 +135,13 @@ class RestartedModel(Model):
             columns=["seed", "objective", "n_iter", "converged"],
         )
         self.restart_histories_ = [np.array(run.history) for run in runs]
+
+    def _numbers_of(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
+        """Rows of numbers, by scikit-learn's rules; columns of a data frame have names, all different."""
+        if hasattr(X, "columns"):
+            check_column_names(X.columns, Origin())
+        numbers: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, **options)
+        return numbers
 
     def _ran_out(self, run: Restart[Any]) -> bool:
         """Whether a run made all its passes without converging; not if it was interrupted."""

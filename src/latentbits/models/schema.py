@@ -126,13 +126,17 @@ class Array:
 
 @dataclass(frozen=True)
 class Value:
-    """A single bool, int, float or str; numbers in [low, high]; `size` is the letter of a size that it says."""
+    """A single bool, int, float or str; numbers in [low, high]; `size` is the letter of a size that it says.
+
+    A str is one of `words`, if they are given.
+    """
 
     type: type
     low: float = -LARGEST
     high: float = LARGEST
     optional: bool = False
     size: str | None = None
+    words: tuple[str, ...] = ()
 
     def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
@@ -144,6 +148,8 @@ class Value:
         _expect(type(value) is self.type or (of_numpy and value.dtype.kind in kinds), name, f"a single {word}")
         if self.type in (int, float):
             _expect(bool(self.low <= value <= self.high), name, f"between {self.low:g} and {self.high:g}")
+        if self.words:
+            _expect(value in self.words, name, f"one of {', '.join(self.words)}")
         if self.size is not None:
             _bind(name, sizes, self.size, int(value))
 
@@ -251,11 +257,15 @@ class Named:
 
 @dataclass(frozen=True)
 class Entries:
-    """A dict: what its entries are by key (all of them there), or of which kind all are; `size` is their number."""
+    """A dict: what its entries are by key (all of them there, or `some`), or of which kind all are.
+
+    `size` is their number.
+    """
 
     kinds: Any
     size: str | None = None
     optional: bool = False
+    some: bool = False
 
     def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
@@ -263,24 +273,26 @@ class Entries:
             return
         _expect(type(value) is dict, name, "a mapping")
         kinds = self.kinds if isinstance(self.kinds, dict) else dict.fromkeys(value, self.kinds)
-        _expect(kinds.keys() == value.keys(), name, f"a mapping of {', '.join(kinds)}")
+        complete = bool(value) if self.some else kinds.keys() <= value.keys()
+        _expect(kinds.keys() >= value.keys() and complete, name, f"a mapping of {', '.join(kinds)}")
         if self.size is not None:
             _bind(name, sizes, self.size, len(value))
-        for key, kind in kinds.items():
-            kind.check(f"{name}.{key}", value[key], sizes)
+        for key, part in value.items():
+            kinds[key].check(f"{name}.{key}", part, sizes)
 
 
 @dataclass(frozen=True)
 class Member:
-    """A fitted model of the same columns; its own schema has been checked by then."""
+    """A fitted model of this class and the same columns; its own schema has been checked by then."""
 
+    class_name: str
     optional: bool = False
 
     def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         if value is None and self.optional:
             return
-        _expect(hasattr(value, "get_params"), name, "a model")
+        _expect(type(value).__name__ == self.class_name, name, f"a fitted {self.class_name}")
         _bind(name, sizes, "D", value.n_features_in_)
         names = getattr(value, "feature_names_in_", None)
         _expect((None if names is None else names.tolist()) == sizes.get(_NAMES), name, "a model of the same columns")
@@ -382,16 +394,12 @@ PARAMETER_TYPES: dict[str, tuple[type, ...]] = {
 
 NUMBER_COLUMNS: dict[str, Any] = {
     "n_features_in_": Value(int, low=1, high=_COUNT, size="D"),
-    "feature_names_in_": Texts("D", optional=True),
-    "_sklearn_output_config": Plain(),
+    "feature_names_in_": Texts("D", optional=True, names=True),
+    "_sklearn_output_config": Entries({"transform": Value(str, words=("default", "pandas", "polars"))}, optional=True),
 }
 """What every model knows of its columns."""
 
-COLUMNS: dict[str, Any] = {
-    **NUMBER_COLUMNS,
-    "feature_names_in_": Texts("D", optional=True, names=True),
-    "reading_": Plain(),
-}
+COLUMNS: dict[str, Any] = {**NUMBER_COLUMNS, "reading_": Plain()}
 """The same of models of 0-1 data."""
 
 RESTARTED: dict[str, Any] = {

@@ -90,7 +90,8 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
 def plot_cluster_means(model: Any, X: ArrayLike) -> Figure:
     """Draw what sets clusters apart: the means of their rows, in standard deviations from the mean of all rows.
 
-    A row for each variable, those in which clusters differ most first; a column for each cluster.
+    A row for each variable, those in which clusters differ most first, large clusters counting for more; a column for
+    each cluster that has a row, with their number.
 
     Parameters
     ----------
@@ -118,14 +119,14 @@ def plot_cluster_means(model: Any, X: ArrayLike) -> Figure:
     labels = model.predict(X)
     spread = rows.std(axis=0)
     standard = (rows - rows.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    n_clusters = int(attribute(model, "n_clusters_"))
-    means = np.array(
-        [standard[labels == c].mean(axis=0) if (labels == c).any() else 0 * spread for c in range(n_clusters)]
-    ).T
-    order = np.argsort(-means.std(axis=1), kind="stable")[:MOST_VARIABLES]
+    n_rows = np.bincount(labels, minlength=int(attribute(model, "n_clusters_")))
+    clusters = np.flatnonzero(n_rows)
+    means = np.array([standard[labels == c].mean(axis=0) for c in clusters]).T
+    order = np.argsort(-(means**2 @ n_rows[clusters]), kind="stable")[:MOST_VARIABLES]  # the mean of all is 0
     names = np.array(names_of(model, None, rows.shape[1]), dtype=object)[order]
     label = "standard deviations from the mean"
-    return _drawn_by_variable(means[order], names, [str(c) for c in range(n_clusters)], "cluster", label)
+    ticks = [f"{c}\n{n_rows[c]}" for c in clusters]
+    return _drawn_by_variable(means[order], names, ticks, "cluster, and its rows", label)
 
 
 @house_style

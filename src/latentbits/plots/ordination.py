@@ -148,7 +148,7 @@ def plot_stability(stability: ArrayLike) -> Figure:
     Parameters
     ----------
     stability : array-like of shape (n_components,)
-        What `component_stability` returns: 1 is the same, 0 unlike.
+        What `component_stability` returns: 1 is the same, 0 as alike as two different components.
 
     Returns
     -------
@@ -170,6 +170,7 @@ def plot_stability(stability: ArrayLike) -> Figure:
     ax = figure.subplots()
     ax.barh(range(len(values)), values, color=BEST, height=0.6)
     ax.set_yticks(range(len(values)))
-    ax.set(ylim=(len(values) - 0.5, -0.5), xlim=(0, 1.02), ylabel="component")
-    ax.set_xlabel("likeness to other starts (1 is the same)")
+    ax.set(ylim=(len(values) - 0.5, -0.5), xlim=(min(0.0, 1.05 * float(values.min())), 1.02), ylabel="component")
+    ax.axvline(0, color=QUIET, linewidth=0.8)
+    ax.set_xlabel("likeness to other starts (1: the same, 0: as two different components)")
     return figure

@@ -79,11 +79,11 @@ def _draw_criterion(ax: Axes, table: pd.DataFrame, choice: Any) -> None:
 
 def _draw_stability(ax: Axes, stability: pd.DataFrame) -> None:
     """A dot for each component; those far below the others depend on the random start."""
-    ax.scatter(stability.iloc[:, 0], stability["stability"].clip(lower=-0.05), s=18, color=INK, alpha=0.6)
+    ax.scatter(stability.iloc[:, 0], stability["stability"], s=18, color=INK, alpha=0.6)
     ax.axhline(0, color=QUIET, linewidth=0.8)
-    ax.set_ylim(-0.1, 1.08)
+    ax.set_ylim(min(-0.1, 1.1 * float(stability["stability"].min())), 1.08)
     ax.set_ylabel("stability of\ncomponents")
-    ax.set_title("1: found again by other restarts; 0: by chance")
+    ax.set_title("1: found again by other restarts; 0: as two different components")
 
 
 @house_style

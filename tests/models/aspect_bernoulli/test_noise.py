@@ -276,8 +276,14 @@ class TestOddInput:
         ("parameters", "message"),
         [
             ({"noise": "grey"}, 'noise=\'grey\' is unknown; use "white", "black", "both", "auto" or None'),
-            ({"noise": "white", "noise_rate": 0}, "noise_rate=0 must be a number above 0 and below 0.1, or None"),
-            ({"noise": "white", "noise_rate": 0.5}, "noise_rate=0.5 must be a number above 0 and below 0.1, or None"),
+            (
+                {"noise": "white", "noise_rate": 0},
+                "noise_rate=0 must be a number of at least 1e-09 and below 0.1, or None",
+            ),
+            (
+                {"noise": "white", "noise_rate": 0.5},
+                "noise_rate=0.5 must be a number of at least 1e-09 and below 0.1, or None",
+            ),
         ],
     )
     def test_impossible_parameters_are_refused(self, parameters, message):

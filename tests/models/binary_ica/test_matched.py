@@ -13,6 +13,7 @@ from latentbits.models.binary_ica.estimator import BinaryICA
 from latentbits.models.binary_ica.identifiability import mean_cosine_similarity
 from latentbits.models.binary_ica.learning import segment_correlations
 from latentbits.models.binary_ica.parameters import LINK, Prior, pairwise_from_model
+from latentbits.persistence import load_model, save_model
 from tests.models.binary_ica.tools import NAN, TRUTH, check_gradient, random_parameters
 from tests.reference import binary_ica as twin
 
@@ -190,6 +191,18 @@ class TestFits:
         models = [BinaryICA(2, prior=prior, n_init=1, random_state=0) for prior in (0, 1, 50)]
         sizes = [np.linalg.norm(m.fit(TRUTH.X, segments=TRUTH.segments).mixing_) for m in models]
         assert sizes[0] > sizes[1] > 1.1 * sizes[2]
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_a_strong_prior_leaves_a_model_that_can_be_kept(self, tmp_path):
+        """It makes the mixing tiny, and the means of sources as large, for columns keep their shares of ones."""
+        X = np.ones((33, 2))
+        X[::7, 0] = 0
+        model = BinaryICA(1, prior=9000.0, n_segments=4, n_init=1, max_iter=32, n_points=3, random_state=839).fit(X)
+        assert np.abs(model.source_means_).max() > 1e9
+        save_model(model, tmp_path / "model.npz")
+        assert np.isfinite(load_model(tmp_path / "model.npz").score_samples(X)).all()
+        with pytest.raises(ValueError, match=r"prior=10000\.0 must be a number of at least 0 and below 10000"):
+            BinaryICA(1, prior=1e4).fit(X)
 
     def test_runaway_entries_and_copies_are_warned_about(self):
         rng = np.random.default_rng(1)

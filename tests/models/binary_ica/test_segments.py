@@ -43,6 +43,13 @@ class TestIdentifiability:
         assert unknowns == n * m + U * m - m
         assert (rank == unknowns) == (identifiability(n, m, U) >= 0)
 
+    @pytest.mark.parametrize(("n", "U"), [(4, 6), (5, 4), (7, 3), (8, 3)])
+    def test_full_rank_where_the_papers_count_is_negative(self, n, U):
+        """So the mixing is identifiable (locally) in cells of Table 1 that the paper deems not to be."""
+        rank, unknowns = identifiability_rank(n, n, U)
+        assert identifiability(n, n, U, published=True) < 0
+        assert rank == unknowns
+
     def test_the_rank_sees_what_the_count_does_not(self):
         assert identifiability(10, 3, 1) > 0
         assert identifiability_rank(10, 3, 1) == Rank(27, 30), "a rotation of three sources has three angles"

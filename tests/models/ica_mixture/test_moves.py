@@ -36,6 +36,15 @@ class TestMoves:
         truth = np.repeat([0, 1], [80, 120])
         assert adjusted_rand_score(truth, new.share.argmax(axis=0)) == 1
 
+    def test_narrow_sides_of_a_gap_keep_their_variance(self):
+        """phi^2 + 1 / beta - mean^2 is 0 by rounding where the Gaussians of a side are that narrow."""
+        _, state = self.state()
+        clusters = state.clusters
+        narrow = clusters._replace(phi=np.where(clusters.phi > 0, 1.0, -1.0), beta_shape=clusters.beta_rate * 1e18)
+        new = moves.split(state._replace(clusters=narrow), moves.find_cuts(clusters)[0], PRIOR)
+        assert all(np.isfinite(part).all() for part in new.clusters)
+        assert (new.clusters.beta_rate > 0).all()
+
     @pytest.mark.parametrize(
         ("pi", "phi", "beta", "found"),
         [

@@ -69,7 +69,7 @@ def select(
     "cv" and "cells" fit FOLDS times more, each time without some rows or cells, and judge the model on these.
     Of binary-ica rows are held out within segments, and "pairs" judges the pairs of their cells; 0 sources
     (independent columns) are tried as well. Stability tells how well other random starts find the least stable
-    component again (1: the same, 0 or less: an accident).
+    component again (1: the same, 0: as alike as two different ones).
     """
     if out is not None:
         OutputFolder(out).check(force=force)

@@ -39,7 +39,7 @@ _SHARED = {
             "finding false cells, seldom at predicting, four fits",
         ),
     ),
-    "noise_rate": Parameter(Number(0, below=0.1, above=True, optional=True)),
+    "noise_rate": Parameter(Number(1e-9, below=0.1, optional=True)),
     "batch_size": Parameter(
         Number(1, integer=True, optional=True),
         Option("batch_size", "begin with steps on random batches of so many rows, for large tables"),

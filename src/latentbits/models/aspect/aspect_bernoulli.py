@@ -56,7 +56,7 @@ class AspectBernoulli(AspectModel):
         components, by `phantom_threshold`; it is the default because "auto" ranks false cells better but predicts
         held-out cells no better on most tables, and takes four to five times as long.
     noise_rate : float or None, default=0.001
-        A white component's probability of a 1 and a black one's of a 0, below 0.1. None learns it, up to 0.05.
+        A white component's probability of a 1 and a black one's of a 0, 1e-9 to 0.1. None learns it, up to 0.05.
     zeros : {"auto", "exact", "expanded"}, default="auto"
         How zeros are counted while learning. "exact" visits every cell in each pass. "expanded" visits the ones: in
         columns where no component exceeds 0.2 a zero's log(1 - p) is replaced by a quadratic lower bound, which is off

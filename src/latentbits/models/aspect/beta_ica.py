@@ -102,7 +102,7 @@ class BetaICA(SampledModel):
         which are then content. "auto" keeps those that `AspectBernoulli` keeps with `noise="auto"` (`noise_trials_`):
         the bounds of this model say more about priors than about noise.
     noise_rate : float or None, default=0.001
-        A white component's probability of a 1 and a black one's of a 0, below 0.1. None learns it, up to 0.05.
+        A white component's probability of a 1 and a black one's of a 0, 1e-9 to 0.1. None learns it, up to 0.05.
     batch_size : int or None, default=None
         A fit begins with steps on random batches of so many rows (stochastic variational inference), until 500 of them
         (or a round through all rows, if that is less) gain less than 1e-4 per cell, and goes on with passes over all

@@ -71,5 +71,5 @@ def at_prior(moved: np.ndarray) -> np.ndarray:
     seen many. A component of few rows or few columns has moved far in those, so it is not taken for dead; and where all
     have moved equally little, as in a table of two rows, none of them is.
     """
-    farthest = moved.max(axis=1)
+    farthest = np.maximum(moved.max(axis=1), 0.0)  # below 0 by rounding only
     return farthest < UNLEARNED * farthest.max()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
@@ -256,9 +256,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             )
 
     def _data(self, X: Any, *, reset: bool = False) -> np.ndarray:
-        data: np.ndarray = validate_data(
-            self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
-        )
+        data = self._numbers_of(X, reset=reset, order="C", ensure_all_finite="allow-nan")
         missing = np.isnan(data)
         if missing.any() and self.inference == "vb":
             i, j = (int(index) for index in np.argwhere(missing)[0])

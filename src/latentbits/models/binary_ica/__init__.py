@@ -35,14 +35,14 @@ SPECS = (
             "shrinkage": Parameter(
                 Choice(get_args(Shrinkage)), Option("shrinkage", "of blica: the model shrunk as the data, or not")
             ),
-            "prior": Parameter(Number(0)),
+            "prior": Parameter(Number(0, below=1e4)),
             "posterior": Parameter(Choice(get_args(Posterior))),
         },
         fitted={
             **COLUMNS,
             **RESTARTED,
             "mixing_": Array("D", "K", low=-_LARGEST, high=_LARGEST),
-            "source_means_": Array("S", "K", low=-1e30, high=1e30),  # large where a strong prior makes the mixing tiny
+            "source_means_": Array("S", "K"),  # large where a strong prior makes the mixing tiny
             "source_scales_": Array("S", "K", low=1 / _LARGEST, high=_LARGEST),
             "intercepts_": Array("D", low=-1e30, high=1e30),
             "n_rows_": Value(int, low=0),

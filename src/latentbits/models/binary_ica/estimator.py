@@ -66,7 +66,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
     prior : float, default=1.0
         Strength of the prior of "blica" with matched shrinkage and of "mle": normal, with a precision of 0.4 ("mle":
         0.8) for entries of the mixing (times c) and of 3 for the logarithms of scales, both multiplied by this; 0 is
-        none.
+        none, and it is below 10,000.
     n_segments : int, default=10
         Number of runs of equal length into which the rows are cut, in their order, when `fit` is given no segments; at
         most one per row.

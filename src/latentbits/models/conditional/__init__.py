@@ -9,7 +9,7 @@ from latentbits.models.spec import ITERATIONS, ModelSpec, Option, Parameter
 
 __all__ = ["SPECS"]
 
-_RIDGE = {"ridge": Parameter(Number(0, above=True), Option("ridge", "how strongly couplings are held to 0"))}
+_RIDGE = {"ridge": Parameter(Number(1e-3), Option("ridge", "how strongly couplings are held to 0"))}
 
 _FITTED = {
     **COLUMNS,

@@ -43,7 +43,7 @@ class IsingModel(CellModel):
     Parameters
     ----------
     ridge : float, default=10.0
-        The precision of the normal prior of couplings: larger ones hold them closer to 0.
+        The precision of the normal prior of couplings, at least 1e-3: larger ones hold them closer to 0.
     max_iter : int, default=500
         Largest number of L-BFGS iterations.
     tol : float, default=1e-8
@@ -167,7 +167,8 @@ class LinearAutoencoder(CellModel):
     Parameters
     ----------
     ridge : float, default=60.0
-        What is added to the diagonal of the columns' cross products: larger ones hold couplings closer to 0.
+        What is added to the diagonal of the columns' cross products, at least 1e-3: larger ones hold couplings closer
+        to 0.
     binarize : float, optional
         Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
 

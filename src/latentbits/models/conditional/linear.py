@@ -11,9 +11,11 @@ ridge is what it leaves: the penalised sum of squares. The cells of a row are th
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpocon
 
 from latentbits.data.binary_data import BinaryData, row_blocks
+from latentbits.errors import DataError
 from latentbits.models.conditional.centred import centred, filled
 
 __all__ = ["couplings_of", "gram", "predicted"]
@@ -21,6 +23,9 @@ __all__ = ["couplings_of", "gram", "predicted"]
 SPARSE = 0.1
 """Up to this share of stored cells sparse products are faster than dense ones, which do many more sums in the same
 time."""
+
+DIGITS = 5
+"""So many digits of couplings are right at least, after rounding."""
 
 
 def gram(data: BinaryData, row_weight: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -41,9 +46,23 @@ def gram(data: BinaryData, row_weight: np.ndarray, means: np.ndarray) -> np.ndar
 
 
 def couplings_of(G: np.ndarray, ridge: float) -> tuple[np.ndarray, float]:
-    """B, and the penalised sum of squares that it leaves in all columns together; `G` is Z' W Z."""
+    """B, and the penalised sum of squares that it leaves in all columns together; `G` is Z' W Z.
+
+    Refused if the ridge is so small beside columns that repeat each other that fewer than `DIGITS` of B would be right.
+    """
     identity = np.eye(len(G))
-    P = cho_solve(cho_factor(G + ridge * identity, lower=True), identity)
+    ridged = G + ridge * identity
+    try:
+        factor, lower = cho_factor(ridged, lower=True)
+    except LinAlgError:
+        reciprocal_condition = 0.0
+    else:
+        reciprocal_condition, _ = dpocon(factor, np.abs(ridged).sum(axis=0).max(), uplo="L")
+    if reciprocal_condition < np.finfo(float).eps * 10**DIGITS:
+        raise DataError(
+            f"ridge={ridge:g} is lost to rounding beside columns that repeat each other; raise it, or take columns out"
+        )
+    P = cho_solve((factor, lower), identity)
     precision = np.diag(P)
     B = -P / precision
     np.fill_diagonal(B, 0.0)

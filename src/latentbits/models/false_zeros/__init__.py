@@ -11,6 +11,14 @@ __all__ = ["SPECS"]
 
 _HERE = "latentbits.models.false_zeros"
 
+MEMBER_CLASSES = {
+    "probit_factors": "ProbitFactors",
+    **dict.fromkeys(("aspects_12", "aspects_4", "aspects_2"), "AspectBernoulli"),
+    "ising": "IsingModel",
+    "linear_autoencoder": "LinearAutoencoder",
+}
+"""The class of each member, by its name."""
+
 _LINE = Named("Line", intercept=Value(float), slope=Value(float, low=0))
 
 SPECS = (
@@ -35,7 +43,7 @@ SPECS = (
         fitted={
             **COLUMNS,
             **CELL_MODEL,
-            "members_": Entries(Member(), "M"),
+            "members_": Entries({name: Member(kind) for name, kind in MEMBER_CLASSES.items()}, "M", some=True),
             "intercept_": Value(float),
             "weights_": Array("M", low=0),
             "_lines": Entries({"absence": _LINE, "presence": _LINE}),
@@ -60,7 +68,7 @@ SPECS = (
             ),
             "gains_": Entries(Entries(Value(float)), optional=True),
             "auc_": Entries(Value(float), optional=True),
-            "noise_model_": Member(optional=True),
+            "noise_model_": Member("AspectBernoulli", optional=True),
             "noise_trials_": NOISE_TRIALS,
         },
         added=("n_rows_",),

@@ -9,7 +9,7 @@ from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter
 __all__ = ["SPECS", "Criterion", "SourceKind"]
 
 _COUNT = Number(1, integer=True)
-_POSITIVE = Number(0, above=True)
+_LEAST = Number(1e-6)
 
 Criterion = Literal["clusters", "bound"]
 SourceKind = Literal["mean", "unmixed"]
@@ -39,9 +39,9 @@ SPECS = (
             "criterion": Parameter(
                 Choice(get_args(Criterion)), Option("cluster_criterion", "what decides about sources with two humps")
             ),
-            "noise_shape": Parameter(_POSITIVE, Option("noise_shape", "of the prior of the noise's precision")),
-            "noise_rate": Parameter(_POSITIVE, Option("noise_rate", "of the same prior: small allows little noise")),
-            "gaussian_rate": Parameter(_POSITIVE, Option("gaussian_rate", "small allows sources with sharp edges")),
+            "noise_shape": Parameter(_LEAST, Option("noise_shape", "of the prior of the noise's precision")),
+            "noise_rate": Parameter(Number(1e-9), Option("noise_rate", "of the same prior: small allows little noise")),
+            "gaussian_rate": Parameter(_LEAST, Option("gaussian_rate", "small allows sources with sharp edges")),
             **RESTARTS,
         },
         held={"n_clusters": {"split": False, "delete": False}, "n_sources": {}},

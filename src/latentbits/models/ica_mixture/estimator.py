@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from latentbits.constraints import Choice
 from latentbits.errors import DataError
@@ -60,14 +60,15 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         fifth of the lower one, and each has 5 % of the cluster's rows) is kept even if it lowers the bound, and a
         cluster is not deleted if that would make humps; all else is decided by the bound.
     noise_shape : float, default=0.001
-        Shape of the gamma prior of the noise's precision.
+        Shape of the gamma prior of the noise's precision, at least 1e-6.
     noise_rate : float, default=1e-6
-        Rate of the gamma prior of the noise's precision, for data of unit variance. It holds the noise up: its variance
-        in a cluster of n rows is at least 2 ``noise_rate`` / n. The paper's rate is 0.001, above the noise of clean
-        data.
+        Rate of the gamma prior of the noise's precision, for data of unit variance; at least 1e-9. It holds the noise
+        up: its variance in a cluster of n rows is at least 2 ``noise_rate`` / n. The paper's rate is 0.001, above the
+        noise of clean data.
     gaussian_rate : float, default=0.01
-        Rate of the gamma prior of the precisions of a source's Gaussians, for sources of unit variance. A small one
-        allows densities with sharp edges and peaks, by which sources can be told apart best. The paper's is 0.1.
+        Rate of the gamma prior of the precisions of a source's Gaussians, for sources of unit variance; at least
+        1e-6. A small one allows densities with sharp edges and peaks, by which sources can be told apart best. The
+        paper's is 0.1.
     rescale : bool, default=True
         Whether every pass brings sources to mean 0 and variance 1, where this does not lower the bound.
     rotate : bool, default=True
@@ -261,7 +262,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.history_ = pd.DataFrame(outcome.history, columns=list(Event._fields))
 
     def _numbers(self, X: Any, *, reset: bool = False) -> Floats:
-        rows: Floats = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        rows = self._numbers_of(X, reset=reset, ensure_all_finite=False)
         if not np.isfinite(rows).all():
             i, j = (int(place) for place in np.argwhere(~np.isfinite(rows))[0])
             raise DataError(

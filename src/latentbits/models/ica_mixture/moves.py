@@ -145,7 +145,8 @@ def split(state: State, cut: Cut, prior: Prior) -> State:
     for child, side in ((c, ~cut.upper), (len(twice) - 1, cut.upper)):
         weight = pi[side] / pi[side].sum()
         mean = float(weight @ phi[side])
-        variance = float(weight @ (phi[side] ** 2 + 1 / beta[side])) - mean**2
+        within = float(weight @ (1 / beta[side]))
+        variance = max(float(weight @ (phi[side] ** 2 + 1 / beta[side])) - mean**2, within)  # less by rounding only
         state = respread(state, child, m, mean, variance)
     return state
 

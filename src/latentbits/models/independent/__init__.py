@@ -26,18 +26,18 @@ SPECS = (
         "latentbits.models.independent.estimator:RowColumnBernoulli",
         parameters={
             "ridge": Parameter(
-                Number(0, above=True, optional=True),
+                Number(1e-6, optional=True),
                 Option("ridge", "how strongly rows are held to be alike; chosen from the data if not given"),
             ),
             "smoothing": Parameter(
-                Number(0, above=True),
+                Number(1e-6),
                 Option("smoothing", "half the cells, of the table's share of ones, added to each column"),
             ),
         },
         fitted={
             **COLUMNS,
             **FACTOR_MODEL,
-            "components_": _PROBABILITIES,
+            "components_": Array(1, "D", low=1e-15, high=1 - 1e-15),
             "weights_": Array("N", 1),
             "ridge_": Value(float, low=0),
             "objective_": Value(float),

@@ -20,6 +20,9 @@ from latentbits.models.solved_rows import RowSolver, Solution
 
 __all__ = ["IndependentBernoulli", "RowColumnBernoulli"]
 
+EDGE = 1e-15
+"""Probabilities of columns stay so far from 0 and 1, where log odds are infinite, however little is added to counts."""
+
 
 class IndependentBernoulli(FactorModel):
     """Independent columns: a 1 has the probability of its column, whatever else the row holds.
@@ -141,11 +144,12 @@ class RowColumnBernoulli(FactorModel):
     Parameters
     ----------
     ridge : float or None, default=None
-        The precision (1 / variance) of the normal prior of row effects: 1000 makes nearly independent columns. None
-        takes the one of 1000, 300, 100, ..., 0.1 with the largest likelihood, the row effects integrated out (Laplace's
-        approximation).
+        The precision (1 / variance) of the normal prior of row effects, at least 1e-6: 1000 makes nearly independent
+        columns. None takes the one of 1000, 300, 100, ..., 0.1 with the largest likelihood, the row effects integrated
+        out (Laplace's approximation).
     smoothing : float, default=0.3
-        Twice that many cells are added to each column, with the table's share of ones, in a row without effect.
+        Twice that many cells are added to each column, with the table's share of ones, in a row without effect; at
+        least 1e-6.
     binarize : float, optional
         Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
 
@@ -202,7 +206,7 @@ class RowColumnBernoulli(FactorModel):
         data = self._data(X, reset=True)
         self.row_weight_ = check_row_weight(sample_weight, data.shape[0])
         found = fit_effects(data, self.row_weight_, self.ridge, self.smoothing)
-        self.components_ = expit(found.columns)[None, :]
+        self.components_ = np.clip(expit(found.columns), EDGE, 1 - EDGE)[None, :]
         self.ridge_ = found.ridge
         self.objective_ = found.objective
         self.weights_ = self._solved(data).weights.copy()

@@ -175,6 +175,7 @@ def _newton_step(problem: _Problem, here: _Point) -> np.ndarray:
         return out
 
     n = len(here.slope)
-    scaling = LinearOperator((n, n), matvec=lambda v: v.ravel() / here.curvature, dtype=float)
+    scale = np.maximum(here.curvature, np.finfo(float).tiny)  # 0 for a column that is certain
+    scaling = LinearOperator((n, n), matvec=lambda v: v.ravel() / scale, dtype=float)
     step, _ = cg(LinearOperator((n, n), matvec=product, dtype=float), here.slope, rtol=1e-8, maxiter=100, M=scaling)
     return np.asarray(step)

@@ -10,7 +10,7 @@ SPECS = (
     ModelSpec(
         "logistic-pca",
         "latentbits.models.logistic_pca.estimator:LogisticPCA",
-        parameters={**components(), **RESTARTS, "ridge": Parameter(Number(1e-6), Option("ridge", "penalty"))},
+        parameters={**components(), **RESTARTS, "ridge": Parameter(Number(1e-3), Option("ridge", "penalty"))},
         fitted={
             **COLUMNS,
             **RESTARTED,

@@ -37,10 +37,9 @@ class LogisticPCA(ClimbingFactorModel):
     n_components : int, default=5
         K, the rank of the table of log odds, the bias left out.
     ridge : float, default=0.1
-        Strength of the penalty, at least 1e-6. The objective is the log likelihood minus ``ridge`` times the sum of the
+        Strength of the penalty, at least 1e-3. The objective is the log likelihood minus ``ridge`` times the sum of the
         singular values of the centred table of log odds (the same as ridge/2 times the squares of both factors).
-        Rounding grows with 1 / ridge^2: at 1e-4 it is no matter, but at 1e-6 probabilities of fits that are the same
-        but for the order of rows (or weights in place of repeated rows) may differ by 0.004 after a few passes.
+        Rounding grows with 1 / ridge^2, and is below 1e-6 in probabilities at 1e-3.
     n_init : int, default=3
         Number of random starts; the best is kept. They seldom end far apart.
     max_iter : int, default=1000

@@ -5,6 +5,8 @@ from latentbits.models.spec import RESTARTS, ModelSpec, components
 
 __all__ = ["SPECS"]
 
+_SHARES = Array("K", "D", low=1e-11, high=1, total=1)  # at least 1e-10 before they are made to sum to 1
+
 SPECS = (
     ModelSpec(
         "plsa",
@@ -14,8 +16,8 @@ SPECS = (
             **COLUMNS,
             **RESTARTED,
             **FACTOR_MODEL,
-            "components_": Array("K", "D", low=0, high=1),
-            "restart_components_": Items(Array("K", "D", low=0, high=1), "R"),
+            "components_": _SHARES,
+            "restart_components_": Items(_SHARES, "R"),
             "weights_": Array("N", "K", low=0, high=1),
             "row_intensity_": Array("N", low=0),
             "_average": Array("K", low=0),
