@@ -282,7 +282,7 @@ class Roles(NamedTuple):
             Where the data come from, for the message.
         """
         level, frame = 1, sys._getframe()
-        while frame.f_back is not None and frame.f_globals["__name__"].startswith("latentbits.data."):
+        while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("latentbits.data."):
             level, frame = level + 1, frame.f_back
         for guess in self.guesses:
             warnings.warn(f"{origin.file}: {guess}", stacklevel=level)
