@@ -289,7 +289,7 @@ def test_constant_columns_are_counted_in_the_answer(tmp_path: Path) -> None:
         (["--components", 0], 2, "begins below 1"),
         (["--components", 2, "--tol", "nan"], 2, "not a finite number"),
         (["--components", 2, "--tol", -1], 2, "is not in the range x>=0."),
-        (["--model", "logistic-pca", "--components", 2, "--ridge", 0], 2, "is not in the range x>=0.000001."),
+        (["--model", "logistic-pca", "--components", 2, "--ridge", 0], 2, "is not in the range x>=0.001."),
         (["--components", 2, "--restarts", 0], 2, "is not in the range x>=1."),
     ],
 )
