@@ -10,7 +10,7 @@ from tests.shared_data import needs_data
 
 
 @pytest.mark.parametrize(
-    "name", ["binary_factors/encoders", pytest.param("beyond/votes", marks=needs_data("un_votes.npz"))]
+    "name", ["binary_factors/encoders", pytest.param("bica/monks", marks=needs_data("sampson_monks.npz"))]
 )
 def test_a_real_experiment(tmp_path, name):
     result = CliRunner().invoke(program, ["experiments", "run", name, "--quick", "--out", str(tmp_path), "--json"])
