@@ -29,9 +29,9 @@ import pandas as pd
 from result_tables import RESULTS, write
 
 from latentbits import AspectBernoulli, BinaryData, read_table, simulate
-from latentbits.fitting import checkpoints
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
+from latentbits.storage import checkpoints
 
 BILLION = (1_000_000, 1_000, 10)
 GROWTH = [(50_000, 500, 10), (100_000, 500, 10), (200_000, 500, 10), (50_000, 1_000, 10), (50_000, 500, 20)]

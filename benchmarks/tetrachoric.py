@@ -22,7 +22,7 @@ from ordinalcorr import tetrachoric as peer
 from result_tables import write
 from scipy.stats import multivariate_normal, norm
 
-from latentbits.models.binary_ica.tetrachoric import tetrachoric
+from latentbits.correlations.tetrachoric import tetrachoric
 
 PEER_PAIRS = 300
 TURNS = 9

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from latentbits import archives
-from latentbits.archives import DAMAGE, read_archive, write_archive
+from latentbits.storage import archives
+from latentbits.storage.archives import DAMAGE, read_archive, write_archive
 
 ARRAYS = {
     "numbers": np.linspace(0, 1, 12).reshape(3, 4),

@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from latentbits import DataError, DegenerateDataWarning, compare, run_folder, select_order
+from latentbits import DataError, DegenerateDataWarning, compare, select_order
 from latentbits.models.registry import MODELS, TABLE_MODELS, model_class
+from latentbits.storage import run_folder
 from tests.cli.conftest import invoke
 from tests.models.strange import some
 

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentbits import files, read_table
-from latentbits.files import (
+from latentbits import read_table
+from latentbits.storage import files
+from latentbits.storage.files import (
     atomic_file,
     atomic_folder,
     escape_formula,

@@ -18,11 +18,11 @@ from pandas.testing import assert_frame_equal
 from sklearn.exceptions import NotFittedError
 
 from latentbits import AspectBernoulli, BinaryData, simulate
-from latentbits.archives import read_archive, write_archive
 from latentbits.errors import ModelFileError
 from latentbits.models.aspect.base import Components
 from latentbits.models.registry import MODELS, model_class, model_name
-from latentbits.persistence import load_model, save_model
+from latentbits.storage.archives import read_archive, write_archive
+from latentbits.storage.persistence import load_model, save_model
 
 Header = dict[str, Any]
 Arrays = dict[str, np.ndarray]

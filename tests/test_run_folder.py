@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from latentbits import AspectBernoulli, BinaryICA, DataError, ModelFileError, run_folder, simulate
+from latentbits import AspectBernoulli, BinaryICA, DataError, ModelFileError, simulate
 from latentbits.data.binary_data import BinaryData
 from latentbits.findings import gather
 from latentbits.findings.results import Results
-from latentbits.output_folder import OutputFolder
-from latentbits.run_folder import RunFolder
+from latentbits.storage import run_folder
+from latentbits.storage.output_folder import OutputFolder
+from latentbits.storage.run_folder import RunFolder
 
 READING = {
     "row_labels": "site",

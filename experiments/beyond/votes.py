@@ -145,7 +145,7 @@ def _names(model: Any) -> list[str]:
 def _correlations(model: Any, data: Any, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Those of the data and of the model (U, n, n), and which of the data are known."""
     from latentbits import pairwise_from_model
-    from latentbits.models.binary_ica.tetrachoric import estimate
+    from latentbits.correlations.tetrachoric import estimate
 
     implied = pairwise_from_model(model.mixing_, model.source_means_, model.source_scales_).correlations
     found = estimate(data, begins)[0]

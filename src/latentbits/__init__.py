@@ -11,10 +11,15 @@ from latentbits.version import __version__
 
 if TYPE_CHECKING:
     from latentbits import datasets, metrics, plots, sequences, simulate
+    from latentbits.correlations.factor_analysis import factor_analysis
+    from latentbits.correlations.parallel_analysis import parallel_analysis
+    from latentbits.correlations.repair import repair_correlation
+    from latentbits.correlations.tetrachoric import tetrachoric
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.histories import Histories
     from latentbits.data.marks import apply_marks
     from latentbits.data.readers import read_histories, read_table
+    from latentbits.data.segments import segments_by_length
     from latentbits.errors import DataError, DegenerateDataWarning, ModelFileError
     from latentbits.findings.methods import methods_text
     from latentbits.models.adapted.estimator import NMF, FastICA
@@ -24,18 +29,13 @@ if TYPE_CHECKING:
     from latentbits.models.binary_factors.encoders import solve_bqp
     from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
     from latentbits.models.binary_ica.blica import fit_blica
-    from latentbits.models.binary_ica.correlation_matrices import repair_correlation
     from latentbits.models.binary_ica.estimator import BinaryICA
-    from latentbits.models.binary_ica.factor_analysis import factor_analysis
     from latentbits.models.binary_ica.identifiability import (
         identifiability,
         identifiability_rank,
         mean_cosine_similarity,
     )
-    from latentbits.models.binary_ica.parallel import parallel_analysis
     from latentbits.models.binary_ica.parameters import pairwise_from_model
-    from latentbits.models.binary_ica.segments import segments_by_length
-    from latentbits.models.binary_ica.tetrachoric import tetrachoric
     from latentbits.models.conditional.estimator import IsingModel, LinearAutoencoder
     from latentbits.models.false_zeros.estimator import FalseZeros
     from latentbits.models.ica_mixture.estimator import ICAMixture
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from latentbits.models.plsa.estimator import PLSA
     from latentbits.models.probit_factors.estimator import ProbitFactors
     from latentbits.models.repeated_survey.estimator import RepeatedSurvey
-    from latentbits.persistence import load_model, save_model
+    from latentbits.storage.persistence import load_model, save_model
     from latentbits.tasks.compare import compare
     from latentbits.tasks.select import select_order
     from latentbits.tasks.stability import component_stability
@@ -61,23 +61,23 @@ _HOME = {
     "apply_marks": "latentbits.data.marks",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",
-    "factor_analysis": "latentbits.models.binary_ica.factor_analysis",
+    "factor_analysis": "latentbits.correlations.factor_analysis",
     "fit_blica": "latentbits.models.binary_ica.blica",
     "identifiability": "latentbits.models.binary_ica.identifiability",
     "identifiability_rank": "latentbits.models.binary_ica.identifiability",
-    "load_model": "latentbits.persistence",
+    "load_model": "latentbits.storage.persistence",
     "methods_text": "latentbits.findings.methods",
     "mean_cosine_similarity": "latentbits.models.binary_ica.identifiability",
-    "parallel_analysis": "latentbits.models.binary_ica.parallel",
+    "parallel_analysis": "latentbits.correlations.parallel_analysis",
     "pairwise_from_model": "latentbits.models.binary_ica.parameters",
     "read_histories": "latentbits.data.readers",
     "read_table": "latentbits.data.readers",
-    "repair_correlation": "latentbits.models.binary_ica.correlation_matrices",
-    "save_model": "latentbits.persistence",
-    "segments_by_length": "latentbits.models.binary_ica.segments",
+    "repair_correlation": "latentbits.correlations.repair",
+    "save_model": "latentbits.storage.persistence",
+    "segments_by_length": "latentbits.data.segments",
     "select_order": "latentbits.tasks.select",
     "solve_bqp": "latentbits.models.binary_factors.encoders",
-    "tetrachoric": "latentbits.models.binary_ica.tetrachoric",
+    "tetrachoric": "latentbits.correlations.tetrachoric",
     "verdict": "latentbits.tasks.verdict",
     **{spec.class_name: spec.module for spec in MODELS.values()},
 }

@@ -17,6 +17,7 @@ from scipy.special import betaln, digamma, gammaln
 from latentbits.constraints import Number
 
 __all__ = [
+    "LOG_ROOT_2PI",
     "Matching",
     "RandomSource",
     "Similarity",
@@ -28,6 +29,7 @@ __all__ = [
     "kl_beta",
     "kl_dirichlet",
     "match_components",
+    "normalised",
 ]
 
 RandomSource = None | int | np.random.Generator | np.random.RandomState
@@ -271,3 +273,22 @@ def kl_dirichlet(gamma: NDArray, gamma0: float, known: tuple[NDArray, NDArray] |
         known = expected_log_dirichlet(gamma), gammaln(gamma).sum(axis=1) - gammaln(gamma.sum(axis=1))
     log_a, norm = known
     return K * gammaln(gamma0) - gammaln(K * gamma0) - norm + np.einsum("ik,ik->i", gamma - gamma0, log_a)
+
+
+LOG_ROOT_2PI = float(np.log(2 * np.pi)) / 2
+
+
+def normalised(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """log sum_p exp(joint_rp) of each row r, and the shares exp(joint_rp) / sum; the exponential is taken once.
+
+    Examples
+    --------
+    >>> total, share = normalised(np.array([[-1000.0, -1000.0]]))
+    >>> total.round(3).tolist(), share.tolist()
+    ([-999.307], [[0.5, 0.5]])
+    """
+    largest = joint.max(axis=1, keepdims=True)
+    weight = np.exp(joint - largest)
+    total = weight.sum(axis=1, keepdims=True)
+    weight /= total
+    return (largest + np.log(total))[:, 0], weight

@@ -19,15 +19,15 @@ import scipy.sparse as sp
 from click.testing import CliRunner
 
 from latentbits import AspectBernoulli, BinaryData, FalseZeros, apply_marks, simulate
-from latentbits.archives import read_archive, write_archive
 from latentbits.cli.main import program
 from latentbits.cli.options.ratings import _loaded
 from latentbits.data.marks import Marks
-from latentbits.data.stored import load_data, save_data
 from latentbits.errors import DataError
 from latentbits.findings import gather
 from latentbits.findings.results import components_fingerprint
-from latentbits.run_folder import RunFolder
+from latentbits.storage.archives import read_archive, write_archive
+from latentbits.storage.run_folder import RunFolder
+from latentbits.storage.stored_data import load_data, save_data
 from tests.attacks import damage
 
 SMALL = 250

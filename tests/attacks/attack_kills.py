@@ -23,9 +23,10 @@ from pathlib import Path
 
 import numpy as np
 
-from latentbits import run_folder, simulate
+from latentbits import simulate
 from latentbits.cli.main import program
-from latentbits.run_folder import RunFolder
+from latentbits.storage import run_folder
+from latentbits.storage.run_folder import RunFolder
 
 SMALL = 2
 LARGE = 110

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from latentbits import AspectBernoulli, BetaICA, load_model, save_model
-from latentbits.archives import read_archive, write_archive
 from latentbits.errors import ModelFileError
+from latentbits.storage.archives import read_archive, write_archive
 from tests.attacks import damage
 from tests.stored_models.make import FOLDER, VARIANTS, data_for
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from latentbits.files import atomic_file
+from latentbits.storage.files import atomic_file
 
 HERE = Path(__file__).parent
 PREFIX = "attack_"

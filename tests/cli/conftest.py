@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from latentbits import run_folder, simulate
+from latentbits import simulate
 from latentbits.cli.main import program
+from latentbits.storage import run_folder
 
 Run = Callable[..., Result]
 

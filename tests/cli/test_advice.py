@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
-from latentbits.run_folder import RunFolder
+from latentbits.storage.run_folder import RunFolder
 
 from .conftest import Run
 

@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 
 from latentbits import read_table
-from latentbits.persistence import load_model
+from latentbits.storage.persistence import load_model
 
 from .conftest import FAST, READ_AS_FITTED, Run, assert_refused, write_table
 

@@ -13,8 +13,9 @@ from click.testing import Result
 from numpy.testing import assert_allclose, assert_array_equal
 from pandas.testing import assert_frame_equal
 
-from latentbits import BetaICA, read_table, run_folder
-from latentbits.persistence import load_model
+from latentbits import BetaICA, read_table
+from latentbits.storage import run_folder
+from latentbits.storage.persistence import load_model
 
 from .conftest import FAST, Run, invoke
 

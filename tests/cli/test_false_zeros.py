@@ -12,9 +12,10 @@ import pytest
 from click.testing import Result
 from pandas.testing import assert_frame_equal
 
-from latentbits import FalseZeros, read_table, run_folder, simulate
+from latentbits import FalseZeros, read_table, simulate
 from latentbits.models.false_zeros import members
-from latentbits.persistence import load_model
+from latentbits.storage import run_folder
+from latentbits.storage.persistence import load_model
 
 from .conftest import Run, assert_refused, invoke, summary_of, write_table
 

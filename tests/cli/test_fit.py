@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from latentbits import AspectBernoulli, read_table
 from latentbits.findings import aspect
 from latentbits.fitting import restarts
-from latentbits.persistence import load_model
+from latentbits.storage.persistence import load_model
 
 from .conftest import FAST, FILES, LOST_ROWS, Run, summary_of, write_table
 

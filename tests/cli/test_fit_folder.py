@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from latentbits import run_folder
+from latentbits.storage import run_folder
 
 from .conftest import FAST, FILES, Run, assert_refused, summary_of
 
@@ -108,7 +108,7 @@ def test_the_earlier_folder_comes_back_if_the_last_rename_fails(
             raise OSError("no more renames")
         return rename(self, target)
 
-    monkeypatch.setattr("latentbits.files._exchange", lambda one, other: False)  # a system without it
+    monkeypatch.setattr("latentbits.storage.files._exchange", lambda one, other: False)  # a system without it
     monkeypatch.setattr(Path, "rename", last_fails)
     assert_refused(run("fit", table, *FAST, "--seed", 1, "--out", out, "--force"), "no more renames")
     assert summary_of(out)["seed"] == 0

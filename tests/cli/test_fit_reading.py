@@ -17,8 +17,8 @@ from latentbits.cli.commands.repeat_visits import repeat_visits
 from latentbits.cli.commands.suspects import suspects
 from latentbits.cli.options.reading import READING
 from latentbits.data.numbers import read_numbers
-from latentbits.persistence import load_model
-from latentbits.run_folder import RunFolder
+from latentbits.storage.persistence import load_model
+from latentbits.storage.run_folder import RunFolder
 
 from .conftest import FAST, Run, assert_refused, summary_of
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from latentbits.cli.commands import demo
-from latentbits.files import to_json, to_records
+from latentbits.storage.files import to_json, to_records
 
 from .conftest import FAST, Run, write_table
 

@@ -14,8 +14,8 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 
 from latentbits import apply_marks, read_table
-from latentbits.persistence import load_model
-from latentbits.run_folder import RunFolder
+from latentbits.storage.persistence import load_model
+from latentbits.storage.run_folder import RunFolder
 
 from .conftest import FAST, READ_AS_FITTED, Run, assert_refused, summary_of
 

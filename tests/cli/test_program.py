@@ -74,7 +74,11 @@ def test_a_mistyped_path_is_refused_before_models_are_imported(
 ) -> None:
     (tmp_path / "model.npz").write_bytes(b"")
     monkeypatch.chdir(tmp_path)
-    for name in ("latentbits.persistence", "latentbits.models.aspect.aspect_bernoulli", "latentbits.tasks.select"):
+    for name in (
+        "latentbits.storage.persistence",
+        "latentbits.models.aspect.aspect_bernoulli",
+        "latentbits.tasks.select",
+    ):
         monkeypatch.setitem(sys.modules, name, None)  # importing it fails
     assert_refused(run(*["model.npz" if word == "MODEL" else word for word in words]), "absent")
     assert [entry.name for entry in tmp_path.iterdir()] == ["model.npz"]

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import latentbits.report
 from latentbits import read_table
 from latentbits.findings.results import components_fingerprint
-from latentbits.persistence import load_model
+from latentbits.storage.persistence import load_model
 
 from .conftest import FAST, READ_AS_FITTED, Run, assert_refused
 

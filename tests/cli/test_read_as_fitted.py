@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from latentbits import read_table, simulate
-from latentbits.run_folder import RunFolder
+from latentbits.storage.run_folder import RunFolder
 
 from .conftest import FAST, Run, assert_refused
 

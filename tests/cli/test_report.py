@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose
 import latentbits.report
 from latentbits import AspectBernoulli, read_table
 from latentbits.findings import gather
-from latentbits.persistence import load_model, save_model
-from latentbits.run_folder import RunFolder
+from latentbits.storage.persistence import load_model, save_model
+from latentbits.storage.run_folder import RunFolder
 
 from .conftest import FAST, Run, assert_refused, write_table
 

@@ -12,8 +12,8 @@ import pytest
 from latentbits import AspectBernoulli, verdict
 from latentbits.cli.model_selection import sentences_of_range
 from latentbits.data import BinaryData
-from latentbits.files import write_json
 from latentbits.findings import gather, lead_with_verdict
+from latentbits.storage.files import write_json
 from latentbits.tasks import trials
 from latentbits.tasks.verdict import Verdict
 

@@ -205,8 +205,8 @@ def test_weights_of_many_rows_may_lie_in_a_file(small_blocks):
 
 
 def test_bits_are_stored_and_come_back(tmp_path):
-    from latentbits.archives import write_archive
-    from latentbits.data.stored import load_data, save_data
+    from latentbits.storage.archives import write_archive
+    from latentbits.storage.stored_data import load_data, save_data
 
     for cells in (CELLS, WHOLE):
         data = BinaryData.of(cells, column_names=[f"c{j}" for j in range(21)]).to_packed()

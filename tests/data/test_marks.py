@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 from latentbits import BinaryData, DataError, apply_marks
 from latentbits.data.marks import Marks
-from latentbits.data.stored import load_data, save_data
+from latentbits.storage.stored_data import load_data, save_data
 
 CELLS = [[0, 1, 0], [None, 0, 1], [0, 0, 0]]
 NAMES: dict[str, Any] = {"row_names": ["a", "b", "c"], "column_names": ["Sus", "Bos", "Equus"]}

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from latentbits.archives import write_archive
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.numbers import NumberTable
 from latentbits.data.placed_marks import PlacedMarks
-from latentbits.data.stored import load_data, save_data
 from latentbits.errors import DataError
+from latentbits.storage.archives import write_archive
+from latentbits.storage.stored_data import load_data, save_data
 
 X = np.array([[0, 1, np.nan], [1, 1, 0], [0, 0, 1], [1, 0, 0]])
 NAMES = ["a", "b\0", "ü🦴", ""]

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from latentbits import AspectBernoulli, BetaICA, DataError, load_model, save_model, simulate
-from latentbits.fitting import checkpoints
-from latentbits.fitting.checkpoints import RunCheckpoint
 from latentbits.fitting.climb import climb
 from latentbits.fitting.monitor import Monitor, Position
+from latentbits.storage import checkpoints
+from latentbits.storage.checkpoints import RunCheckpoint
 from tests.fitting.toys import Point, Slope
 
 X = simulate.aspect_bernoulli(60, 25, 3, random_state=1).X
@@ -229,7 +229,7 @@ def test_a_model_file_names_no_place(tmp_path):
 KILLED = """
 import sys
 from latentbits import AspectBernoulli
-from latentbits.fitting import checkpoints
+from latentbits.storage import checkpoints
 from tests.fitting.test_checkpoints import LARGER
 checkpoints.EVERY = 0.0
 model = AspectBernoulli(4, n_init=1, tol=0, max_iter=600, random_state=0, checkpoint=sys.argv[1])

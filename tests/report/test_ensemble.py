@@ -188,7 +188,7 @@ def test_the_aspect_report_says_when_to_use_which(open_page: Open, white: Fitted
 
 
 def test_the_downloaded_list_is_that_of_the_folder(open_page: Open, ensemble: Fitted, tmp_path: Path) -> None:
-    from latentbits.files import write_csv
+    from latentbits.storage.files import write_csv
 
     write_csv(gather(ensemble.model, ensemble.data).tables["suspects"], tmp_path / "suspects.csv")
     page = open_page(ensemble.file)

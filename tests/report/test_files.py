@@ -17,7 +17,7 @@ from latentbits import read_table
 from latentbits.cli.main import program
 from latentbits.data.binary_data import BinaryData
 from latentbits.findings.results import components_fingerprint, data_table
-from latentbits.persistence import save_model
+from latentbits.storage.persistence import save_model
 
 from .conftest import HOSTILE, RATINGS, Fitted, Open, array, playwright, rate, saved, suspicion
 

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from latentbits import AspectBernoulli, LogisticPCA, simulate
 from latentbits.cli.main import program
 from latentbits.data.binary_data import BinaryData
-from latentbits.files import write_csv
 from latentbits.findings import gather
 from latentbits.findings.results import with_names as named_cells
+from latentbits.storage.files import write_csv
 
 from .conftest import RATINGS, Fitted, Open, every_kind, playwright, rate, saved, suspicion
 

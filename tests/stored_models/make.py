@@ -17,7 +17,7 @@ import pandas as pd
 
 from latentbits import save_model, simulate
 from latentbits.models.registry import MODELS, model_class
-from latentbits.persistence import FORMAT_VERSION
+from latentbits.storage.persistence import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
 NEWEST = FOLDER / f"format_{FORMAT_VERSION}"

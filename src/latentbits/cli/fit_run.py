@@ -16,8 +16,8 @@ from latentbits.cli.options.click_helpers import Values
 from latentbits.cli.options.reading import read, reader_arguments
 from latentbits.errors import DataError
 from latentbits.models.registry import MODELS, NUMBER_MODELS
-from latentbits.output_folder import PLOTS_FOLDER, SUMMARY_FILE
-from latentbits.run_folder import REPORT_FILE, RunFolder
+from latentbits.storage.output_folder import PLOTS_FOLDER, SUMMARY_FILE
+from latentbits.storage.run_folder import REPORT_FILE, RunFolder
 from latentbits.wording import counted, place
 
 if TYPE_CHECKING:

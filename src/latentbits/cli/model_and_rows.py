@@ -12,7 +12,7 @@ from latentbits.cli.options.click_helpers import Command, Values, flag_of, given
 from latentbits.cli.options.reading import READING, check_file, reader_arguments
 from latentbits.cli.output_file import check_target
 from latentbits.errors import DataError
-from latentbits.run_folder import RunFolder
+from latentbits.storage.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from latentbits.cli.options.ratings import Ratings

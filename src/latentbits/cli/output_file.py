@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from latentbits.cli.terminal import Terminal
-from latentbits.files import atomic_file, to_records, write_csv, write_json
+from latentbits.storage.files import atomic_file, to_records, write_csv, write_json
 
 if TYPE_CHECKING:
     import pandas as pd

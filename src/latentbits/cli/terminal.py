@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from latentbits.files import to_json
+from latentbits.storage.files import to_json
 
 __all__ = ["INTERRUPTED", "REFUSED", "Terminal", "print_error", "warnings_as_notes"]
 

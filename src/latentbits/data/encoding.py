@@ -16,13 +16,17 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from latentbits.data.codes import BAD, MISSING, row_blocks, with_index_types
 from latentbits.data.messages import SHOWN, Origin, bad_cells_error, quoted, refusing_damage
 from latentbits.data.names import Names, check_column_names, checked_text, choose_names
 from latentbits.errors import DataError, DataTypeError
 
-__all__ = ["Encoded", "check_threshold", "codes_of", "encode"]
+__all__ = ["Encoded", "check_row_weight", "check_threshold", "codes_of", "encode"]
+
+LARGEST_WEIGHT = 1e9
+"""Beyond this a row's weight drowns the digits of all others."""
 
 _NUMBERS = (int, float, np.bool_, Real, Decimal)
 
@@ -358,3 +362,19 @@ def _index_names(frame: nw.DataFrame[Any], origin: Origin) -> list[str] | None:
     if index is None or (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)):
         return None
     return checked_text(index, origin, "row name")
+
+
+def check_row_weight(sample_weight: ArrayLike | None, n_rows: int, name: str = "sample_weight") -> np.ndarray:
+    """Row weights as float64: all 1 by default, else finite, not negative, and not all 0."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise DataError(f"{name} has the shape {weight.shape}; give one weight for each of {n_rows} rows")
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+        raise DataError(f"{name} must be finite and not negative; give rows to leave out a weight of 0")
+    if weight.max(initial=0.0) > LARGEST_WEIGHT:
+        raise DataError(f"a sample weight is above {LARGEST_WEIGHT:g}; divide all of them by the same number")
+    if not np.any(weight > 0):
+        raise DataError("every sample weight is zero; give at least one row a weight above 0")
+    return weight

@@ -36,7 +36,7 @@ class FitReading(NamedTuple):
         if isinstance(like, FitReading):
             return like
         if isinstance(like, str | Path):
-            from latentbits.run_folder import RunFolder  # late, and upwards: only here a path stands for a fit
+            from latentbits.storage.run_folder import RunFolder  # late, and upwards: only here a path stands for a fit
 
             run = RunFolder.open(like)
             return cls.of_model(model := run.load_model(), run.reading_of(model))

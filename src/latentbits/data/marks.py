@@ -37,7 +37,7 @@ from latentbits.data.messages import quoted
 from latentbits.data.placed_marks import CONFIRM, REJECT, TRUTH, UNSURE, PlacedMarks
 from latentbits.data.places import Places
 from latentbits.errors import DataError
-from latentbits.files import parse_json
+from latentbits.storage.files import parse_json
 
 __all__ = ["CONFIRM", "REJECT", "UNSURE", "Marks", "apply_marks", "load_document", "with_marks"]
 

@@ -19,7 +19,7 @@ from latentbits.data.readers import check_decimal, row_source
 from latentbits.data.roles import examine, is_identifier
 from latentbits.data.text_reader import RowSource, open_rows
 from latentbits.data.words import Tokens, vocabulary
-from latentbits.files import restore_label
+from latentbits.storage.files import restore_label
 
 if TYPE_CHECKING:
     import pandas as pd

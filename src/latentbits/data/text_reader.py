@@ -21,7 +21,7 @@ from latentbits.data.names import check_column_names
 from latentbits.data.roles import Content, Roles, examine, find_roles, is_identifier, is_measure
 from latentbits.data.text_rows import Header, Rows, no_row_error, rows_of_width, split_header
 from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens
-from latentbits.files import restore_label
+from latentbits.storage.files import restore_label
 
 if TYPE_CHECKING:
     import numpy as np

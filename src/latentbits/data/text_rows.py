@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from latentbits.data.messages import Origin
 from latentbits.errors import DataError
-from latentbits.files import restore_label
+from latentbits.storage.files import restore_label
 
 __all__ = [
     "Header",

@@ -16,11 +16,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from latentbits.errors import warn_user
-from latentbits.fitting.checkpoints import ProblemCheckpoints
 from latentbits.fitting.climb import Climbed, Learner, RowsLost, climb
 from latentbits.fitting.monitor import Monitor, Position
 from latentbits.fitting.progress import Progress
 from latentbits.fitting.workers import Workers, one_blas_thread
+from latentbits.storage.checkpoints import ProblemCheckpoints
 
 __all__ = [
     "Refined",

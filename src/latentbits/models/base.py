@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,7 +20,6 @@ from latentbits.data.marks import Marks
 from latentbits.data.messages import Origin
 from latentbits.data.names import check_column_names
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
-from latentbits.fitting.checkpoints import ProblemCheckpoints
 from latentbits.fitting.cluster import ClusterData
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of
 from latentbits.fitting.workers import n_workers
@@ -29,15 +27,13 @@ from latentbits.models.degenerate import degeneracy
 from latentbits.models.spec import spec_of
 from latentbits.models.view import ShownModel
 from latentbits.numerics import RandomSource, as_generator
+from latentbits.storage.checkpoints import ProblemCheckpoints
 from latentbits.wording import place
 
 if TYPE_CHECKING:
     from latentbits.report import Report
 
-__all__ = ["BinaryModel", "Model", "RestartedModel", "check_learnable", "check_row_weight"]
-
-LARGEST_WEIGHT = 1e9
-"""Beyond this a row's weight drowns the digits of all others."""
+__all__ = ["BinaryModel", "Model", "RestartedModel", "check_learnable"]
 
 
 class Model(ShownModel, ABC):
@@ -213,19 +209,3 @@ def check_learnable(data: BinaryData, n_components: int | None) -> None:
     reason = degeneracy(data, n_components)
     if reason:
         warn_user(reason, DegenerateDataWarning)
-
-
-def check_row_weight(sample_weight: ArrayLike | None, n_rows: int, name: str = "sample_weight") -> np.ndarray:
-    """Row weights as float64: all 1 by default, else finite, not negative, and not all 0."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n_rows,):
-        raise DataError(f"{name} has the shape {weight.shape}; give one weight for each of {n_rows} rows")
-    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
-        raise DataError(f"{name} must be finite and not negative; give rows to leave out a weight of 0")
-    if weight.max(initial=0.0) > LARGEST_WEIGHT:
-        raise DataError(f"a sample weight is above {LARGEST_WEIGHT:g}; divide all of them by the same number")
-    if not np.any(weight > 0):
-        raise DataError("every sample weight is zero; give at least one row a weight above 0")
-    return weight

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
+from latentbits.data.encoding import check_row_weight
+from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.workers import one_blas_thread
-from latentbits.models.base import BinaryModel, check_row_weight
-from latentbits.models.cells import safe_log
+from latentbits.models.base import BinaryModel
 
 __all__ = ["CellModel"]
 

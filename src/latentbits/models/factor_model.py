@@ -12,12 +12,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.encoding import check_row_weight
 from latentbits.errors import DataError
+from latentbits.fitting import cell_sums as cells
 from latentbits.fitting.climb import Learner
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
-from latentbits.models import cells
-from latentbits.models.base import BinaryModel, RestartedModel, check_row_weight
+from latentbits.models.base import BinaryModel, RestartedModel
 from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource, Similarity, as_generator, check_number
 

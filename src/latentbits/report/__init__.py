@@ -55,7 +55,7 @@ class Report:
         path : str or Path
             Where to; an existing file is replaced, at once or not at all.
         """
-        from latentbits.files import atomic_file
+        from latentbits.storage.files import atomic_file
 
         with atomic_file(Path(path)) as draft:
             draft.write_text(self.html, encoding="utf-8")

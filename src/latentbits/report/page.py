@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from latentbits.files import plain_scalar
+from latentbits.storage.files import plain_scalar
 
 __all__ = ["render"]
 

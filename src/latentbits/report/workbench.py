@@ -14,7 +14,6 @@ import numpy as np
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.places import clear_names
 from latentbits.errors import DataError
-from latentbits.files import escape_formula
 from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
 from latentbits.findings.results import Results, attributes, unused
 from latentbits.models.aspect.aspect_rows import NOISE_OF, AspectRows
@@ -24,6 +23,7 @@ from latentbits.models.aspect.weighting import AVERAGE_CELLS
 from latentbits.models.factor_model import FactorModel
 from latentbits.models.solved_rows import SolvedRows
 from latentbits.report.suspect_lists import N_TOTALS, Positions, packed_floats, suspect_lists
+from latentbits.storage.files import escape_formula
 
 __all__ = ["page_names", "workbench"]
 

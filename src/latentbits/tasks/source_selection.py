@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.segments import encode_labels, take_out, windows
 from latentbits.errors import DataError
 from latentbits.models.binary_ica.pair_fit import pair_score
-from latentbits.models.binary_ica.segments import encode_labels, take_out, windows
 from latentbits.tasks import trials
 
 __all__ = ["SegmentedRows", "pair_jobs"]
@@ -56,7 +56,7 @@ class SegmentedRows(NamedTuple):
 
     def without_sources(self, fold: int) -> trials.Outcome:
         """The score of independent columns, whose shares of ones are those of each segment."""
-        from latentbits.models.binary_ica.tetrachoric import estimate
+        from latentbits.correlations.tetrachoric import estimate
 
         train, test = np.flatnonzero(self.fold != fold), np.flatnonzero(self.fold == fold)
         found, _ = estimate(self.data.rows(train), self.labels[train])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from latentbits import BetaICA, simulate
-from latentbits.persistence import load_model, save_model
+from latentbits.storage.persistence import load_model, save_model
 from tests.models.beta_ica.tools import FEW_ROWS, NAN, ignore_lost_rows
 from tests.models.strange import some
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from latentbits import factor_analysis, parallel_analysis, repair_correlation
+from latentbits.correlations.factor_analysis import minimum_residuals
+from latentbits.correlations.parallel_analysis import of_correlations
+from latentbits.correlations.rotation import rotate
+from latentbits.correlations.tetrachoric import tetrachoric
 from latentbits.data.simulate import binary_ica as simulated
 from latentbits.errors import DataError
-from latentbits.models.binary_ica.factor_analysis import minimum_residuals
-from latentbits.models.binary_ica.parallel import of_correlations
-from latentbits.models.binary_ica.rotation import rotate
-from latentbits.models.binary_ica.tetrachoric import tetrachoric
 
 SIMPLE = np.array([[0.8, 0], [0.7, 0], [0.6, 0], [0, 0.9], [0, 0.5], [0, 0.7]])
 

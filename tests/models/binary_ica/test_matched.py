@@ -13,7 +13,7 @@ from latentbits.models.binary_ica.estimator import BinaryICA
 from latentbits.models.binary_ica.identifiability import mean_cosine_similarity
 from latentbits.models.binary_ica.learning import segment_correlations
 from latentbits.models.binary_ica.parameters import LINK, Prior, pairwise_from_model
-from latentbits.persistence import load_model, save_model
+from latentbits.storage.persistence import load_model, save_model
 from tests.models.binary_ica.tools import NAN, TRUTH, check_gradient, random_parameters
 from tests.reference import binary_ica as twin
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from latentbits.data.segments import segments_by_length
 from latentbits.data.simulate import binary_ica as simulated
 from latentbits.errors import DataError
 from latentbits.models.binary_ica.estimator import BinaryICA
@@ -19,7 +20,6 @@ from latentbits.models.binary_ica.identifiability import (
     rows_needed,
 )
 from latentbits.models.binary_ica.parameters import correlations
-from latentbits.models.binary_ica.segments import segments_by_length
 from latentbits.wording import counted
 from tests.models.binary_ica.tools import NAN, TRUTH, random_parameters
 

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from scipy.stats import multivariate_normal, norm
 
 from latentbits import BinaryData, DataError
-from latentbits.models.binary_ica.correlation_matrices import regularise, repair_correlation
-from latentbits.models.binary_ica.tetrachoric import tetrachoric
+from latentbits.correlations.repair import regularise, repair_correlation
+from latentbits.correlations.tetrachoric import tetrachoric
 from tests.reference import tetrachoric as reference
 
 FOUR_ROWS = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -190,8 +190,8 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     data, segments = correlated(200, 12, missing=0.1), np.arange(200) % 3
     weights = np.random.default_rng(0).uniform(size=200)
     whole = quiet(data, segments, weights)
-    monkeypatch.setattr("latentbits.models.binary_ica.tetrachoric.CHUNK", 10)
-    monkeypatch.setattr("latentbits.models.binary_ica.tetrachoric.ROWS", 16)
+    monkeypatch.setattr("latentbits.correlations.tetrachoric.CHUNK", 10)
+    monkeypatch.setattr("latentbits.correlations.tetrachoric.ROWS", 16)
     one, many = (quiet(data, segments, weights, n_jobs=n_jobs) for n_jobs in (1, 3))
     np.testing.assert_array_equal(one.correlations, many.correlations)
     np.testing.assert_array_equal(one.standard_errors, many.standard_errors)

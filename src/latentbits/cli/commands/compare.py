@@ -15,8 +15,8 @@ from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_f
 from latentbits.cli.options.reading import check_file, read, reading_options
 from latentbits.cli.options.value_types import ModelNames, Names
 from latentbits.cli.terminal import Terminal
-from latentbits.files import to_records
-from latentbits.output_folder import PLOTS_FOLDER, OutputFolder
+from latentbits.storage.files import to_records
+from latentbits.storage.output_folder import PLOTS_FOLDER, OutputFolder
 
 if TYPE_CHECKING:
     import pandas as pd

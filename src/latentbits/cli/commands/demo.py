@@ -14,7 +14,7 @@ from latentbits.cli.options.click_helpers import FILE_PATH
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, terminal_options
 from latentbits.cli.terminal import Terminal, warnings_as_notes
 from latentbits.findings.results import data_table
-from latentbits.run_folder import REPORT_FILE, RunFolder
+from latentbits.storage.run_folder import REPORT_FILE, RunFolder
 
 if TYPE_CHECKING:
     import numpy as np

@@ -24,9 +24,9 @@ from latentbits.cli.options.output import FOLDER_FORCE, force_option, terminal_o
 from latentbits.cli.options.ratings import marks_option
 from latentbits.cli.options.reading import check_file, reading_options
 from latentbits.cli.terminal import Terminal, warnings_as_notes
-from latentbits.files import to_records
 from latentbits.models.registry import MODELS
-from latentbits.run_folder import RunFolder
+from latentbits.storage.files import to_records
+from latentbits.storage.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from latentbits.data.marks import Marks

@@ -28,9 +28,9 @@ from latentbits.cli.options.output import FOLDER_FORCE, force_option, shape_opti
 from latentbits.cli.options.ratings import marks_option
 from latentbits.cli.options.reading import check_file, read_numbers, read_with_segments, reading_options
 from latentbits.cli.terminal import INTERRUPTED, Terminal, warnings_as_notes
-from latentbits.files import to_records
 from latentbits.models.registry import MODELS, NUMBER_MODELS, TABLE_MODELS
-from latentbits.run_folder import RunFolder
+from latentbits.storage.files import to_records
+from latentbits.storage.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from latentbits.data.marks import Marks

@@ -23,7 +23,7 @@ from latentbits.cli.output_file import check_target
 from latentbits.cli.terminal import Terminal
 from latentbits.errors import DataError
 from latentbits.models.registry import TABLE_MODELS
-from latentbits.run_folder import REPORT_FILE, RunFolder
+from latentbits.storage.run_folder import REPORT_FILE, RunFolder
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData

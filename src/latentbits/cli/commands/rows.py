@@ -12,7 +12,7 @@ from latentbits.cli.options.reading import check_file, read_numbers, reading_opt
 from latentbits.cli.output_file import check_target, output_table
 from latentbits.cli.terminal import Terminal
 from latentbits.errors import DataError
-from latentbits.run_folder import RunFolder
+from latentbits.storage.run_folder import RunFolder
 from latentbits.wording import counted
 
 __all__ = ["rows"]

@@ -15,9 +15,9 @@ from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_f
 from latentbits.cli.options.reading import check_file, read, read_numbers, read_with_segments, reading_options
 from latentbits.cli.options.value_types import ModelWithNumber, Numbers
 from latentbits.cli.terminal import Terminal
-from latentbits.files import to_records
 from latentbits.models.registry import MODELS, NUMBER_MODELS, SEGMENT_MODELS
-from latentbits.output_folder import PLOTS_FOLDER, OutputFolder
+from latentbits.storage.files import to_records
+from latentbits.storage.output_folder import PLOTS_FOLDER, OutputFolder
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData

@@ -11,7 +11,7 @@ from latentbits.cli.options.click_helpers import FILE_PATH
 from latentbits.cli.options.output import table_options, terminal_options
 from latentbits.cli.output_file import check_target, output_table
 from latentbits.cli.terminal import Terminal
-from latentbits.output_folder import OutputFolder
+from latentbits.storage.output_folder import OutputFolder
 from latentbits.wording import counted
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ def tetrachoric(
 
     Polychoric correlations, of columns with more than two ordered values, are not computed.
     """
-    from latentbits.models.binary_ica.tetrachoric import tetrachoric as correlate
+    from latentbits.correlations.tetrachoric import tetrachoric as correlate
 
     check_file(file)
     data, labels = (read(file, reading), None) if segments is None else read_with_segments(file, reading, segments)

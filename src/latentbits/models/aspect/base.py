@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.checkpoints import ProblemCheckpoints
 from latentbits.fitting.climb import Learner
 from latentbits.fitting.cluster import ClusterData, active_client, is_dask_array
 from latentbits.fitting.restarts import Restart, Runner, stopped_together
@@ -28,6 +27,7 @@ from latentbits.models.aspect.online import OnlineModel
 from latentbits.models.aspect.phantoms import CONTENT, EXTINCT, find_phantoms
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import as_generator
+from latentbits.storage.checkpoints import ProblemCheckpoints
 
 __all__ = ["AspectModel", "Components"]
 

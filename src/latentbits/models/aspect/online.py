@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.blocks import comes_in_blocks
+from latentbits.data.encoding import check_row_weight
 from latentbits.errors import DataError
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
@@ -29,7 +30,6 @@ from latentbits.models.aspect.mini_batch import (
 )
 from latentbits.models.aspect.noise import NESTED, NO_NOISE, NoiseComponents
 from latentbits.models.aspect.phantoms import CONTENT
-from latentbits.models.base import check_row_weight
 from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.numerics import as_generator
 from latentbits.wording import counted

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
+from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.chains import LEAST_DRAWS, Length
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers, n_workers
@@ -23,7 +24,6 @@ from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.phantoms import CONTENT
 from latentbits.models.aspect.posterior import Posterior, chain_components, pool
 from latentbits.models.aspect.variational import Prior
-from latentbits.models.cells import safe_log
 from latentbits.models.sampling import chains_agree, repeated_cells
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import check_number

@@ -33,11 +33,11 @@ from typing import NamedTuple
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData, row_blocks
+from latentbits.fitting.cell_sums import block_groups
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.tanh_rows import BACKGROUND, tanh_bound, tanh_rows
-from latentbits.models.cells import block_groups
 from latentbits.models.solved_rows import Solution
 
 __all__ = ["MaximumLikelihood", "Normalised", "State", "normalised", "rates", "solve_rows"]

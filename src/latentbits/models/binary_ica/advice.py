@@ -6,13 +6,13 @@ import warnings
 
 import numpy as np
 
+from latentbits.correlations.parallel_analysis import average_correlations
+from latentbits.correlations.tetrachoric import Tetrachoric
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.messages import SHOWN, quoted
 from latentbits.errors import DataError
 from latentbits.models.binary_ica.identifiability import identifiability, rows_needed
-from latentbits.models.binary_ica.parallel import average_correlations
 from latentbits.models.binary_ica.parameters import LINK, Parameters
-from latentbits.models.binary_ica.tetrachoric import Tetrachoric
 from latentbits.wording import counted, place
 
 __all__ = ["check_size", "column_names", "warn_about_copies", "warn_about_size", "warn_about_strength"]

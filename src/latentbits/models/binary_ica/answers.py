@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from latentbits.data.segments import known_codes, take_out, windows
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import BinaryModel
@@ -22,7 +23,6 @@ from latentbits.models.binary_ica.posterior import (
     posterior,
     posterior_of_mixture,
 )
-from latentbits.models.binary_ica.segments import known_codes, take_out, windows
 from latentbits.numerics import RandomSource, as_generator, check_number
 
 __all__ = ["SourceModel"]

@@ -8,7 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from latentbits.correlations.parallel_analysis import of_correlations
+from latentbits.correlations.tetrachoric import Tetrachoric
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.segments import encode_labels, take_out, windows
 from latentbits.models.base import RestartedModel
 from latentbits.models.binary_ica import Method, Posterior, Shrinkage
 from latentbits.models.binary_ica.advice import (
@@ -21,10 +24,7 @@ from latentbits.models.binary_ica.advice import (
 from latentbits.models.binary_ica.identifiability import most_sources
 from latentbits.models.binary_ica.judgement import JudgedSourceModel
 from latentbits.models.binary_ica.learning import Learning, segment_correlations
-from latentbits.models.binary_ica.parallel import of_correlations
 from latentbits.models.binary_ica.parameters import Prior
-from latentbits.models.binary_ica.segments import encode_labels, take_out, windows
-from latentbits.models.binary_ica.tetrachoric import Tetrachoric
 from latentbits.models.degenerate import degeneracy
 from latentbits.numerics import RandomSource
 from latentbits.wording import counted

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.segments import known_codes, take_out, windows
 from latentbits.errors import DataError
 from latentbits.models.binary_ica import Method, Shrinkage
 from latentbits.models.binary_ica.advice import column_names
@@ -17,7 +18,6 @@ from latentbits.models.binary_ica.bootstrap import SourceIntervals, bootstrap_fi
 from latentbits.models.binary_ica.learning import segment_correlations
 from latentbits.models.binary_ica.pair_fit import GoodnessOfFit, compare_pairs, pair_score
 from latentbits.models.binary_ica.parameters import Prior, pairwise_from_model
-from latentbits.models.binary_ica.segments import known_codes, take_out, windows
 from latentbits.numerics import RandomSource, as_generator, check_number
 
 __all__ = ["JudgedSourceModel"]

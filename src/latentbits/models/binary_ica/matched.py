@@ -29,14 +29,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latentbits.correlations.parallel_analysis import log_noise_variance
+from latentbits.correlations.tetrachoric import Tetrachoric
 from latentbits.fitting.ascent import ascend
 from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.restarts import Runner
 from latentbits.models.binary_ica import arcsine, blica
-from latentbits.models.binary_ica.parallel import log_noise_variance
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior, correlations
-from latentbits.models.binary_ica.tetrachoric import Tetrachoric
 
 __all__ = [
     "State",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from latentbits.correlations.pair_tables import standard_errors, table_probabilities
+from latentbits.correlations.tetrachoric import Tetrachoric, pair_counts
 from latentbits.data.binary_data import BinaryData
-from latentbits.models.binary_ica.pairs import standard_errors, table_probabilities
-from latentbits.models.binary_ica.tetrachoric import Tetrachoric, pair_counts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

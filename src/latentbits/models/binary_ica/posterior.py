@@ -21,8 +21,8 @@ from scipy.stats import qmc
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.probit_ep import probit_ep
 from latentbits.kernels.probit_products import log_probit_products
-from latentbits.models.binary_ica.logs import LOG_ROOT_2PI, normalised
 from latentbits.models.binary_ica.parameters import FINEST_GRID, LINK, Parameters
+from latentbits.numerics import LOG_ROOT_2PI, normalised
 
 __all__ = ["Nodes", "RowPosterior", "adapted_nodes", "normal_posterior", "posterior", "posterior_of_mixture"]
 

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtri
 from scipy.stats import qmc
 
-from latentbits.models.binary_ica.logs import LOG_ROOT_2PI, normalised
 from latentbits.models.binary_ica.parameters import LINK
+from latentbits.numerics import LOG_ROOT_2PI, normalised
 
 __all__ = ["SourceNodes"]
 

@@ -11,9 +11,9 @@ from scipy.special import expit, log_expit, logit
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.encoding import check_row_weight
+from latentbits.fitting import cell_sums as cells
 from latentbits.fitting.workers import Workers
-from latentbits.models import cells
-from latentbits.models.base import check_row_weight
 from latentbits.models.factor_model import FactorModel
 from latentbits.models.independent.row_column import fit_effects, solve_effects
 from latentbits.models.solved_rows import RowSolver, Solution

@@ -20,8 +20,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit, log_expit
 
 from latentbits.data.binary_data import BinaryData, row_blocks
+from latentbits.fitting import cell_sums as cells
 from latentbits.fitting.workers import Workers
-from latentbits.models import cells
 from latentbits.models.solved_rows import Solution
 
 __all__ = ["RIDGES", "Effects", "fit_effects", "solve_effects"]

@@ -23,11 +23,11 @@ import numpy as np
 from scipy.special import logit
 
 from latentbits.data.binary_data import BinaryData, row_blocks
+from latentbits.fitting.cell_sums import block_groups
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
-from latentbits.models.cells import block_groups
 from latentbits.models.solved_rows import Solution
 
 __all__ = ["PenalisedLikelihood", "PrincipalForm", "State", "principal_form", "solve_rows"]

@@ -13,11 +13,11 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.cell_sums import column_products, row_products
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import aligned_zeros, kernel_array
 from latentbits.kernels.mixture_pass import LANES, mixture_pass
-from latentbits.models.cells import column_products, row_products
 from latentbits.models.solved_rows import Solution
 from latentbits.models.starts import random_components
 

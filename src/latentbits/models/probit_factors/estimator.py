@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
+from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.chains import Length, quantile_interval
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers
-from latentbits.models.cells import safe_log
 from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.models.probit_factors.posterior import FactorSamples, chain_loadings, pool
 from latentbits.models.probit_factors.sampler import Draws, Sampler, solve_rows

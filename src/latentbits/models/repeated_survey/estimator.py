@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.constraints import Number
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.encoding import check_row_weight
 from latentbits.data.histories import Histories
 from latentbits.data.places import Places
 from latentbits.errors import DataError, warn_user
-from latentbits.models.base import check_row_weight
 from latentbits.models.repeated_survey.effort import balanced, effort_of, effort_table
 from latentbits.models.repeated_survey.rates import BOUNDS, LEAST, Rate, SeenCells, common_rate, rates_of_species
 from latentbits.models.royle_nichols import (

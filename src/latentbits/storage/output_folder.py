@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latentbits.files import atomic_file, atomic_folder, parse_json, write_csv, write_json
+from latentbits.storage.files import atomic_file, atomic_folder, parse_json, write_csv, write_json
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,12 +17,12 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from latentbits.archives import DAMAGE, Archive, read_archive, reason_of, write_archive
 from latentbits.data.messages import quoted
 from latentbits.errors import ModelFileError
-from latentbits.files import atomic_file, parse_json
 from latentbits.models.registry import MODELS, model_class, model_name
 from latentbits.models.spec import resolve
+from latentbits.storage.archives import DAMAGE, Archive, read_archive, reason_of, write_archive
+from latentbits.storage.files import atomic_file, parse_json
 from latentbits.version import __version__
 
 __all__ = ["load_model", "save_model"]

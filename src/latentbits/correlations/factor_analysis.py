@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment, minimize
 
 from latentbits.constraints import Choice
+from latentbits.correlations.parallel_analysis import LARGEST_CONDITION, of_correlations
+from latentbits.correlations.repair import regularise, repair_correlation
+from latentbits.correlations.rotation import Rotated, Rotation, rotate
+from latentbits.correlations.tetrachoric import estimate, tetrachoric
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.jobs import run_all
-from latentbits.models.binary_ica.correlation_matrices import regularise, repair_correlation
-from latentbits.models.binary_ica.parallel import LARGEST_CONDITION, of_correlations
-from latentbits.models.binary_ica.rotation import Rotated, Rotation, rotate
-from latentbits.models.binary_ica.tetrachoric import estimate, tetrachoric
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import counted
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from latentbits.errors import DataError
-from latentbits.files import write_json
-from latentbits.output_folder import PLOTS_FOLDER, SUMMARY_FILE, OutputFolder, write_plots, write_tables
+from latentbits.storage.files import write_json
+from latentbits.storage.output_folder import PLOTS_FOLDER, SUMMARY_FILE, OutputFolder, write_plots, write_tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,8 +78,8 @@ class RunFolder(OutputFolder):
             RunFolder(draft)._fill(results, report=report)
 
     def _fill(self, results: Results, *, report: bool) -> None:
-        from latentbits.data.stored import save_data
-        from latentbits.persistence import save_model
+        from latentbits.storage.persistence import save_model
+        from latentbits.storage.stored_data import save_data
 
         save_model(results.model, self.path / MODEL_FILE)
         save_data(results.data, self.path / DATA_FILE, **results.fit_params)
@@ -128,7 +128,7 @@ class RunFolder(OutputFolder):
 
     def load_model(self) -> Any:
         """The fitted model."""
-        from latentbits.persistence import load_model
+        from latentbits.storage.persistence import load_model
 
         return load_model(self.model_file)
 
@@ -141,7 +141,7 @@ class RunFolder(OutputFolder):
 
     def load_data(self) -> tuple[Data, dict[str, Any]]:
         """The data of the fit, and the further arguments of the model's `fit`, such as segments."""
-        from latentbits.data.stored import load_data
+        from latentbits.storage.stored_data import load_data
 
         self.check_data()
         return load_data(self.path / DATA_FILE)

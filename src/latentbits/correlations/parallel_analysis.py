@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
-from latentbits.models.binary_ica.correlation_matrices import regularise
-from latentbits.models.binary_ica.logs import LOG_ROOT_2PI
-from latentbits.models.binary_ica.tetrachoric import Tetrachoric, tetrachoric
-from latentbits.numerics import RandomSource, as_generator, check_number
+from latentbits.correlations.repair import regularise
+from latentbits.correlations.tetrachoric import Tetrachoric, tetrachoric
+from latentbits.numerics import LOG_ROOT_2PI, RandomSource, as_generator, check_number
 from latentbits.wording import counted
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from latentbits.archives import DAMAGE, read_archive, reason_of, write_archive
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.numbers import NumberTable
 from latentbits.data.packed import PackedCells
 from latentbits.data.placed_marks import PlacedMarks
 from latentbits.errors import DataError
+from latentbits.storage.archives import DAMAGE, read_archive, reason_of, write_archive
 
 __all__ = ["load_data", "save_data"]
 

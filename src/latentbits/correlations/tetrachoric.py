@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from latentbits import views
+from latentbits.correlations.pair_tables import standard_errors
+from latentbits.correlations.pair_warnings import FoundPairs, Places, either, upper_pairs, warn_about
+from latentbits.correlations.repair import repair_correlation
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.encoding import check_row_weight
+from latentbits.data.segments import encode_labels, take_out
+from latentbits.fitting.cell_sums import indicator_blocks
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
 from latentbits.kernels.bivariate_normal import LARGEST, fit_tables
-from latentbits.models.base import check_row_weight
-from latentbits.models.binary_ica.correlation_matrices import repair_correlation
-from latentbits.models.binary_ica.pair_warnings import FoundPairs, Places, either, upper_pairs, warn_about
-from latentbits.models.binary_ica.pairs import standard_errors
-from latentbits.models.binary_ica.segments import encode_labels, take_out
-from latentbits.models.cells import indicator_blocks
 from latentbits.numerics import check_number
 from latentbits.wording import counted
 

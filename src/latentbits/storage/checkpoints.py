@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from latentbits.archives import DAMAGE, read_archive, write_archive
 from latentbits.errors import DataError
-from latentbits.files import atomic_file
 from latentbits.fitting.monitor import Position
+from latentbits.storage.archives import DAMAGE, read_archive, write_archive
+from latentbits.storage.files import atomic_file
 from latentbits.version import __version__
 
 __all__ = ["ProblemCheckpoints", "RunCheckpoint"]

@@ -1,0 +1,1 @@
+"""Correlations behind yes-no items: tetrachoric correlations, how many factors, which ones."""
