@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from latentbits.models.abilities import Ability, abilities_of
 from latentbits.plots.fitted import attribute, names_of
 from latentbits.plots.style import BEST, QUIET, house_style, new_figure, shortened, spread
 
@@ -57,7 +56,7 @@ def plot_mixing(model: Any) -> Figure:
     shown = spread(n, MOST_LABELS)
     ax.set_yticks(shown, [shortened(names[order[i]], 22) for i in shown], fontsize=7)
     ax.set_xticks(spread(m, 30))
-    ax.set_xlabel("factor" if Ability.FACTORS in abilities_of(model) else "source")
+    ax.set_xlabel("source" if getattr(model, "factor_probabilities_", None) is None else "factor")
     figure.colorbar(picture, ax=ax, shrink=0.6, label="mixing")
     return figure
 
