@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -265,7 +266,7 @@ class SourceIntervals:
             A line for each variable and source.
         """
         n, m = self.mixing.estimate.shape
-        variables = names or self.column_names or list(range(n))
+        variables: Sequence[object] = names or self.column_names or range(n)
         columns = {name: getattr(self.mixing, name).ravel() for name in ("estimate", "se", "low", "high")}
         return pd.DataFrame({"variable": np.repeat(variables, m), "source": np.tile(np.arange(m), n), **columns})
 
