@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -266,7 +265,7 @@ class SourceIntervals:
             A line for each variable and source.
         """
         n, m = self.mixing.estimate.shape
-        variables: Sequence[object] = names or self.column_names or range(n)
+        variables = np.asarray(names or self.column_names or range(n))
         columns = {name: getattr(self.mixing, name).ravel() for name in ("estimate", "se", "low", "high")}
         return pd.DataFrame({"variable": np.repeat(variables, m), "source": np.tile(np.arange(m), n), **columns})
 
