@@ -12,8 +12,8 @@ import pandas as pd
 from latentbits import plots
 from latentbits.data.numbers import NumberTable
 from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_lines, size
+from latentbits.models.binary_factors.binary_model import EXACT_LIMIT
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
-from latentbits.models.binary_factors.model import EXACT_LIMIT
 from latentbits.wording import counted
 
 __all__ = ["gather", "rows_table"]

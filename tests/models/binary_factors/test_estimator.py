@@ -8,8 +8,8 @@ from latentbits.data.simulate.binary_factors import binary_factors
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import byy, vb
+from latentbits.models.binary_factors.binary_model import Parameters, Prior
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
-from latentbits.models.binary_factors.model import Parameters, Prior
 from latentbits.models.binary_factors.runs import Found
 from latentbits.numerics import match_components
 from tests.models.binary_factors.tools import TRUTH, each_inference, fitted, standardised

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from latentbits.data.simulate.ica_mixture import ica_mixture
-from latentbits.models.ica_mixture import answers
+from latentbits.models.ica_mixture import densities
 from latentbits.models.ica_mixture.estimator import ICAMixture
 from tests.models.ica_mixture.tools import TRUTH, X
 from tests.reference import ica_mixture as twin
@@ -83,8 +83,8 @@ class TestAnswers:
 
     def test_the_bounded_density_is_near_the_exact_one(self, model):
         rows = model._standardised(X)
-        exact = answers.exact_log_density(rows, model._clusters)
-        bounded = answers.bounded_log_density(rows, model._clusters)
+        exact = densities.exact_log_density(rows, model._clusters)
+        bounded = densities.bounded_log_density(rows, model._clusters)
         own = model.labels_, np.arange(len(X))
         gap = (exact - bounded)[own]
         assert -0.05 < np.median(gap) < 0.3

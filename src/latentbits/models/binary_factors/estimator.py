@@ -16,11 +16,18 @@ from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
 from latentbits.models.binary_factors import Encoder, Inference, Update
-from latentbits.models.binary_factors.auto import PATH_LIMIT
+from latentbits.models.binary_factors.binary_model import EXACT_LIMIT, Parameters, exact_posterior, n_parameters
 from latentbits.models.binary_factors.coding import codes_of, expected_codes, started_mean_field
 from latentbits.models.binary_factors.encoders import ENUM_LIMIT, signs
-from latentbits.models.binary_factors.model import EXACT_LIMIT, Parameters, exact_posterior, n_parameters
-from latentbits.models.binary_factors.runs import Found, discards_table, found_by, make_runner, shifted, sizes_table
+from latentbits.models.binary_factors.runs import (
+    PATH_LIMIT,
+    Found,
+    discards_table,
+    found_by,
+    make_runner,
+    shifted,
+    sizes_table,
+)
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import place
 
