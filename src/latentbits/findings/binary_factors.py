@@ -27,7 +27,7 @@ def gather(model: BinaryFactorAnalysis, data: NumberTable) -> Results:
     names = _names(model)
     mixing = pd.DataFrame(model.mixing_, columns=names)
     mixing.insert(0, "variable", attributes(data))
-    mixing.insert(1, "mean_", model.mean_)
+    mixing.insert(1, "mean_", model.intercepts_)
     tables = {
         "causes": _causes(model, data),
         "mixing": mixing,

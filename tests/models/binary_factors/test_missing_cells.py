@@ -147,7 +147,7 @@ class TestFits:
 
     def test_new_rows_may_have_holes_where_the_fit_had_none(self):
         model = BinaryFactorAnalysis(5, random_state=0).fit(TRUTH.X)
-        theta = Parameters(model.mixing_, model.mean_, model.noise_precision_, model.factor_probabilities_)
+        theta = Parameters(model.mixing_, model.intercepts_, model.noise_precision_, model.factor_probabilities_)
         rows = with_holes(TRUTH.X[:5], 0.4, seed=3)
         expected = [twin.log_likelihood(x, *theta) for x in rows]
         np.testing.assert_allclose(model.score_samples(rows), expected, rtol=1e-9)

@@ -32,7 +32,7 @@ class TestFactorAnalysis:
 
 class TestAnswers:
     def test_clusters_and_sources_are_recovered(self, model):
-        assert model.n_clusters_ == 2
+        assert model.n_clusters_ == model.n_components_ == 2
         assert sorted(model.n_sources_) == [1, 2]
         assert adjusted_rand_score(TRUTH.labels, model.labels_) == 1
         np.testing.assert_array_equal(model.labels_, model.predict(X))

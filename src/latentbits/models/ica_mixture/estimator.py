@@ -102,6 +102,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     ----------
     n_clusters_ : int
         Number of clusters found; they are ordered by size.
+    n_components_ : int
+        The same as `n_clusters_`, under the name that all models have for the number found.
     n_sources_ : ndarray of int, shape (n_clusters_,)
         Number of sources of each cluster that are not switched off: those whose strength is at least 2 % of that of the
         cluster's strongest source.
@@ -284,6 +286,11 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     @property
     def _n_features_out(self) -> int:
         return int(self.mixing_.shape[2])
+
+    @property
+    def n_components_(self) -> int:
+        """The same as `n_clusters_`, under the name that all models have for the number found."""
+        return self.n_clusters_
 
     @property
     def exact_(self) -> bool:
