@@ -140,14 +140,79 @@ def test_paths_may_be_text(run: RunFolder) -> None:
 def test_a_folder_is_replaced_only_by_force(run: RunFolder, results: Results) -> None:
     with pytest.raises(FileExistsError, match="exists already"):
         run.save(results, force=False, report=False)
-    (run.path / ".DS_Store").write_text("the system's")
     results.summary["seed"] = 5
     run.save(results, force=True, report=False)
     assert run.summary["seed"] == 5
     assert set(run.files) == entries(run)
 
 
-@pytest.mark.parametrize("name", ["notes.md", "model.npz.bak"])
+@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "desktop.ini", "plots/.DS_Store"])
+def test_what_a_file_manager_left_is_taken_over(run: RunFolder, results: Results, name: str) -> None:
+    (run.path / name).write_text("the system's")
+    run.save(results, force=True, report=False)
+    assert (run.path / name).read_text() == "the system's"
+
+
+@pytest.mark.parametrize("name", [".git", ".venv", ".DS_Store", "model.npz", "plots/older"])
+def test_foreign_folders_are_never_deleted(run: RunFolder, results: Results, name: str) -> None:
+    folder = run.path / name
+    folder.unlink(missing_ok=True)
+    folder.mkdir()
+    (folder / "HEAD").write_text("mine")
+    with pytest.raises(FileExistsError, match=f"holds '{name}', which --force would delete"):
+        run.save(results, force=True, report=False)
+    assert (folder / "HEAD").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "name", ["thesis.docx", "../thesis.docx", ".env", "my_sites.csv", "plots.tar", "plots/photo.png"]
+)
+def test_a_crafted_record_gets_nothing_deleted(run: RunFolder, results: Results, name: str) -> None:
+    (run.path / name).write_text("mine")
+    absolute = str((run.path / name).resolve())
+    change_summary(run, files=[*run.files, name, absolute, "..", ".", "plots/..", name.rpartition("/")[2]])
+    if name.startswith(".."):
+        run.save(results, force=True, report=False)
+    else:
+        with pytest.raises(FileExistsError, match=f"holds '{name}', which --force would delete"):
+            run.save(results, force=True, report=False)
+    assert (run.path / name).read_text() == "mine"
+
+
+def test_ours_by_name_but_not_listed_is_not_deleted(run: RunFolder, results: Results) -> None:
+    (run.path / "pairs.csv").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"holds 'pairs\.csv', which --force would delete"):
+        run.save(results, force=True, report=False)
+
+
+def test_of_a_link_only_the_link_is_deleted(run: RunFolder, results: Results, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "mine.png").write_text("mine")
+    (run.path / "plots").rmdir()
+    (run.path / "plots").symlink_to(tmp_path / "kept")
+    with pytest.raises(FileExistsError, match="holds 'plots', which"):
+        run.save(results, force=True, report=False)
+    (run.path / "plots").unlink()
+    (run.path / "model.npz").rename(tmp_path / "kept" / "model.npz")
+    (run.path / "model.npz").symlink_to(tmp_path / "kept" / "model.npz")
+    run.save(results, force=True, report=False)
+    assert {entry.name for entry in (tmp_path / "kept").iterdir()} == {"mine.png", "model.npz"}
+
+
+def test_a_few_of_many_files_in_the_way_are_named(run: RunFolder, results: Results) -> None:
+    for name in ("a", "b", "c", "d", "e"):
+        (run.path / name).write_text("mine")
+    with pytest.raises(FileExistsError, match=r"holds 'a', 'b', 'c' and 2 others, which --force .* move them away"):
+        run.save(results, force=True, report=False)
+
+
+def test_a_name_that_no_list_has_is_noticed(tmp_path: Path) -> None:
+    table = {"new_table": pd.DataFrame({"n": [1]})}
+    with pytest.warns(UserWarning, match="'new_table' is not in the lists of latentbits.storage.output_folder"):
+        OutputFolder(tmp_path / "out").save_tables(table, {}, force=False)
+
+
+@pytest.mark.parametrize("name", ["notes.md", "model.npz.bak", ".env", ".notes.txt", ".summary.json"])
 def test_foreign_files_are_never_deleted(run: RunFolder, results: Results, name: str) -> None:
     (run.path / name).write_text("mine")
     before = run.summary
@@ -172,10 +237,10 @@ def test_a_file_that_came_during_the_work_is_spared(run: RunFolder) -> None:
 def test_tables_have_a_folder_that_can_be_replaced_as_well(tmp_path: Path) -> None:
     out = OutputFolder(tmp_path / "out")
     for value, force in ((1, False), (2, True)):
-        out.save_tables({"numbers": pd.DataFrame({"=n": [value]})}, {"best": value}, force=force)
-    assert out.summary == {"best": 2, "files": ["summary.json", "numbers.csv"]}
+        out.save_tables({"folds": pd.DataFrame({"=n": [value]})}, {"best": value}, force=force)
+    assert out.summary == {"best": 2, "files": ["summary.json", "folds.csv"]}
     assert entries(out) == set(out.files)
-    assert (out.path / "numbers.csv").read_text() == "'=n\n2\n"
+    assert (out.path / "folds.csv").read_text() == "'=n\n2\n"
 
 
 # ---- damaged and crafted ----

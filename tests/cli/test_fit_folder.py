@@ -39,7 +39,12 @@ def test_force_fills_an_empty_folder(run: Run, table: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("present", "message"),
     [
-        ({"thesis.tex": "mine"}, "is not an earlier output, which --force would delete"),
+        ({"thesis.tex": "mine"}, "is not an earlier output: it holds 'thesis.tex', which --force would delete"),
+        ({".env": "mine", "a": ""}, "is not an earlier output: it holds '.env', 'a', which --force would delete"),
+        (
+            {"model.npz": "ours", "summary.json": '{"files": ["model.npz", "summary.json", ".env"]}', ".env": "mine"},
+            "holds '.env', which --force would delete",
+        ),
         (
             {"model.npz": "ours", "summary.json": '{"files": ["model.npz", "summary.json"]}', "notes.md": "mine"},
             "holds 'notes.md', which --force would delete",
@@ -113,3 +118,14 @@ def test_the_earlier_folder_comes_back_if_the_last_rename_fails(
     assert_refused(run("fit", table, *FAST, "--seed", 1, "--out", out, "--force"), "no more renames")
     assert summary_of(out)["seed"] == 0
     assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
+
+
+def test_force_spares_a_repository(run: Run, table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert run("fit", table, *FAST, "--out", out).exit_code == 0
+    (out / ".git").mkdir()
+    (out / ".git" / "HEAD").write_text("ref: refs/heads/main")
+    result = run("fit", table, *FAST, "--seed", 1, "--out", out, "--force")
+    assert_refused(result, "holds '.git', which --force would delete; move it away, or choose another --out")
+    assert (out / ".git" / "HEAD").read_text() == "ref: refs/heads/main"
+    assert summary_of(out)["seed"] == 0

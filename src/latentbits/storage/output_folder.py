@@ -5,19 +5,58 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from latentbits.storage.files import atomic_file, atomic_folder, parse_json, write_csv, write_json
+from latentbits.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["PLOTS_FOLDER", "SUMMARY_FILE", "OutputFolder", "write_plots", "write_tables"]
+__all__ = [
+    "DATA_FILE",
+    "MODEL_FILE",
+    "PLOTS_FOLDER",
+    "REPORT_FILE",
+    "SUMMARY_FILE",
+    "OutputFolder",
+    "write_plots",
+    "write_tables",
+]
 
+MODEL_FILE, DATA_FILE, REPORT_FILE = "model.npz", "data.npz", "report.html"
 SUMMARY_FILE, PLOTS_FOLDER = "summary.json", "plots"
+
+# fmt: off
+# Anybody may have written a summary, so that a file is deleted only if its name is one of these as well.
+TABLES = frozenset({
+    "causes", "choices", "clean", "clusters", "codes", "comparison", "components", "components_interval",
+    "couplings", "denoised", "discards", "folds", "history", "intervals", "members", "mixing", "noisy", "pairs",
+    "probabilities", "reconstruction", "reliability", "restarts", "rows", "segments", "selection", "separation",
+    "sizes", "sources", "stability", "suspects", "weights",
+})
+"""The tables that outputs have, each as NAME.csv."""
+
+FIGURES = frozenset({
+    "bound", "causes", "cluster_means", "clusters", "comparison", "components", "couplings", "denoising",
+    "member_weights", "mixing", "objective", "pair_fit", "reliability", "selection", "sizes", "source_densities",
+    "source_effects", "source_scales", "strengths", "weights",
+})
+"""The figures that they have, each as NAME.png in the folder of plots."""
+# fmt: on
+
+_OURS = {MODEL_FILE, DATA_FILE, REPORT_FILE, SUMMARY_FILE, *(f"{name}.csv" for name in TABLES)}
+_OUR_PLOTS = {f"{name}.png" for name in FIGURES}
+_OF_SYSTEMS = (".DS_Store", "Thumbs.db", "desktop.ini")
+"""What file managers leave in any folder: it is taken over into the folder that replaces another."""
+
+NAMED = 3
+"""How many of the files that are in the way a refusal names."""
 
 
 class OutputFolder:
@@ -67,12 +106,24 @@ class OutputFolder:
             raise FileExistsError(f"{self.path} exists already; choose another --out, or use --force to replace it")
         if not self.path.is_dir():
             raise FileExistsError(f"{self.path} is a file, not a folder; choose another --out")
-        found, ours = {entry.name for entry in self.path.iterdir()}, set(self.files)
-        foreign = sorted(name for name in found - ours if not name.startswith("."))  # hidden ones are the system's
-        if not found or (ours and not foreign):
-            return
-        which = f"holds {foreign[0]!r}, which" if ours else "is not an earlier output, which"
-        raise FileExistsError(f"{self.path} {which} --force would delete; move it away, or choose another --out")
+        if in_the_way := self._not_ours():
+            more = f" and {counted(len(in_the_way) - NAMED, 'other')}" if len(in_the_way) > NAMED else ""
+            raise FileExistsError(
+                f"{self.path} {'' if self.files else 'is not an earlier output: it '}holds "
+                f"{', '.join(map(repr, in_the_way[:NAMED]))}{more}, which --force would delete; "
+                f"move {'it' if len(in_the_way) == 1 else 'them'} away, or choose another --out"
+            )
+
+    def _not_ours(self) -> list[str]:
+        """What is in the folder beside files that its own record lists and that have names of ours."""
+        listed, found = set(self.files), []
+        for entry in sorted(self.path.iterdir()):
+            if entry.name == PLOTS_FOLDER and PLOTS_FOLDER in listed and entry.is_dir() and not entry.is_symlink():
+                plots = sorted(entry.iterdir())
+                found += [f"{PLOTS_FOLDER}/{plot.name}" for plot in plots if not _is_one_of(plot, _OUR_PLOTS)]
+            elif not _is_one_of(entry, listed & _OURS):
+                found.append(entry.name)
+        return found
 
     @contextlib.contextmanager
     def replaced(self, *, force: bool) -> Iterator[Path]:
@@ -81,6 +132,14 @@ class OutputFolder:
         with atomic_folder(self.path, replace=force) as draft:
             yield draft
             self.check(force=force)  # a long fit lies between, in which files may have come
+            for folder in (self.path, self.path / PLOTS_FOLDER):
+                self._take_over(folder, draft / folder.relative_to(self.path))
+
+    def _take_over(self, folder: Path, new: Path) -> None:
+        """Copy what file managers have left, unless the folder is no more."""
+        for name in _OF_SYSTEMS:
+            if (folder / name).is_file() and new.is_dir():
+                shutil.copy2(folder / name, new / name)
 
     def save_tables(
         self,
@@ -102,15 +161,30 @@ class OutputFolder:
 
 def write_tables(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
     """Write tables into a folder as CSV files of their names."""
+    _check_names(tables, TABLES)
     for name, table in tables.items():
         write_csv(table, folder / f"{name}.csv")
 
 
 def write_plots(figures: Mapping[str, Callable[[], Figure]], folder: Path) -> None:
     """Make the folder, draw the figures and write them there as PNG."""
+    _check_names(figures, FIGURES)
     folder.mkdir()
     for name, draw in figures.items():
         draw().savefig(folder / f"{name}.png")
+
+
+def _check_names(given: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Warn of a name that isn't listed above: the output is good, but could not be replaced later."""
+    for name in sorted(given.keys() - known):
+        warnings.warn(f"{name!r} is not in the lists of {__name__}, so --force will not replace it", stacklevel=3)
+
+
+def _is_one_of(entry: Path, names: Set[str]) -> bool:
+    """Whether it is a file (or a link, of which only the link is deleted) with one of these names, or a system's."""
+    if entry.name in _OF_SYSTEMS:
+        return entry.is_file() and not entry.is_symlink()
+    return entry.name in names and (entry.is_file() or entry.is_symlink())
 
 
 def _check_parent(folder: Path) -> None:

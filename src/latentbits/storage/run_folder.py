@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from latentbits.errors import DataError
 from latentbits.storage.files import write_json
-from latentbits.storage.output_folder import PLOTS_FOLDER, SUMMARY_FILE, OutputFolder, write_plots, write_tables
+from latentbits.storage.output_folder import (
+    DATA_FILE,
+    MODEL_FILE,
+    PLOTS_FOLDER,
+    REPORT_FILE,
+    SUMMARY_FILE,
+    OutputFolder,
+    write_plots,
+    write_tables,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DATA_FILE", "MODEL_FILE", "REPORT_FILE", "RunFolder"]
 
-MODEL_FILE, DATA_FILE, REPORT_FILE = "model.npz", "data.npz", "report.html"
 _SELECTION = "selection"
 _ASKED: dict[str, Any] = {
     "per_row": int,
