@@ -299,11 +299,11 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    @property
-    def mean_(self) -> np.ndarray:
-        """The former name of `intercepts_`."""
-        warnings.warn("mean_ is called intercepts_ now, and will be removed", FutureWarning, stacklevel=2)
-        return self.intercepts_
+    def __getattr__(self, name: str) -> Any:
+        if name == "mean_" and "intercepts_" in vars(self):
+            warnings.warn("mean_ is called intercepts_ now; the old name will be removed", FutureWarning, stacklevel=2)
+            return self.intercepts_
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ---- codes ---------------------------------------------------------------------------------------------------
 
