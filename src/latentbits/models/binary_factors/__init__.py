@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.abilities import WITH_RESTARTS, Ability
 from latentbits.models.schema import NUMBER_COLUMNS, RESTARTED, Array, Frame, Texts, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
@@ -18,6 +19,16 @@ SPECS = (
     ModelSpec(
         "binary-factors",
         "latentbits.models.binary_factors.estimator:BinaryFactorAnalysis",
+        abilities=WITH_RESTARTS
+        | {
+            Ability.SCORE_ROWS,
+            Ability.SAMPLE,
+            Ability.TRANSFORM,
+            Ability.MIXING,
+            Ability.FACTORS,
+            Ability.FIND_NUMBER,
+            Ability.INFORMATION_CRITERIA,
+        },
         data="numbers",
         findings="binary_factors",
         parameters={
