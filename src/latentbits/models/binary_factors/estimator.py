@@ -44,9 +44,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     """Binary factor analysis: continuous rows as a sum of causes that are on or off, plus noise.
 
     ``x = mixing_ @ y + intercepts_ + noise`` with every y_i either -1 or 1, and noise of the same precision in all
-    variables. Unless `inference="em"`, the number of factors is estimated: start with more than expected; those that the data do
-    not need are discarded. If they need none, `n_components_` is 0, the model is a Gaussian, and every method still
-    works (codes have no columns).
+    variables. Unless `inference="em"`, the number of factors is estimated: start with more than expected; those that
+    the data do not need are discarded. If they need none, `n_components_` is 0, the model is a Gaussian, and every
+    method still works (codes have no columns).
 
     Parameters
     ----------
