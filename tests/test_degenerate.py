@@ -14,6 +14,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import DataError, DegenerateDataWarning, compare, select_order
+from latentbits.models.abilities import Ability
 from latentbits.models.registry import MODELS, TABLE_MODELS, model_class
 from latentbits.storage import run_folder
 from tests.cli.conftest import invoke
@@ -251,7 +252,7 @@ def test_select_of_the_command_line(model: str, name: str, tmp_path: Path) -> No
 def test_compare_of_the_command_line(name: str, criterion: str, tmp_path: Path) -> None:
     cells, K, sentence = TABLES[name]
     file = write(tmp_path / "t.csv", cells)
-    models = [model for model in TABLE_MODELS if MODELS[model].has_weights or criterion == "cells"]
+    models = [model for model in TABLE_MODELS if Ability.ROW_WEIGHTS in MODELS[model].abilities or criterion == "cells"]
     asked = ["--components", K, "--restarts", 2, "--folds", 2, "--models", ",".join(models), "--json"]
     result = invoke("compare", file, *asked, "--criterion", criterion)
     if name in ("one cell", "one seen") or (name == "one row" and "cv" in criterion):

@@ -24,6 +24,7 @@ from latentbits import (
     RowColumnBernoulli,
     simulate,
 )
+from latentbits.models.abilities import Ability
 from latentbits.models.spec import spec_of
 from tests.reference import aspect, conditional, hidden_groups, independent, mixture
 
@@ -88,7 +89,7 @@ class Contract:
         spec = spec_of(type(self.make()))
         known = {
             "components": spec.has_components,
-            "coordinates": spec.has_weights,
+            "coordinates": Ability.ROW_WEIGHTS in spec.abilities,
             "restarts": spec.has_restarts,
             "runs out": "max_iter" in spec.parameters,
         }

@@ -9,6 +9,7 @@ import pytest
 
 import latentbits
 from latentbits.constraints import Choice, Number
+from latentbits.models.abilities import Ability
 from latentbits.models.base import Model
 from latentbits.models.cell_model import CellModel
 from latentbits.models.factor_model import FactorModel
@@ -86,9 +87,9 @@ def test_a_subclass_with_a_constructor_of_its_own_is_checked_too():
 
 @SPECS
 def test_tables_are_for_models_of_weights_on_components_or_of_cells(spec):
-    is_table = spec.data == "table"
-    assert (is_table and spec.has_weights) == issubclass(spec.load(), FactorModel)
-    assert (is_table and not spec.has_weights) == issubclass(spec.load(), CellModel)
+    assert (spec.data == "table") == bool(spec.abilities & {Ability.ROW_WEIGHTS, Ability.PREDICT_HELD_OUT})
+    assert (Ability.ROW_WEIGHTS in spec.abilities) == issubclass(spec.load(), FactorModel)
+    assert (Ability.PREDICT_HELD_OUT in spec.abilities) == issubclass(spec.load(), CellModel)
     assert issubclass(spec.load(), Model)
 
 

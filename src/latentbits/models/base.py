@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,6 +24,7 @@ from latentbits.errors import DataError, DegenerateDataWarning, warn_user
 from latentbits.fitting.cluster import ClusterData
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of
 from latentbits.fitting.workers import n_workers
+from latentbits.models.abilities import WITH_RESTARTS, ZERO_ONE_DATA
 from latentbits.models.degenerate import degeneracy
 from latentbits.models.spec import spec_of
 from latentbits.models.view import ShownModel
@@ -33,7 +35,7 @@ from latentbits.wording import place
 if TYPE_CHECKING:
     from latentbits.report import Report
 
-__all__ = ["BinaryModel", "Model", "RestartedModel", "check_learnable"]
+__all__ = ["BinaryModel", "Model", "RestartedModel", "check_estimator", "check_learnable"]
 
 
 class Model(ShownModel, ABC):
@@ -79,6 +81,7 @@ class Model(ShownModel, ABC):
 class RestartedModel(Model):
     """An estimator that is fitted from several random starts, the best of which is kept."""
 
+    _abilities = WITH_RESTARTS
     n_init: int
     max_iter: int
     tol: float
@@ -147,6 +150,7 @@ class RestartedModel(Model):
 class BinaryModel(Model):
     """An estimator of 0-1 data: X is validated by `BinaryData`, its columns are checked against those of the fit."""
 
+    _abilities = ZERO_ONE_DATA
     binarize: float | None
 
     def __sklearn_tags__(self) -> Tags:
@@ -200,6 +204,12 @@ class BinaryModel(Model):
     def _column_names(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
+
+
+def check_estimator(model: Any) -> None:
+    """Refuse what isn't an estimator."""
+    if not isinstance(model, BaseEstimator):
+        raise DataError(f"{model!r} is not an estimator; give one such as AspectBernoulli(3)")
 
 
 def check_learnable(data: BinaryData, n_components: int | None) -> None:

@@ -14,6 +14,7 @@ from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
 from latentbits.data.encoding import check_row_weight
 from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.workers import one_blas_thread
+from latentbits.models.abilities import BY_CELL
 from latentbits.models.base import BinaryModel
 
 __all__ = ["CellModel"]
@@ -29,6 +30,7 @@ class CellModel(BinaryModel):
     a fitted model is as large for a million rows as for a hundred.
     """
 
+    _abilities = BY_CELL
     data_fingerprint_: str
     n_rows_: int
     _sees_own_cell = True
@@ -99,6 +101,29 @@ class CellModel(BinaryModel):
         probabilities = np.empty(data.shape)
         for rows, block in _blocks(data):
             probabilities[rows] = self._predict(block)
+        return probabilities
+
+    def predict_held_out(self, X: Any) -> np.ndarray:
+        """The probability of a 1 in each cell by predictions that don't see the cell itself.
+
+        Where predictions depend on the cell itself, every fifth column is held out in turn, so that its cells are
+        predicted from four fifths of the row; otherwise it is `reconstruct`.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            Probabilities of a 1.
+        """
+        check_is_fitted(self)
+        data = self._data(X)
+        probabilities = np.empty(data.shape)
+        for rows, block in _blocks(data):
+            probabilities[rows] = np.exp(self._log_probabilities_of_hidden(block)[0])
         return probabilities
 
     # ---- pseudo-likelihood ---------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from latentbits.fitting import cell_sums as cells
 from latentbits.fitting.climb import Learner
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
+from latentbits.models.abilities import WITH_RESTARTS, WITH_WEIGHTS, Ability
 from latentbits.models.base import BinaryModel, RestartedModel
 from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource, Similarity, as_generator, check_number
@@ -32,6 +33,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
     probabilities. Everything that can be asked of any such model is here; `SolvedRows` has the answers.
     """
 
+    _abilities = WITH_WEIGHTS
     components_: np.ndarray
     weights_: np.ndarray
     row_weight_: np.ndarray
@@ -267,6 +269,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
 class RestartedFactorModel(FactorModel, RestartedModel):
     """A `FactorModel` that is made by several runs, each from a random start: climbs, or chains of samples."""
 
+    _abilities = WITH_WEIGHTS | WITH_RESTARTS | {Ability.RESTART_COMPONENTS}
     n_components: int
 
     @abstractmethod

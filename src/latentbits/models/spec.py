@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from math import inf
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from latentbits.constraints import Choice, Number
 from latentbits.models.schema import PARAMETER_TYPES, Schema, check_fitted
+
+if TYPE_CHECKING:
+    from latentbits.models.abilities import Ability
 
 __all__ = ["ITERATIONS", "RESTARTS", "ModelSpec", "Option", "Parameter", "components", "resolve", "spec_of"]
 
@@ -75,9 +78,8 @@ class ModelSpec:
         "segments": 0-1 data in segments. "numbers": continuous data.
     findings : str
         The module of `latentbits.findings` that presents a fit.
-    has_weights : bool
-        Of a model of tables, whether its rows have weights on components (`FactorModel`); otherwise it predicts each
-        cell from the rest of its row (`CellModel`).
+    abilities : frozenset of Ability
+        What it can do.
     takes_missing : bool
         Whether cells may be missing.
     on_cluster : bool
@@ -104,7 +106,7 @@ class ModelSpec:
     target: str
     data: Literal["table", "segments", "numbers"] = "table"
     findings: str = "factors"
-    has_weights: bool = True
+    abilities: frozenset[Ability] = frozenset()
     takes_missing: bool = True
     on_cluster: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)

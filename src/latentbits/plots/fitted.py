@@ -26,9 +26,10 @@ def attribute(model: Any, name: str) -> Any:
     Traceback (most recent call last):
     AttributeError: SimpleNamespace has no weights_; give a fitted model that has it.
     """
-    if not hasattr(model, name):
-        raise AttributeError(f"{type(model).__name__} has no {name}; give a fitted model that has it.")
-    return getattr(model, name)
+    try:
+        return getattr(model, name)
+    except AttributeError:
+        raise AttributeError(f"{type(model).__name__} has no {name}; give a fitted model that has it.") from None
 
 
 def components_of(model: Any) -> Floats:
@@ -70,9 +71,7 @@ def shares_of(model: Any) -> Floats | None:
     >>> shares_of(SimpleNamespace(weights_=[[20.0, 3.0]])) is None
     True
     """
-    if not hasattr(model, "weights_"):
-        return None
-    weights = np.asarray(model.weights_, dtype=float)
+    weights = np.asarray(getattr(model, "weights_", [[]]), dtype=float)
     if not np.allclose(weights.sum(axis=1), 1):
         return None
     return np.average(weights, axis=0, weights=getattr(model, "row_weight_", None))

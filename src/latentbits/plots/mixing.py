@@ -56,7 +56,7 @@ def plot_mixing(model: Any) -> Figure:
     shown = spread(n, MOST_LABELS)
     ax.set_yticks(shown, [shortened(names[order[i]], 22) for i in shown], fontsize=7)
     ax.set_xticks(spread(m, 30))
-    ax.set_xlabel("factor" if hasattr(model, "factor_probabilities_") else "source")
+    ax.set_xlabel("source" if getattr(model, "factor_probabilities_", None) is None else "factor")
     figure.colorbar(picture, ax=ax, shrink=0.6, label="mixing")
     return figure
 

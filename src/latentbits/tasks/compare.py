@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from scipy.stats import mannwhitneyu
-from sklearn.base import BaseEstimator
 
 from latentbits import views
 from latentbits.errors import DataError
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.jobs import run_all
-from latentbits.models.base import BinaryModel
-from latentbits.models.factor_model import FactorModel
+from latentbits.models.abilities import Ability, abilities_of
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_comparison
 from latentbits.tasks import trials
@@ -155,7 +153,7 @@ def compare(
 
 
 def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
-    if isinstance(models, (BaseEstimator, str)):
+    if isinstance(models, str) or not isinstance(models, Iterable):
         raise DataError("compare needs at least two models; give a list of them, or a dict of names and models")
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
@@ -170,7 +168,7 @@ def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
 
 def _check_comparable(named: dict[str, Any]) -> None:
     """Refuse models that would be scored on different data: log probabilities and log densities are not comparable."""
-    if len({isinstance(model, BinaryModel) for model in named.values()}) > 1:
+    if len({Ability.READ_ZERO_ONE in abilities_of(model) for model in named.values()}) > 1:
         raise DataError("models of 0-1 data and of numbers can't be compared; compare them among themselves")
     if len({getattr(model, "binarize", None) for model in named.values()}) > 1:
         raise DataError("the models have different values of binarize, so they would see different data; use one")
@@ -181,8 +179,8 @@ def _names(models: Sequence[Any]) -> list[str]:
     names = [type(model).__name__ for model in models]
     often = Counter(names)
     names = [
-        f"{name}({model.n_components})" if often[name] > 1 and hasattr(model, "n_components") else name
-        for name, model in zip(names, models, strict=True)
+        f"{name}({K})" if often[name] > 1 and K is not None else name
+        for name, K in zip(names, (getattr(model, "n_components", None) for model in models), strict=True)
     ]
     often = Counter(names)
     return [f"{name} #{place}" if often[name] > 1 else name for place, name in enumerate(names)]
@@ -207,7 +205,7 @@ def _table(wanted: list[str], named: dict[str, Any], scores: pd.DataFrame) -> pd
 
 def _n_components(model: Any) -> int | None:
     """How many were asked for; a model of tables without such a number has one."""
-    return getattr(model, "n_components", 1 if isinstance(model, FactorModel) else None)
+    return getattr(model, "n_components", 1 if Ability.COMPONENTS in abilities_of(model) else None)
 
 
 def _by_fold(scores: pd.DataFrame, what: str) -> pd.DataFrame:

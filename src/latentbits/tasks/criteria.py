@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 from latentbits.errors import DataError
-from latentbits.models.base import BinaryModel
-from latentbits.models.cell_model import CellModel
+from latentbits.models.abilities import Ability, abilities_of
+from latentbits.models.base import check_estimator
 
 __all__ = ["CRITERIA", "HELD_OUT", "LOWER_IS_BETTER", "check_criteria", "default_criterion"]
 
@@ -27,15 +25,14 @@ HELD_OUT = ("cv", "cells", "pairs")
 
 def default_criterion(estimator: Any) -> str:
     """What chooses if nothing is said: AIC for models of 0-1 data, BIC or the evidence for those of numbers."""
-    usual = ("aic",) if isinstance(estimator, BinaryModel) else ("bic", "evidence", "aic")
-    return next((name for name in usual if hasattr(estimator, _NEEDS[name])), "aic")
+    usual = ("aic",) if Ability.READ_ZERO_ONE in abilities_of(estimator) else ("bic", "evidence", "aic")
+    return next((name for name in usual if _NEEDS[name] in abilities_of(estimator)), "aic")
 
 
 def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str]:
     """The criteria as a list, each of them known and defined for each estimator."""
     for estimator in estimators:
-        if not isinstance(estimator, BaseEstimator):
-            raise DataError(f"{estimator!r} is not an estimator; give one such as AspectBernoulli(3)")
+        check_estimator(estimator)
     wanted = [criterion] if isinstance(criterion, str) else list(criterion or ())
     unknown = [name for name in wanted if name not in CRITERIA]
     if unknown or not wanted or len(set(wanted)) < len(wanted):
@@ -53,24 +50,24 @@ def check_criteria(criterion: str | Sequence[str], *estimators: Any) -> list[str
 
 
 def _is_defined(criterion: str, estimator: Any) -> bool:
-    return hasattr(estimator, _NEEDS[criterion]) and not _why_not(criterion, estimator)
+    return _NEEDS[criterion] in abilities_of(estimator) and not _why_not(criterion, estimator)
 
 
 def _why_not(criterion: str, estimator: Any) -> str:
     """Why a criterion makes no sense for a model that has the method behind it; empty if it does."""
-    if criterion == "cv" and hasattr(estimator, "pair_score"):
+    if criterion == "cv" and Ability.PAIR_SCORES in abilities_of(estimator):
         return ", as rows of segments are judged by their pairs"
-    if criterion == "cv" and isinstance(estimator, CellModel):
+    if criterion == "cv" and Ability.PREDICT_HELD_OUT in abilities_of(estimator):
         return ", as it predicts cells from the rest of their row, and no whole rows"
     return ""
 
 
 _NEEDS = {
-    "aic": "aic",
-    "bic": "bic",
-    "evidence": "log_evidence",
-    "cv": "score_samples",
-    "cells": "reconstruct",
-    "pairs": "pair_score",
+    "aic": Ability.INFORMATION_CRITERIA,
+    "bic": Ability.INFORMATION_CRITERIA,
+    "evidence": Ability.EVIDENCE,
+    "cv": Ability.SCORE_ROWS,
+    "cells": Ability.PREDICT_CELLS,
+    "pairs": Ability.PAIR_SCORES,
 }
-"""The method behind each criterion."""
+"""The ability behind each criterion."""

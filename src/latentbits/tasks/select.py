@@ -15,6 +15,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError, warn_user
 from latentbits.fitting.folds import Folds
 from latentbits.fitting.jobs import run_all
+from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.spec import spec_of
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_selection
@@ -211,7 +212,7 @@ def select_order(
     >>> found.table["n_components"].tolist()
     [1, 2, 3]
     """
-    if segments is not None or hasattr(estimator, "pair_score"):
+    if segments is not None or Ability.PAIR_SCORES in abilities_of(estimator):
         return _select_sources(
             estimator,
             X,
@@ -291,7 +292,7 @@ def _select_sources(
     verbose: int,
 ) -> OrderSelection:
     """`select_order` of a model of segments: by pairs, with 0 and 1 source as baselines."""
-    if not hasattr(estimator, "pair_score"):
+    if Ability.PAIR_SCORES not in abilities_of(estimator):
         raise DataError(f"{type(estimator).__name__} knows no segments; leave them out, or give BinaryICA()")
     wanted = check_criteria("pairs" if criterion is None else criterion, estimator)
     check_number("n_folds", n_folds, least=2, integer=True)
@@ -376,7 +377,7 @@ def _check_orders(orders: Iterable[int] | int) -> list[int]:
 
 
 def _stability(k: int, model: Any) -> pd.DataFrame:
-    if not hasattr(model, "restart_components_") or len(model.restarts_) < 2:
+    if Ability.RESTART_COMPONENTS not in abilities_of(model) or len(model.restarts_) < 2:
         return pd.DataFrame({"n_components": [], "component": [], "stability": []})
     values = component_stability(model)
     return pd.DataFrame({"n_components": k, "component": np.arange(len(values)), "stability": values})

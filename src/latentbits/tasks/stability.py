@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.errors import DataError
-from latentbits.models.spec import spec_of
+from latentbits.models.abilities import Ability, abilities_of
 from latentbits.numerics import Similarity, check_number, match_components
 
 __all__ = ["component_stability"]
@@ -71,22 +71,21 @@ def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
 
 def _components(model: Any) -> np.ndarray:
     """The components of the best restart, as rows; those of a model of sources are the columns of its mixing."""
-    if not hasattr(model, "restart_components_"):
-        raise DataError(f"{type(model).__name__} {_why_not(model)}")
-    return np.asarray(model.components_ if hasattr(model, "components_") else model.mixing_.T)
+    if getattr(model, "restart_components_", None) is None:
+        raise DataError(f"{type(model).__name__} {_why_not(abilities_of(model))}")
+    return np.asarray(model.components_ if Ability.COMPONENTS in abilities_of(model) else model.mixing_.T)
 
 
-def _why_not(model: Any) -> str:
+def _why_not(abilities: frozenset[Ability]) -> str:
     """Why a model has no components of its restarts, and what to do."""
-    spec = spec_of(type(model))
-    if spec is not None and "restart_components_" in spec.fitted:
+    if Ability.RESTART_COMPONENTS in abilities:
         return "was stored by an older version, without the components of its restarts; fit it again"
-    if hasattr(model, "n_clusters_"):
+    if Ability.CLUSTERS in abilities:
         return (
             "has starts that end with unlike numbers of clusters, which can't be matched; fit it with several seeds "
             "and compare labels_ by sklearn.metrics.adjusted_rand_score"
         )
-    if hasattr(model, "n_components_"):
+    if Ability.FIND_NUMBER in abilities:
         return (
             "has starts that end with unlike numbers of components, which can't be matched; restarts_ has them, and "
             "how far each start came"

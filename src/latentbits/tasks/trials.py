@@ -17,7 +17,8 @@ from sklearn.utils import check_array, get_tags
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError
 from latentbits.fitting.folds import SURE, Data, observed_cells
-from latentbits.models.base import BinaryModel, check_learnable
+from latentbits.models.abilities import Ability, abilities_of
+from latentbits.models.base import check_learnable
 from latentbits.wording import counted
 
 __all__ = [
@@ -36,7 +37,7 @@ def data_for(estimator: Any, X: Any, n_components: int | None = None) -> Data:
 
     What a fit of `n_components` would refuse or warn about is said here, once: `run_all` silences the many fits.
     """
-    if not isinstance(estimator, BinaryModel):
+    if Ability.READ_ZERO_ONE not in abilities_of(estimator):
         holes = get_tags(estimator).input_tags.allow_nan
         return np.asarray(check_array(X, dtype=np.float64, ensure_all_finite="allow-nan" if holes else True))
     data = BinaryData.of(X, binarize=estimator.binarize)

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from latentbits import DataError
 from latentbits.data.simulate.ica_mixture import ica_mixture
-from latentbits.models.ica_mixture.answers import _root
+from latentbits.models.ica_mixture.densities import _root
 from latentbits.models.ica_mixture.estimator import ICAMixture
 from tests.models.ica_mixture.tools import X
 

@@ -3,6 +3,7 @@
 from typing import Any, Literal, get_args
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.abilities import WITH_RESTARTS, WITH_WEIGHTS, Ability
 from latentbits.models.schema import (
     COLUMNS,
     FACTOR_MODEL,
@@ -100,10 +101,14 @@ def _fitted(**components: Any) -> dict[str, Any]:
     }
 
 
+_ABILITIES = WITH_WEIGHTS | WITH_RESTARTS
+_ABILITIES |= {Ability.RESTART_COMPONENTS, Ability.RANK_CELLS, Ability.EXPLAIN_CELLS, Ability.DENOISE}
+
 SPECS = (
     ModelSpec(
         "aspect-bernoulli",
         f"{_HERE}.aspect_bernoulli:AspectBernoulli",
+        abilities=_ABILITIES,
         findings="aspect",
         on_cluster=True,
         parameters={
@@ -124,6 +129,7 @@ SPECS = (
     ModelSpec(
         "beta-ica",
         f"{_HERE}.beta_ica:BetaICA",
+        abilities=_ABILITIES | {Ability.EVIDENCE, Ability.INTERVALS, Ability.CHAINS},
         findings="aspect",
         on_cluster=True,
         parameters={

@@ -1,5 +1,6 @@
 """Bernoulli NMF: nonnegative components whose sum is mapped to a probability by a saturating function."""
 
+from latentbits.models.abilities import WITH_RESTARTS, WITH_WEIGHTS, Ability
 from latentbits.models.schema import COLUMNS, FACTOR_MODEL, RESTARTED, Array, Items
 from latentbits.models.spec import RESTARTS, ModelSpec, components
 
@@ -9,6 +10,7 @@ SPECS = (
     ModelSpec(
         "bernoulli-nmf",
         "latentbits.models.bernoulli_nmf.estimator:BernoulliNMF",
+        abilities=WITH_WEIGHTS | WITH_RESTARTS | {Ability.RESTART_COMPONENTS},
         parameters={**components(), **RESTARTS},
         fitted={
             **COLUMNS,

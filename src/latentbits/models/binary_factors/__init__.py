@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.abilities import WITH_RESTARTS, Ability
 from latentbits.models.schema import NUMBER_COLUMNS, RESTARTED, Array, Frame, Texts, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
@@ -18,6 +19,16 @@ SPECS = (
     ModelSpec(
         "binary-factors",
         "latentbits.models.binary_factors.estimator:BinaryFactorAnalysis",
+        abilities=WITH_RESTARTS
+        | {
+            Ability.SCORE_ROWS,
+            Ability.SAMPLE,
+            Ability.TRANSFORM,
+            Ability.MIXING,
+            Ability.FACTORS,
+            Ability.FIND_NUMBER,
+            Ability.INFORMATION_CRITERIA,
+        },
         data="numbers",
         findings="binary_factors",
         parameters={
@@ -39,7 +50,7 @@ SPECS = (
             "n_rows_": Value(int, low=0),
             "n_components_": Value(int, low=0, size="K"),
             "mixing_": Array("D", "K"),
-            "mean_": Array("D"),
+            "intercepts_": Array("D"),
             "noise_precision_": Value(float, low=1e-100),
             "factor_probabilities_": Array("K", low=1e-15, high=1 - 1e-15),
             "_interaction": Array("K", "K"),
@@ -55,5 +66,6 @@ SPECS = (
             ),
         },
         added=("sizes_", "n_rows_"),
+        renamed={"mean_": "intercepts_"},
     ),
 )

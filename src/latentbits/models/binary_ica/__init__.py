@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.abilities import WITH_RESTARTS, ZERO_ONE_DATA, Ability
 from latentbits.models.schema import COLUMNS, RESTARTED, Array, Labels, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
@@ -19,6 +20,17 @@ SPECS = (
     ModelSpec(
         "binary-ica",
         "latentbits.models.binary_ica.estimator:BinaryICA",
+        abilities=ZERO_ONE_DATA
+        | WITH_RESTARTS
+        | {
+            Ability.SCORE_ROWS,
+            Ability.SAMPLE,
+            Ability.TRANSFORM,
+            Ability.MIXING,
+            Ability.SEGMENTS,
+            Ability.RESTART_COMPONENTS,
+            Ability.PAIR_SCORES,
+        },
         data="segments",
         findings="binary_ica",
         parameters={

@@ -4,6 +4,7 @@ One family, as both take the same centred rows (centred.py) and are told by the 
 """
 
 from latentbits.constraints import Number
+from latentbits.models.abilities import BY_CELL, Ability
 from latentbits.models.schema import CELL_MODEL, COLUMNS, RESTARTED, Array, Value
 from latentbits.models.spec import ITERATIONS, ModelSpec, Option, Parameter
 
@@ -24,8 +25,8 @@ SPECS = (
     ModelSpec(
         "ising",
         "latentbits.models.conditional.estimator:IsingModel",
+        abilities=BY_CELL | {Ability.COUPLINGS, Ability.ITERATE},
         findings="cells",
-        has_weights=False,
         parameters={**_RIDGE, **ITERATIONS},
         fitted={
             **_FITTED,
@@ -38,8 +39,8 @@ SPECS = (
     ModelSpec(
         "linear-autoencoder",
         "latentbits.models.conditional.estimator:LinearAutoencoder",
+        abilities=BY_CELL | {Ability.COUPLINGS},
         findings="cells",
-        has_weights=False,
         parameters=_RIDGE,
         fitted=_FITTED,
         added=_ADDED,

@@ -3,6 +3,7 @@
 from typing import get_args
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.abilities import BY_CELL, Ability
 from latentbits.models.aspect import NOISE_TRIALS, Noise
 from latentbits.models.schema import CELL_MODEL, COLUMNS, Array, Entries, Frame, Member, Named, Texts, Value
 from latentbits.models.spec import ModelSpec, Option, Parameter
@@ -25,8 +26,8 @@ SPECS = (
     ModelSpec(
         "false-zeros",
         f"{_HERE}.estimator:FalseZeros",
+        abilities=BY_CELL | {Ability.MEMBERS, Ability.RANK_CELLS, Ability.EXPLAIN_CELLS},
         findings="false_zeros",
-        has_weights=False,
         parameters={
             "n_folds": Parameter(
                 Number(2, integer=True, optional=True),

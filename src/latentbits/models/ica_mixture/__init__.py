@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from latentbits.constraints import Choice, Number
+from latentbits.models.abilities import WITH_RESTARTS, Ability
 from latentbits.models.schema import NUMBER_COLUMNS, RESTARTED, Array, Frame, Items, Named, Texts, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter
 
@@ -29,6 +30,15 @@ SPECS = (
     ModelSpec(
         "ica-mixture",
         "latentbits.models.ica_mixture.estimator:ICAMixture",
+        abilities=WITH_RESTARTS
+        | {
+            Ability.SCORE_ROWS,
+            Ability.SAMPLE,
+            Ability.TRANSFORM,
+            Ability.MIXING,
+            Ability.CLUSTERS,
+            Ability.EVIDENCE,
+        },
         data="numbers",
         findings="ica_mixture",
         takes_missing=False,
@@ -87,7 +97,7 @@ SPECS = (
             "labels_": Array("N", dtype="int64", low=0, high="C"),
         },
         sizes={"G": ("n_gaussians",)},
-        stored_types=("latentbits.models.ica_mixture.posterior:Clusters",),
+        stored_types=("latentbits.models.ica_mixture.cluster_posterior:Clusters",),
         added=("humps_",),
         renamed={"weights_": "proportions_"},
     ),

@@ -1,6 +1,7 @@
 """Models without hidden causes, against which all others are measured: frequencies of columns, of rows and columns."""
 
 from latentbits.constraints import Number
+from latentbits.models.abilities import WITH_WEIGHTS
 from latentbits.models.schema import COLUMNS, FACTOR_MODEL, Array, Value
 from latentbits.models.spec import ModelSpec, Option, Parameter
 
@@ -12,6 +13,7 @@ SPECS = (
     ModelSpec(
         "independent",
         "latentbits.models.independent.estimator:IndependentBernoulli",
+        abilities=WITH_WEIGHTS,
         parameters={"smoothing": Parameter(Number(0), Option("smoothing", "ones and zeros added to each count"))},
         fitted={
             **COLUMNS,
@@ -24,6 +26,7 @@ SPECS = (
     ModelSpec(
         "row-column",
         "latentbits.models.independent.estimator:RowColumnBernoulli",
+        abilities=WITH_WEIGHTS,
         parameters={
             "ridge": Parameter(
                 Number(1e-6, optional=True),

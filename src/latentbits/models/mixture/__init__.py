@@ -1,6 +1,7 @@
 """Mixtures of Bernoulli products: every row belongs to one component."""
 
 from latentbits.constraints import Number
+from latentbits.models.abilities import WITH_RESTARTS, WITH_WEIGHTS, Ability
 from latentbits.models.schema import COLUMNS, FACTOR_MODEL, RESTARTED, Array, Items
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
@@ -10,6 +11,7 @@ SPECS = (
     ModelSpec(
         "bernoulli-mixture",
         "latentbits.models.mixture.estimator:BernoulliMixture",
+        abilities=WITH_WEIGHTS | WITH_RESTARTS | {Ability.RESTART_COMPONENTS},
         parameters={
             **components(),
             **RESTARTS,

@@ -1,5 +1,6 @@
 """Probabilistic latent semantic analysis: the aspect model of the ones alone."""
 
+from latentbits.models.abilities import WITH_RESTARTS, WITH_WEIGHTS, Ability
 from latentbits.models.schema import COLUMNS, FACTOR_MODEL, RESTARTED, Array, Items
 from latentbits.models.spec import RESTARTS, ModelSpec, components
 
@@ -11,6 +12,7 @@ SPECS = (
     ModelSpec(
         "plsa",
         "latentbits.models.plsa.estimator:PLSA",
+        abilities=WITH_WEIGHTS | WITH_RESTARTS | {Ability.RESTART_COMPONENTS},
         parameters={**components(), **RESTARTS},
         fitted={
             **COLUMNS,

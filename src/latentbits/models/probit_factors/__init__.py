@@ -1,6 +1,7 @@
 """Probit factor analysis: normal scores behind the cells, sampled with their uncertainty."""
 
 from latentbits.constraints import Number
+from latentbits.models.abilities import WITH_RESTARTS, WITH_WEIGHTS, Ability
 from latentbits.models.schema import COLUMNS, FACTOR_MODEL, RESTARTED, Array, Items, Named, sampled
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
@@ -15,6 +16,7 @@ SPECS = (
     ModelSpec(
         "probit-factors",
         f"{_HERE}.estimator:ProbitFactors",
+        abilities=WITH_WEIGHTS | WITH_RESTARTS | {Ability.RESTART_COMPONENTS, Ability.INTERVALS, Ability.CHAINS},
         parameters={
             **components("at most: needless ones shrink"),
             "row_effects": Parameter(None),

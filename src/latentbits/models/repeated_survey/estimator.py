@@ -16,6 +16,7 @@ from latentbits.data.encoding import check_row_weight
 from latentbits.data.histories import Histories
 from latentbits.data.places import Places
 from latentbits.errors import DataError, warn_user
+from latentbits.models.abilities import Ability
 from latentbits.models.repeated_survey.effort import balanced, effort_of, effort_table
 from latentbits.models.repeated_survey.rates import BOUNDS, LEAST, Rate, SeenCells, common_rate, rates_of_species
 from latentbits.models.royle_nichols import (
@@ -147,6 +148,8 @@ class RepeatedSurvey(ShownModel):
     >>> list(model.suspects(top=5))
     ['row', 'column', 'n_visits', 'present', 'seen_next']
     """
+
+    _abilities = frozenset({Ability.VISITS})
 
     def __init__(
         self,
