@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import shlex
 import stat
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from latentbits.errors import DataError
-from latentbits.wording import one_line
+from latentbits.wording import one_line, quoted
 
 __all__ = ["SHOWN", "Origin", "bad_cells_error", "check_is_file", "option", "quoted", "refusing_damage"]
 
@@ -121,28 +120,6 @@ class Origin:
             The option, and what it does.
         """
         return f"{self.threshold.format(cut)} to call every value >= {cut:g} present"
-
-
-def quoted(text: str) -> str:
-    """Show text as error messages do: in quotes, on one line, at most 40 characters.
-
-    Parameters
-    ----------
-    text : str
-        Of any length.
-
-    Returns
-    -------
-    str
-        The text to put into a message.
-
-    Examples
-    --------
-    >>> print(quoted("two\\nlines"))
-    "two\\nlines"
-    """
-    short = text if len(text) <= 40 else text[:37] + "..."
-    return json.dumps(short, ensure_ascii=False)
 
 
 def option(name: str, value: object) -> str:

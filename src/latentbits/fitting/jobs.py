@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
-from latentbits.errors import DegenerateDataWarning
+from latentbits.errors import DegenerateDataWarning, InterruptedWarning
 from latentbits.fitting.progress import Progress
 from latentbits.fitting.restarts import stopped_by
 from latentbits.fitting.workers import n_workers, one_blas_thread
@@ -38,7 +38,7 @@ def run_all(
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        warnings.filterwarnings("ignore", message="interrupted")
+        warnings.simplefilter("ignore", InterruptedWarning)
 
         def run(job: Callable[[], Result]) -> Result:
             result = job()

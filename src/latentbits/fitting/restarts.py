@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from latentbits.errors import warn_user
+from latentbits.errors import InterruptedWarning, warn_user
 from latentbits.fitting.climb import Climbed, Learner, RowsLost, climb
 from latentbits.fitting.monitor import Monitor, Position
 from latentbits.fitting.progress import Progress
@@ -189,7 +189,7 @@ def best_of(
         way_on = "fit again for a complete fit"
         if schedule.checkpoints is not None:
             way_on = "the same fit, made again, goes on where it was (on the command line with --force)"
-        warn_user(f"interrupted: {schedule.if_interrupted.format(len(done))}; {way_on}")
+        warn_user(f"interrupted: {schedule.if_interrupted.format(len(done))}; {way_on}", InterruptedWarning)
     return max(done, key=lambda restart: restart.objective), done
 
 
