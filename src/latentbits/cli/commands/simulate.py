@@ -17,7 +17,7 @@ from latentbits.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from latentbits.data.simulate.aspect import AspectTruth
+    from latentbits.simulate.zero_one_tables import AspectTruth
 
 __all__ = ["simulate"]
 
@@ -64,7 +64,7 @@ def simulate(
     if truth is not None:
         OutputFolder(truth).check(force=force)
 
-    from latentbits.data.simulate.aspect import aspect_bernoulli
+    from latentbits.simulate.zero_one_tables import aspect_bernoulli
 
     made = aspect_bernoulli(
         rows, columns, components, white_phantom=white_phantom, sharpness=SHARPNESS, random_state=seed
