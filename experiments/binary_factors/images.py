@@ -51,8 +51,7 @@ def _random_codes(X: np.ndarray, n_components: int, rng: np.random.Generator, wo
     """A random mixing, and the codes that rounding gives it."""
     import numpy as np
 
-    from latentbits.models.binary_factors.coding import codes_of
-    from latentbits.models.binary_factors.starts import random_start
+    from latentbits.models.binary_factors.coding import codes_of, random_start
 
     theta = random_start(X, n_components, rng)
     return theta, codes_of(theta, X, "round", workers).astype(np.float64)

@@ -32,7 +32,7 @@ def jobs(full: bool) -> list[dict[str, Any]]:
 def run(update: str, seed: int) -> list[dict[str, Any]]:
     import numpy as np
 
-    from latentbits.models.binary_factors.starts import random_start
+    from latentbits.models.binary_factors.coding import random_start
     from latentbits.simulate import binary_factors
 
     X = binary_factors(50, 10, 5, 0.3, norms=(1.0, 1.0), random_state=seed).X
@@ -53,9 +53,9 @@ def _column_lengths(Z: np.ndarray, start: Any, encoder: Any, update: str) -> np.
     import numpy as np
 
     from latentbits.fitting.workers import Workers
+    from latentbits.models.binary_factors.binary_model import Prior, moments, program
     from latentbits.models.binary_factors.byy import State, closed_step, gradient_step
     from latentbits.models.binary_factors.encoders import encode
-    from latentbits.models.binary_factors.model import Prior, moments, program
 
     step = closed_step if update == "closed" else gradient_step
     state, lengths = State(start, np.ones(start.A.shape[1])), []

@@ -12,8 +12,8 @@ import pandas as pd
 from latentbits import plots
 from latentbits.data.numbers import NumberTable
 from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_lines, size
+from latentbits.models.binary_factors.binary_model import EXACT_LIMIT
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
-from latentbits.models.binary_factors.model import EXACT_LIMIT
 from latentbits.wording import counted
 
 __all__ = ["gather", "rows_table"]
@@ -27,7 +27,7 @@ def gather(model: BinaryFactorAnalysis, data: NumberTable) -> Results:
     names = _names(model)
     mixing = pd.DataFrame(model.mixing_, columns=names)
     mixing.insert(0, "variable", attributes(data))
-    mixing.insert(1, "mean_", model.mean_)
+    mixing.insert(1, "mean_", model.intercepts_)
     tables = {
         "causes": _causes(model, data),
         "mixing": mixing,

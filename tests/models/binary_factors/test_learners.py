@@ -8,9 +8,9 @@ import pytest
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import byy, em, vb
-from latentbits.models.binary_factors.discarding import weakest
-from latentbits.models.binary_factors.model import Parameters, Prior, moments
-from latentbits.models.binary_factors.starts import random_start
+from latentbits.models.binary_factors.binary_model import Parameters, Prior, moments
+from latentbits.models.binary_factors.byy import weakest
+from latentbits.models.binary_factors.coding import random_start
 from tests.models.binary_factors.tools import TRUTH, prior_of, small, standardised
 from tests.reference import binary_factors as twin
 from tests.reference.assertions import assert_nondecreasing

@@ -7,9 +7,16 @@ from latentbits.errors import DataError
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import byy, em
+from latentbits.models.binary_factors.binary_model import (
+    Parameters,
+    Prior,
+    exact_posterior,
+    mean_field,
+    moments,
+    program,
+)
 from latentbits.models.binary_factors.coding import codes_of, expected_codes
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
-from latentbits.models.binary_factors.model import Parameters, Prior, exact_posterior, mean_field, moments, program
 from tests.models.binary_factors.tools import TRUTH, prior_of, small, standardised
 from tests.reference import binary_factors as twin
 from tests.reference.assertions import assert_nondecreasing
@@ -45,7 +52,7 @@ class TestAgainstTheTwin:
             np.testing.assert_allclose(second[j], squares, atol=1e-10)
 
     def test_threads_change_nothing(self, monkeypatch):
-        monkeypatch.setattr("latentbits.models.binary_factors.model.CHUNK_CELLS", 40)
+        monkeypatch.setattr("latentbits.models.binary_factors.binary_model.CHUNK_CELLS", 40)
         X, _, theta = small_with_holes()
         with Workers(3) as workers:
             parallel = exact_posterior(theta, X, workers)
@@ -140,7 +147,7 @@ class TestFits:
 
     def test_new_rows_may_have_holes_where_the_fit_had_none(self):
         model = BinaryFactorAnalysis(5, random_state=0).fit(TRUTH.X)
-        theta = Parameters(model.mixing_, model.mean_, model.noise_precision_, model.factor_probabilities_)
+        theta = Parameters(model.mixing_, model.intercepts_, model.noise_precision_, model.factor_probabilities_)
         rows = with_holes(TRUTH.X[:5], 0.4, seed=3)
         expected = [twin.log_likelihood(x, *theta) for x in rows]
         np.testing.assert_allclose(model.score_samples(rows), expected, rtol=1e-9)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_factors.model import exact_posterior, mean_field, program
-from latentbits.models.binary_factors.starts import random_start, rough_fit
+from latentbits.models.binary_factors.binary_model import exact_posterior, mean_field, program
+from latentbits.models.binary_factors.coding import random_start, rough_fit
 from latentbits.simulate.mixed_sources import binary_factors
 from tests.models.binary_factors.tools import TRUTH, small, standardised
 from tests.reference import binary_factors as twin
@@ -42,7 +42,7 @@ class TestExactPosterior:
         np.testing.assert_allclose(second, np.einsum("ts,si,sj->ij", expected, codes, codes), atol=1e-10)
 
     def test_does_not_depend_on_threads(self, monkeypatch):
-        monkeypatch.setattr("latentbits.models.binary_factors.model.CHUNK_CELLS", 40)
+        monkeypatch.setattr("latentbits.models.binary_factors.binary_model.CHUNK_CELLS", 40)
         X, _, theta = small(N=50)
         with Workers(3) as workers:
             parallel = exact_posterior(theta, X, workers)

@@ -48,7 +48,7 @@ class TestEdges:
         assert model.transform(X).shape == model.predict_proba(X).shape == (len(X), m)
         for answer in (
             model.mixing_,
-            model.mean_,
+            model.intercepts_,
             model.factor_probabilities_,
             model.objective_history_,
             model.noise_precision_,
@@ -67,9 +67,9 @@ class TestEdges:
         assert model.n_components_ == 0
         assert len(model.discards_) == 4
         assert model.transform(X).shape == (300, 0)
-        np.testing.assert_allclose(model.mean_, X.mean(axis=0), atol=1e-3)
+        np.testing.assert_allclose(model.intercepts_, X.mean(axis=0), atol=1e-3)
         sigma = model.noise_precision_**-0.5
-        np.testing.assert_allclose(model.score_samples(X), norm.logpdf(X, model.mean_, sigma).sum(axis=1))
+        np.testing.assert_allclose(model.score_samples(X), norm.logpdf(X, model.intercepts_, sigma).sum(axis=1))
         assert sigma == pytest.approx(X.std(), rel=0.01)
         assert model.get_feature_names_out().tolist() == []
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from latentbits.models.binary_factors.discarding import weakest
-from latentbits.models.binary_factors.model import Parameters
+from latentbits.models.binary_factors.binary_model import Parameters
+from latentbits.models.binary_factors.byy import weakest
 
 
 @pytest.mark.parametrize(("sigma", "left"), [(0.25, 3), (1.0, 0)])

@@ -50,7 +50,7 @@ SPECS = (
             "n_rows_": Value(int, low=0),
             "n_components_": Value(int, low=0, size="K"),
             "mixing_": Array("D", "K"),
-            "mean_": Array("D"),
+            "intercepts_": Array("D"),
             "noise_precision_": Value(float, low=1e-100),
             "factor_probabilities_": Array("K", low=1e-15, high=1 - 1e-15),
             "_interaction": Array("K", "K"),
@@ -66,5 +66,6 @@ SPECS = (
             ),
         },
         added=("sizes_", "n_rows_"),
+        renamed={"mean_": "intercepts_"},
     ),
 )

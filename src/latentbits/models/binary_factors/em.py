@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_factors.model import (
+from latentbits.models.binary_factors.binary_model import (
     LARGEST_PRECISION,
     Parameters,
     exact_posterior,
@@ -19,7 +19,7 @@ from latentbits.models.binary_factors.model import (
     noise_precision,
     shares,
 )
-from latentbits.models.binary_factors.starts import rough_fit
+from latentbits.models.binary_factors.coding import rough_fit
 
 __all__ = ["MaximumLikelihood", "State"]
 

@@ -16,11 +16,18 @@ from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
 from latentbits.models.binary_factors import Encoder, Inference, Update
-from latentbits.models.binary_factors.auto import PATH_LIMIT
+from latentbits.models.binary_factors.binary_model import EXACT_LIMIT, Parameters, exact_posterior, n_parameters
 from latentbits.models.binary_factors.coding import codes_of, expected_codes, started_mean_field
 from latentbits.models.binary_factors.encoders import ENUM_LIMIT, signs
-from latentbits.models.binary_factors.model import EXACT_LIMIT, Parameters, exact_posterior, n_parameters
-from latentbits.models.binary_factors.runs import Found, discards_table, found_by, make_runner, shifted, sizes_table
+from latentbits.models.binary_factors.runs import (
+    PATH_LIMIT,
+    Found,
+    discards_table,
+    found_by,
+    make_runner,
+    shifted,
+    sizes_table,
+)
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import place
 
@@ -36,10 +43,10 @@ DOMINANT = 0.95
 class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RestartedModel):
     """Binary factor analysis: continuous rows as a sum of causes that are on or off, plus noise.
 
-    ``x = mixing_ @ y + mean_ + noise`` with every y_i either -1 or 1, and noise of the same precision in all variables.
-    Unless `inference="em"`, the number of factors is estimated: start with more than expected; those that the data do
-    not need are discarded. If they need none, `n_components_` is 0, the model is a Gaussian, and every method still
-    works (codes have no columns).
+    ``x = mixing_ @ y + intercepts_ + noise`` with every y_i either -1 or 1, and noise of the same precision in all
+    variables. Unless `inference="em"`, the number of factors is estimated: start with more than expected; those that
+    the data do not need are discarded. If they need none, `n_components_` is 0, the model is a Gaussian, and every
+    method still works (codes have no columns).
 
     Parameters
     ----------
@@ -88,7 +95,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         What each factor adds when on and subtracts when off; the longest column first. Which of a factor's two states
         is called on is a convention: it is the rarer one (if both are equally frequent, the one that adds to the
         variable with the entry that is largest in size).
-    mean_ : ndarray of shape (n_features,)
+    intercepts_ : ndarray of shape (n_features,)
         The constant c of all rows. (The data's mean is this plus ``mixing_ @ (2 * factor_probabilities_ - 1)``.)
     noise_precision_ : float
         One over the variance of the noise.
@@ -280,7 +287,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         largest = A[np.abs(A).argmax(axis=0), np.arange(len(order))]
         sign = np.where(np.abs(beta - 0.5) < EVEN, signs(largest), signs(0.5 - beta)).astype(float)
         self.mixing_ = A * sign * scale
-        self.mean_ = c * scale + centre
+        self.intercepts_ = c * scale + centre
         self.noise_precision_ = phi / scale**2
         self.factor_probabilities_ = np.where(sign > 0, beta, 1 - beta)
         self.n_components_ = len(order)
@@ -291,6 +298,12 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "mean_" and "intercepts_" in vars(self):
+            warnings.warn("mean_ is called intercepts_ now; the old name will be removed", FutureWarning, stacklevel=2)
+            return self.intercepts_
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ---- codes ---------------------------------------------------------------------------------------------------
 
@@ -340,7 +353,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         return (1 + self._mean_field(data)) / 2
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
-        """Rows without noise for given codes: ``X @ mixing_.T + mean_``.
+        """Rows without noise for given codes: ``X @ mixing_.T + intercepts_``.
 
         Parameters
         ----------
@@ -360,13 +373,13 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             )
         if not np.isfinite(codes).all():
             raise DataError("codes must be finite, without NaN; give them as transform returns them")
-        return codes @ self.mixing_.T + self.mean_
+        return codes @ self.mixing_.T + self.intercepts_
 
     def _mean_field(self, data: np.ndarray) -> np.ndarray:
         if self.inference != "vb":
             return expected_codes(self._parameters(), data)
         # f of eq. 13, which is linear in the row; the parameters' uncertainty is in the rest.
-        F = self.noise_precision_ * (data - self.mean_) @ self.mixing_ + self._offset
+        F = self.noise_precision_ * (data - self.intercepts_) @ self.mixing_ + self._offset
         return started_mean_field(self._interaction, F)
 
     def _posterior_mean(self, data: np.ndarray) -> np.ndarray:
@@ -374,7 +387,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             return exact_posterior(self._parameters(), data, workers).mean
 
     def _parameters(self) -> Parameters:
-        return Parameters(self.mixing_, self.mean_, self.noise_precision_, self.factor_probabilities_)
+        return Parameters(self.mixing_, self.intercepts_, self.noise_precision_, self.factor_probabilities_)
 
     # ---- likelihood ----------------------------------------------------------------------------------------------
 

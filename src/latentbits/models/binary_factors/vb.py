@@ -16,15 +16,15 @@ from scipy.special import digamma, entr, gammaln
 from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_factors.discarding import settle_and_discard
-from latentbits.models.binary_factors.model import (
+from latentbits.models.binary_factors.binary_model import (
     Moments,
     Parameters,
     Prior,
     mean_field,
     moments,
 )
-from latentbits.models.binary_factors.starts import rough_fit
+from latentbits.models.binary_factors.byy import settle_and_discard
+from latentbits.models.binary_factors.coding import rough_fit
 from latentbits.numerics import expected_log_beta, kl_beta
 
 __all__ = ["State", "VariationalBayes", "evidence_bound", "expected_program", "update_codes", "update_parameters"]

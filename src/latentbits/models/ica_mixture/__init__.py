@@ -97,7 +97,7 @@ SPECS = (
             "labels_": Array("N", dtype="int64", low=0, high="C"),
         },
         sizes={"G": ("n_gaussians",)},
-        stored_types=("latentbits.models.ica_mixture.posterior:Clusters",),
+        stored_types=("latentbits.models.ica_mixture.cluster_posterior:Clusters",),
         added=("humps_",),
         renamed={"weights_": "proportions_"},
     ),

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from latentbits.models.ica_mixture.posterior import LOG_2PI, Clusters, Floats, live_sources, strengths
-from latentbits.models.ica_mixture.statistics import infer_hidden
+from latentbits.models.ica_mixture.cluster_posterior import LOG_2PI, Clusters, Floats, live_sources, strengths
+from latentbits.models.ica_mixture.cluster_updates import infer_hidden
 
 __all__ = ["arranged", "bounded_log_density", "exact_log_density", "source_means", "unmixed"]
 

@@ -30,6 +30,7 @@ __all__ = [
     "live_sources",
     "log_mean_dirichlet",
     "log_mean_gamma",
+    "spread_gaussians",
     "strengths",
     "take",
 ]
@@ -43,6 +44,10 @@ NOTHING = 1e-3
 
 LIVE = 0.02
 """Sources below this part of the strength of their cluster's strongest source count as switched off."""
+
+
+BETWEEN = 2 / 3
+"""The part of a source's variance between its Gaussians at the start."""
 
 
 class Prior(NamedTuple):
@@ -123,6 +128,14 @@ class Clusters(NamedTuple):
         mean = (self.pi_mean * self.phi).sum(axis=-1)
         square = (self.pi_mean * (self.phi**2 + 1 / self.phi_precision + 1 / self.beta)).sum(axis=-1)
         return mean, np.maximum(square - mean**2, 0.0)  # below 0 by rounding only
+
+
+def spread_gaussians(n_gaussians: int) -> tuple[Floats, float]:
+    """Means and precision of equal Gaussians, evenly spread, that together have mean 0 and variance 1."""
+    if n_gaussians == 1:
+        return np.zeros(1), 1.0
+    phi = np.linspace(-1.0, 1.0, n_gaussians)
+    return phi * np.sqrt(BETWEEN / np.mean(phi**2)), 1 / (1 - BETWEEN)
 
 
 def strengths(clusters: Clusters) -> Floats:
