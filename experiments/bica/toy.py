@@ -110,7 +110,7 @@ def _unrecorded(concentration: float, shape: str) -> dict[str, Any]:
     return {
         "condition": f"weights drawn from Dirichlet({concentration:g}){wider}",
         "reason": Reason.DATA,
-        "evidence": "latentbits experiments run bica/toy --full",
+        "evidence": "python -m experiments run bica/toy --full",
     }
 
 

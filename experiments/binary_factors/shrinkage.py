@@ -94,7 +94,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
                 statement="much shorter: less than half of enum's on most data sets",
                 condition=UPDATES[update],
                 reason=Reason.OPTIMUM,
-                evidence="latentbits experiments run binary_factors/shrinkage --full",
+                evidence="python -m experiments run binary_factors/shrinkage --full",
                 paper="much smaller norm",
                 ours=", ".join(f"{encoder} on {count_of(flags)}" for encoder, flags in much.items()),
                 holds=all(flags.mean() > 0.5 for flags in much.values()),
