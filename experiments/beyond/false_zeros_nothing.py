@@ -5,8 +5,7 @@ all drawn uniformly on the logarithmic scale; the columns' frequencies are drawn
 is fitted with its five folds of held-out cells; its search for noise by row has no effect on them and is left out.
 
 - Independent columns, 100 tables: the log-likelihood of held-out cells by the ensemble's own probabilities is above
-that
-  of the columns' frequencies by more than two standard errors in at most 5.
+  that of the columns' frequencies by more than two standard errors in at most 5.
 - The same tables: what the ensemble adds is no finding (z above 2 over columns, and over rows and columns) in at least
   95.
 - Planted components (`simulate.aspect_bernoulli` with its defaults, 2 to 5 components, 100 x 30 to 150 x 50, a density
