@@ -1,4 +1,4 @@
-"""Who caused true ones, added ones and zeros: posteriors of the components of AB, mixture and PLSA (eq. 29-31)."""
+"""What caused true ones, added ones and zeros: posteriors of the components of AB, mixture and PLSA (eq. 29-31)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phantoms: white ones where zeros are false, black ones where ones are, and how their weight goes with the row."""
+"""Phantoms: white where zeros are false, black where ones are, and how their weights vary with the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newsgroup text: word lists of the topics, who caused a word, and words that a post leaves out (tables 1, 2, 3, 5)."""
+"""Newsgroup text: word lists of the topics, what caused a word, and words that a post omits (tables 1, 2, 3, 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newsgroup text: the blank component, clusters without it, and words that posts leave out (tables 2 and 3)."""
+"""Newsgroup text: the blank component, clusters without it, and words that posts omit (tables 2 and 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data from the model with three components: does the evidence rise, and does it find them? (figure 2)."""
+"""Data from the model with three components: does the evidence rise, and does it find their number? (figure 2)."""
 
 from __future__ import annotations
 

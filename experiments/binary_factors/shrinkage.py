@@ -1,4 +1,4 @@
-"""The column that is not needed: its length while learning goes on, when none is discarded.
+"""The superfluous column: its length during learning when none is discarded.
 
 50 rows of 10 variables from 5 factors of length 1, noise 0.3; a fit of 6 factors without priors, from the same start
 with each of the four encoders.
