@@ -154,4 +154,6 @@ def test_findings_of_a_model_without_couplings():
 def test_the_fingerprint_is_that_of_the_training_data():
     X = simulate.ising(30, 5, random_state=0).X
     model = LinearAutoencoder().fit(sp.csr_array(X))
-    assert model.data_fingerprint_ == BinaryData.of(X).fingerprint()
+    assert model.data_checksum_ == BinaryData.of(X).fingerprint()
+    with pytest.warns(FutureWarning, match="is now data_checksum_"):
+        assert model.data_fingerprint_ == model.data_checksum_

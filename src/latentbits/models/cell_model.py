@@ -16,6 +16,7 @@ from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.abilities import BY_CELL
 from latentbits.models.base import BinaryModel
+from latentbits.models.deprecated import Renamed
 
 __all__ = ["CellModel"]
 
@@ -26,15 +27,16 @@ N_GROUPS = 5
 class CellModel(BinaryModel):
     """Each cell has a probability of a 1 given the other cells of its row; rows have no weights of their own.
 
-    A subclass brings `_fit` and `_predict`. Of the training rows only their number and a fingerprint are kept, so
+    A subclass brings `_fit` and `_predict`. Of the training rows only their number and a checksum are kept, so
     a fitted model is as large for a million rows as for a hundred.
     """
 
     _abilities = BY_CELL
-    data_fingerprint_: str
+    data_checksum_: str | None
     n_rows_: int
     _sees_own_cell = True
     """Whether the prediction of a cell may depend on the cell itself, so that it has to be hidden to be scored."""
+    data_fingerprint_ = Renamed("data_checksum_")
 
     # ---- what a subclass brings ----------------------------------------------------------------------------------
 
@@ -78,7 +80,7 @@ class CellModel(BinaryModel):
         row_weight = check_row_weight(sample_weight, data.shape[0])
         with one_blas_thread():  # so that the sums don't depend on the cores
             self._fit(data, row_weight)
-        self.data_fingerprint_ = data.fingerprint()
+        self.data_checksum_ = self._checksum(data)
         self.n_rows_ = data.shape[0]
         return self
 

@@ -38,6 +38,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
     weights_: np.ndarray
     row_weight_: np.ndarray
     n_jobs: int | None = None
+    data_checksum_: str | None = None
     _solves_in_closed_form = False
     similarity_: Similarity = "l1"
     """How components of two fits are compared (see `match_components`); "cosine" for those with a free sign."""
@@ -86,6 +87,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
         """Set what is kept of the training rows."""
         rows = SolvedRows(self, data)
         self.row_weight_ = row_weight
+        self.data_checksum_ = self._checksum(data)
         self.weights_ = rows.weights.copy()
         self.weights_gap_ = rows.gap
         self._adopt_coordinates(rows.coordinates)

@@ -262,7 +262,7 @@ def _told(
 
 def _fitted_to(data: BinaryData, model: FalseZeros, seed: int, *, n_jobs: int | None, verbose: int) -> FalseZeros:
     """The ensemble itself if these are the data of its fit; else another with its parameters, fitted to them."""
-    if getattr(model, "data_fingerprint_", None) == data.fingerprint():
+    if getattr(model, "data_checksum_", None) == data.fingerprint():
         return model
     fitted: FalseZeros = trials.prepared(model, seed)
     return fitted.set_params(n_jobs=model.n_jobs if n_jobs is None else n_jobs, verbose=verbose).fit(data)

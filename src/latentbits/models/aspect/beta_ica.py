@@ -184,6 +184,8 @@ class BetaICA(SampledModel):
         R-hat of log p(X | causes) and of three cells in four is at most 1.05.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
+    data_checksum_ : str or None
+        Identifies the training data (`BinaryData.fingerprint`); None after a fit on a cluster.
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -20,6 +20,7 @@ _FITTED = {
     "objective_": Value(float),
 }
 _ADDED = ("n_rows_",)
+_RENAMED = {"data_fingerprint_": "data_checksum_"}
 
 SPECS = (
     ModelSpec(
@@ -35,6 +36,7 @@ SPECS = (
             "gradient_norm_": Value(float, low=0),
         },
         added=_ADDED,
+        renamed=_RENAMED,
     ),
     ModelSpec(
         "linear-autoencoder",
@@ -44,5 +46,6 @@ SPECS = (
         parameters=_RIDGE,
         fitted=_FITTED,
         added=_ADDED,
+        renamed=_RENAMED,
     ),
 )

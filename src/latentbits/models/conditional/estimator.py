@@ -69,7 +69,7 @@ class IsingModel(CellModel):
         Number of iterations.
     converged_ : bool
         Whether it converged; False if it was stopped by `max_iter` or interrupted.
-    data_fingerprint_ : str
+    data_checksum_ : str
         Identifies the training data (`BinaryData.fingerprint`).
     n_rows_ : int
         Number of rows at the fit.
@@ -182,7 +182,7 @@ class LinearAutoencoder(CellModel):
     objective_ : float
         Minus the sum of squares of the training rows' cells less their predictions (before these are kept within 0 and
         1; a missing cell is the mean), and minus `ridge` times that of the couplings, which the couplings maximise.
-    data_fingerprint_ : str
+    data_checksum_ : str
         Identifies the training data (`BinaryData.fingerprint`).
     n_rows_ : int
         Number of rows at the fit.

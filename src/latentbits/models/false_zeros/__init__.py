@@ -73,6 +73,7 @@ SPECS = (
             "noise_trials_": NOISE_TRIALS,
         },
         added=("n_rows_",),
+        renamed={"data_fingerprint_": "data_checksum_"},
         stored_types=(f"{_HERE}.stacking:Stack", f"{_HERE}.stacking:Line"),
     ),
 )

@@ -110,7 +110,7 @@ class FalseZeros(CellModel):
         What tells how much each row has lost; None if the rows show no such noise.
     noise_trials_ : DataFrame or None
         What noise components gained; see `AspectBernoulli`.
-    data_fingerprint_ : str
+    data_checksum_ : str
         Tells the training data from others.
     n_rows_ : int
         Number of rows at the fit.

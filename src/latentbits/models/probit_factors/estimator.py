@@ -103,6 +103,8 @@ class ProbitFactors(RestartedFactorModel):
         Whether R-hat of the log likelihood and of three cells in four is at most 1.05.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
+    data_checksum_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
