@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from latentbits import views
-from latentbits.correlations.pair_tables import standard_errors
-from latentbits.correlations.pair_warnings import FoundPairs, Places, either, upper_pairs, warn_about
+from latentbits.correlations.pairs import FoundPairs, Places, either, standard_errors, upper_pairs, warn_about
 from latentbits.correlations.repair import repair_correlation
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.encoding import check_row_weight

@@ -18,8 +18,7 @@ from latentbits.fitting.ascent import ascend
 from latentbits.fitting.climb import Climbed
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.restarts import Runner
-from latentbits.models.binary_ica.parameters import Parameters
-from latentbits.models.binary_ica.rows import CountedRows
+from latentbits.models.binary_ica.parameters import CountedRows, Parameters
 
 __all__ = ["State", "objective", "parameters_of", "runner", "start"]
 

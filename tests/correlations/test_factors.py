@@ -146,7 +146,7 @@ class TestTables:
 
     @pytest.mark.filterwarnings("ignore:.*empty cell")
     def test_segments_in_batches_change_nothing(self, monkeypatch):
-        from latentbits.models.binary_ica import tetrachoric as module
+        from latentbits.correlations import tetrachoric as module
 
         truth = simulated.binary_ica(50, 5, 2, 7, random_state=0)
         whole = tetrachoric(truth.X, truth.segments)

@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentbits.correlations.pair_warnings import Places, warn_about_silent
+from latentbits.correlations.pairs import Places, warn_about_silent
 from latentbits.correlations.repair import regularise
 from latentbits.correlations.tetrachoric import Tetrachoric, estimate
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart, Schedule, best_of
 from latentbits.fitting.workers import n_workers
 from latentbits.models.binary_ica import Method, Shrinkage, blica, ivae, matched, mle
-from latentbits.models.binary_ica.parameters import PairwiseStatistics, Parameters, Prior, canonical
-from latentbits.models.binary_ica.rows import count_rows
+from latentbits.models.binary_ica.parameters import PairwiseStatistics, Parameters, Prior, canonical, count_rows
 from latentbits.numerics import RandomSource, as_generator
 
 __all__ = ["FINE", "Learned", "Learning", "segment_correlations"]

@@ -1,4 +1,4 @@
-"""What tetrachoric correlations have to warn about, with the names of columns and segments."""
+"""Pairs of columns: probabilities of their 2 x 2 tables, standard errors, and what is warned about."""
 
 from __future__ import annotations
 
@@ -6,12 +6,53 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from latentbits.data.messages import SHOWN, quoted
-from latentbits.kernels.bivariate_normal import LARGEST
+from latentbits.kernels.bivariate_normal import LARGEST, normal_cdf2, table_errors
 from latentbits.wording import counted
 
-__all__ = ["FoundPairs", "Places", "either", "upper_pairs", "warn_about", "warn_about_silent"]
+__all__ = [
+    "FoundPairs",
+    "Places",
+    "either",
+    "standard_errors",
+    "table_probabilities",
+    "upper_pairs",
+    "warn_about",
+    "warn_about_silent",
+]
+
+
+def standard_errors(h: np.ndarray, k: np.ndarray, rho: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Asymptotic standard errors of tetrachoric correlations of n rows; P(1) = Phi(h) and Phi(k); arrays of one shape.
+
+    Examples
+    --------
+    >>> standard_errors(np.zeros(1), np.zeros(1), np.zeros(1), np.array([100.0])).round(4).tolist()
+    [0.1571]
+    """
+    error = np.empty(np.size(rho))
+    given = (
+        np.ascontiguousarray(part, dtype=np.float64).ravel() for part in (h, k, np.clip(rho, -LARGEST, LARGEST), n)
+    )
+    table_errors(*given, error)
+    return error.reshape(np.shape(rho))
+
+
+def table_probabilities(h: np.ndarray, k: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    """P(11), P(10), P(01) and P(00) on the last axis; P(1) = Phi(h) and Phi(k); none is negative.
+
+    Examples
+    --------
+    >>> table_probabilities(np.zeros(1), np.zeros(1), np.array([0.5])).round(4).tolist()
+    [[0.3333, 0.1667, 0.1667, 0.3333]]
+    """
+    both = np.empty(np.size(rho))
+    normal_cdf2(*(np.ascontiguousarray(part, dtype=np.float64).ravel() for part in (h, k, rho)), both)
+    joint = both.reshape(np.shape(rho))
+    p, q = ndtr(h), ndtr(k)
+    return np.maximum(np.stack([joint, p - joint, q - joint, 1 - p - q + joint], axis=-1), 0.0)
 
 
 class FoundPairs(NamedTuple):
