@@ -79,7 +79,7 @@ def test_a_missing_cell_says_nothing_and_is_predicted(model):
     X = simulate.ising(200, 6, random_state=1).X.astype(float)
     model.fit(X)
     p = model.reconstruct(np.full((1, 6), np.nan))[0]
-    bias = getattr(model, "bias_", None)
+    bias = getattr(model, "intercepts_", None)
     np.testing.assert_allclose(p, model.means_ if bias is None else 1 / (1 + np.exp(-bias)), rtol=1e-12)
     one = np.full((1, 6), np.nan)
     one[0, 2] = 1

@@ -15,7 +15,7 @@ from latentbits.data.encoding import check_row_weight
 from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.abilities import BY_CELL
-from latentbits.models.base import BinaryModel
+from latentbits.models.cell_ranking import CellRanker
 from latentbits.models.deprecated import Renamed
 
 __all__ = ["CellModel"]
@@ -24,7 +24,7 @@ N_GROUPS = 5
 """Into so many groups the columns are put, to be hidden in turn: as many as the parts of the cells in `verdict`."""
 
 
-class CellModel(BinaryModel):
+class CellModel(CellRanker):
     """Each cell has a probability of a 1 given the other cells of its row; rows have no weights of their own.
 
     A subclass brings `_fit` and `_predict`. Of the training rows only their number and a checksum are kept, so
@@ -101,9 +101,13 @@ class CellModel(BinaryModel):
         check_is_fitted(self)
         data = self._data(X)
         probabilities = np.empty(data.shape)
-        for rows, block in _blocks(data):
-            probabilities[rows] = self._predict(block)
+        for rows, block in self._probability_blocks(data):
+            probabilities[rows] = block
         return probabilities
+
+    def _probability_blocks(self, data: BinaryData) -> Iterator[tuple[slice, np.ndarray]]:
+        for rows, block in _blocks(data):
+            yield rows, self._predict(block)
 
     def predict_held_out(self, X: Any) -> np.ndarray:
         """The probability of a 1 in each cell by predictions that don't see the cell itself.

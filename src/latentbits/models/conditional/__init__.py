@@ -20,7 +20,7 @@ _FITTED = {
     "objective_": Value(float),
 }
 _ADDED = ("n_rows_",)
-_RENAMED = {"data_fingerprint_": "data_checksum_"}
+_RENAMED = {"data_fingerprint_": "data_checksum_", "bias_": "intercepts_"}
 
 SPECS = (
     ModelSpec(
@@ -32,7 +32,7 @@ SPECS = (
         fitted={
             **_FITTED,
             **{name: RESTARTED[name] for name in ("objective_history_", "n_iter_", "converged_")},
-            "bias_": Array("D"),
+            "intercepts_": Array("D"),
             "gradient_norm_": Value(float, low=0),
         },
         added=_ADDED,

@@ -16,6 +16,7 @@ from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.chains import Length, quantile_interval
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers
+from latentbits.models.deprecated import Renamed
 from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.models.probit_factors.posterior import FactorSamples, chain_loadings, pool
 from latentbits.models.probit_factors.sampler import Draws, Sampler, solve_rows
@@ -34,7 +35,8 @@ KEPT_DRAWS = 40
 class ProbitFactors(RestartedFactorModel):
     """Bayesian probit factor analysis: a cell is 1 if a normal score behind it is above 0.
 
-    The score of a cell is ``bias_[j] + row_effects_[i] + weights_[i] @ components_[:, j]`` plus standard normal noise.
+    The score of a cell is ``intercepts_[j] + row_effects_[i] + weights_[i] @ components_[:, j]`` plus standard normal
+    noise.
     Every answer is a mean over samples from the posterior (Gibbs sampling, several chains), so the uncertainty of
     loadings and of rows is in the probabilities, which are less extreme than those of a best fit. Loadings have a
     normal prior whose scale is learned for each component (automatic relevance determination): a needless component
@@ -76,7 +78,7 @@ class ProbitFactors(RestartedFactorModel):
         There is no certificate of samples.
     row_effects_ : ndarray of shape (n_rows,)
         Posterior mean effects of the training rows; 0 without `row_effects`.
-    bias_ : ndarray of shape (n_features,)
+    intercepts_ : ndarray of shape (n_features,)
         Posterior mean scores of the columns.
     relevance_ : ndarray of shape (n_components,)
         The variance that each component gives to the score of a column, on average over columns and samples. The
@@ -131,6 +133,7 @@ class ProbitFactors(RestartedFactorModel):
     similarity_ = "cosine"
     tol = 0.0
     _samples: FactorSamples
+    bias_ = Renamed("intercepts_")
 
     def __init__(
         self,
@@ -188,7 +191,7 @@ class ProbitFactors(RestartedFactorModel):
         loadings = self._loadings.astype(np.float64)
         self.components_ = loadings.mean(axis=0)
         self.relevance_ = (loadings**2).mean(axis=(0, 2))
-        self.bias_ = self._samples.theta[:, :, 0].mean(axis=0, dtype=np.float64)
+        self.intercepts_ = self._samples.theta[:, :, 0].mean(axis=0, dtype=np.float64)
         self.restart_components_ = [run.kept for run in runs]
         self.converged_ = chains_agree(self._samples.largest_r_hat) and bool(best.converged)
 
