@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.places import clear_names
+from latentbits.data.names import clear_names
 from latentbits.errors import DataError
 from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
 from latentbits.findings.results import Results, attributes, unused
@@ -355,7 +355,8 @@ def ensemble_part(results: Results, *, ratings: dict[str, Any] | None) -> dict[s
             "votes": packed_floats(suspects[members].to_numpy()),
         },
         "members": [
-            {"member": name, "weight": float(weight)} for name, weight in zip(members, model.weights_, strict=True)
+            {"member": name, "weight": float(weight)}
+            for name, weight in zip(members, model.member_weights_, strict=True)
         ],
         "reliability": None if model.held_out_ is None else model.held_out_.to_dict("list"),
         "why": _why(model, data, cells),
