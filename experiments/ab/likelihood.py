@@ -80,7 +80,7 @@ def estimator(model: str, k: int, restarts: int, seed: int) -> Any:
 
 AS_FAR_AS: dict[str, Any] = {
     "reason": Reason.OPTIMUM,
-    "evidence": "latentbits experiments run ab/as_published --full",
+    "evidence": "python -m experiments run ab/as_published --full",
 }
 """Of what depends on how far a likelihood is climbed, which the paper doesn't say."""
 
@@ -97,7 +97,7 @@ def _judge_case(case: Case, table: pd.DataFrame) -> list[Claim]:
     by_fold = {name: group.pivot(index="fold", columns="k", values="score") for name, group in table.groupby("model")}
     about: dict[str, Any] = {"result": "AB 2"}
     if case.data == "text":
-        evidence = "latentbits experiments run ab/likelihood --full"
+        evidence = "python -m experiments run ab/likelihood --full"
         about |= {"substitute": TELLING_WORDS, "reason": Reason.DATA, "evidence": evidence}
     claims = [
         _above_mixture(case, by_fold[AB], by_fold[MIXTURE], about),

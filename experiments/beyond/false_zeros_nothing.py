@@ -1,16 +1,16 @@
-"""Does an ensemble of models find something in tables where there is nothing: independent columns.
+"""Does an ensemble of models find something where there is nothing to find? Tables with independent columns.
 
 Rules of judgement, written before the run. Tables have 30 to 150 rows, 10 to 50 columns and a density of 0.02 to 0.5,
-all drawn evenly on the logarithmic scale; the columns' frequencies are drawn from a beta distribution. `FalseZeros` is
-fitted with its five folds of hidden cells; that it looks for noise by row has no effect on them, and is left out.
+all drawn uniformly on the logarithmic scale; the columns' frequencies are drawn from a beta distribution. `FalseZeros`
+is fitted with its five folds of held-out cells; its search for noise by row has no effect on them and is left out.
 
-- Independent columns, 100 tables: the log likelihood of hidden cells by the ensemble's own probabilities is above that
-  of the columns' frequencies by more than two standard errors in at most 5.
+- Independent columns, 100 tables: the log-likelihood of held-out cells by the ensemble's own probabilities is above
+  that of the columns' frequencies by more than two standard errors in at most 5.
 - The same tables: what the ensemble adds is no finding (z above 2 over columns, and over rows and columns) in at least
   95.
 - Planted components (`simulate.aspect_bernoulli` with its defaults, 2 to 5 components, 100 x 30 to 150 x 50, a density
   of 0.2 to 0.5), 6 tables, so that the rules above can fail: it is above by more than two standard errors in all. (In
-  three of density below 0.15, tried before, it was above once: so few ones tell little.)
+  three of density below 0.15, tried before, it was above once: so few ones carry little information.)
 """
 
 from __future__ import annotations

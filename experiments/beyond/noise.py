@@ -1,4 +1,4 @@
-"""Is noise found when it is there, and only then: `noise="auto"` on planted false zeros and ones, and on fossils.
+"""Is noise found where it is present, and only there: `noise="auto"` on planted false zeros and ones, and on fossils.
 
 Rules of judgement, written before the run. Tables have 4 components (Dirichlet weights of concentration 0.3), dense
 (half ones) or sparse (15 % of a component's columns at 0.5 to 0.95, the others at 0.01), 200 x 50 or 300 x 100. Ones

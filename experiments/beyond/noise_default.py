@@ -1,4 +1,4 @@
-"""Should the command line look for noise unless told otherwise: `noise="auto"` beside no noise components.
+"""Should the command line look for noise by default? `noise="auto"` compared with no noise components.
 
 Rules of judgement, written before the run. AspectBernoulli with 3, 5 and 8 components (3 restarts), of which those of
 noise come in addition, on real tables and on planted ones (200 x 50, four components, dense or sparse as in
@@ -7,12 +7,12 @@ components (and over two tables of each clean kind), one number for each table o
 default if all of these hold:
 
 - Held-out cells (5 folds) of real tables: predicted better in the mean over tables, and on at least two in three.
-- Held-out cells of clean planted tables: worse by at most 0.001 nats a cell.
+- Held-out cells of clean planted tables: worse by at most 0.001 nats per cell.
 - False cells (lost ones among the zeros, added ones among the ones) of planted tables and corroded digits: `suspicion`
   ranks them better, by at least 0.02 of AUC in the mean, and worse by more than 0.01 in no kind of table.
 - Cost: at most 6 times the processor time of a fit, in the median (it makes four).
 
-Beside them stands a model without noise components that has as many free ones as "auto" has in all, which isn't judged.
+For comparison, but not judged: a model without noise components that has as many free ones as "auto" has in all.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ ABOUT: dict[str, Any] = {
     "result": "BICA 6",
     "substitute": STANDS_IN,
     "reason": Reason.DATA,
-    "evidence": "latentbits experiments run bica/chat --full",
+    "evidence": "python -m experiments run bica/chat --full",
 }
 
 

@@ -1,4 +1,4 @@
-"""Data from the model with three components: does the evidence rise, and does it find them? (figure 2)."""
+"""Data from the model with three components: does the evidence rise, and does it find their number? (figure 2)."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _unrecorded(concentration: float, shape: str) -> dict[str, Any]:
     return {
         "condition": f"weights drawn from Dirichlet({concentration:g}){wider}",
         "reason": Reason.DATA,
-        "evidence": "latentbits experiments run bica/toy --full",
+        "evidence": "python -m experiments run bica/toy --full",
     }
 
 

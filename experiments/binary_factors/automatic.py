@@ -1,4 +1,4 @@
-"""How many factors, by default: a path of harmony learning judged by BIC, beside harmony learning and BIC alone.
+"""How many factors, by default: a path of harmony learning judged by BIC, compared with harmony learning and BIC alone.
 
 The paper's whole grid (Figs. 3 to 6) with fresh data, seeds from 20,000 on; nothing was chosen on them.
 """

@@ -1,4 +1,4 @@
-"""How many factors: harmony learning (round, with priors) beside variational Bayes and BIC, on the same grid."""
+"""How many factors: harmony learning (round, with priors), variational Bayes and BIC on the same grid."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _round_against_cdual(table: pd.DataFrame, words: str) -> Claim:
         ours="cdual less round: " + ", ".join(f"{d:+.2f} at {sigma:g}" for sigma, d in by_noise.items()),
         holds=by_noise[PEAK] < 0 < by_noise[least],
         reason=Reason.OPTIMUM,
-        evidence="latentbits experiments run binary_factors/free_shares --full",
+        evidence="python -m experiments run binary_factors/free_shares --full",
         note="Our fits hold the factors' probabilities even until the codes have settled, which the paper does not do: "
         "it keeps an encoder that rounds from being carried away by the uneven shares of poor codes.",
     )

@@ -1,4 +1,4 @@
-"""A paper's claims beside our results, and the verdict that follows by a rule in code."""
+"""A paper's claims, our results, and the verdict that follows from a rule in code."""
 
 from __future__ import annotations
 

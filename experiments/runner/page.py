@@ -72,7 +72,7 @@ def _summary(lines: list[Line], results: dict[str, Result]) -> str:
     older = sum(result["jobs_of_older_code"] for result in results.values())
     text = [
         "# Published results, and ours",
-        "Made by `latentbits experiments run`; not edited by hand. A verdict follows from the numbers by a rule in the "
+        "Made by `python -m experiments run`; not edited by hand. A verdict follows from the numbers by a rule in the "
         "experiment's code, and a row that differs has one of four reasons, with its evidence. A claim may have "
         "several rows: in the paper's setting, and under conditions that the paper doesn't state (another reading of "
         "its text, public data that stand in, another setting). It comes out if one of them does, and a result "

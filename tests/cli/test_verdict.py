@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from latentbits import AspectBernoulli, verdict
-from latentbits.cli.model_selection import sentences_of_range
+from latentbits.cli.commands.choose import sentences_of_range
 from latentbits.data import BinaryData
 from latentbits.findings import gather, lead_with_verdict
 from latentbits.storage.files import write_json

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from latentbits import factor_analysis, parallel_analysis, repair_correlation
+from latentbits import simulate as simulated
 from latentbits.correlations.factor_analysis import minimum_residuals
 from latentbits.correlations.parallel_analysis import _shuffled
 from latentbits.correlations.rotation import rotate
 from latentbits.correlations.tetrachoric import tetrachoric
-from latentbits.data.simulate import binary_ica as simulated
 from latentbits.errors import DataError
 
 SIMPLE = np.array([[0.8, 0], [0.7, 0], [0.6, 0], [0, 0.9], [0, 0.5], [0, 0.7]])

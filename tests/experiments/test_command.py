@@ -8,14 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
-
-import pytest
 
 from experiments.runner.published import PUBLISHED
-from latentbits.cli.commands import experiments as module
+from latentbits.cli.main import program as installed
 
-from .conftest import COIN, Run, Toys
+from .conftest import COIN, REPOSITORY, Run, Toys
 
 
 def test_finished_jobs_are_not_run_again(toys: Toys, command: Run) -> None:
@@ -164,13 +161,13 @@ def test_wrong_usage(toys: Toys, command: Run) -> None:
     assert command("run", "all", "--jobs", 0).exit_code == 2
 
 
-def test_outside_of_the_repository(tmp_path: Path, command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    installed = tmp_path / "lib" / "site-packages" / "latentbits" / "cli" / "commands" / "x.py"
-    monkeypatch.setattr(module, "__file__", str(installed))
-    result = command("list")
-    assert result.exit_code == 1
-    assert "come with the source repository" in result.stderr
+def test_it_is_a_module_of_the_repository_and_no_command_of_the_package(toys: Toys) -> None:
+    (toys.folder / "__main__.py").symlink_to(REPOSITORY / "experiments" / "__main__.py")
+    listed = subprocess.run(
+        [sys.executable, "-m", "experiments", "list"], cwd=toys.root, capture_output=True, text=True
+    )
+    assert (listed.returncode, listed.stdout.count("\n")) == (0, 2), listed.stderr
+    assert "experiments" not in installed.commands
 
 
 def test_claims_must_fit_the_declaration(toys: Toys, command: Run) -> None:
@@ -199,8 +196,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toys: Toys, command: Run) -
     broken.touch()
     script = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from latentbits.cli.main import program\n"
-        "program(['experiments', 'run', 'toys/coin', '--jobs', '1'])"
+        "from experiments.runner.command import program\n"
+        "program(['run', 'toys/coin', '--jobs', '1'])"
     )
     process = subprocess.Popen([sys.executable, "-c", script], cwd=toys.root, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 30

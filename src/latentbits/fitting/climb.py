@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from latentbits.fitting.monitor import Monitor, Position
+from latentbits.fitting.monitor import Checkpoint, Monitor, Position
 
 __all__ = ["ArrayLearner", "Climbed", "Learner", "RowsLost", "climb", "parabola", "squared_moves"]
 
@@ -22,6 +22,9 @@ State = TypeVar("State", bound=tuple[Any, ...])
 
 KEPT_EVERY = 5
 """Rounds from a position that is kept in memory to the next, where rows may be lost."""
+
+SAME = 1e-6
+"""How far a stored position may be from what the learner makes of it, relatively: rounding on another machine."""
 
 
 class RowsLost(Exception):
@@ -133,17 +136,31 @@ class _Keeper(Generic[State]):
     def begin(self, state: State) -> Climbed[State] | None:
         """Start there, or where the checkpoint is; the result if that is the end."""
         self.state = state
-        saved = None if self.monitor.checkpoint is None else self.monitor.checkpoint.load()
-        if saved is not None:
-            saved = saved._replace(state=type(state)(*saved.state))
+        saved = None
+        if self.monitor.checkpoint is not None and self.monitor.checkpoint.exists():
+            saved = self.monitor.checkpoint.load(like=self.learner.stored(state))
+            self._go_to(saved)
+            self._check(self.monitor.checkpoint, saved)
             self.monitor.rewind(saved)
             if saved.objective is not None:
                 return Climbed(saved.state, saved.objective)
-            self._go_to(saved)
         self._record = self.monitor.record_of()
         if self.learner.may_lose_rows:
             self._kept = saved or self._position()
         return None
+
+    def _check(self, checkpoint: Checkpoint, saved: Position) -> None:
+        """Refuse a state outside of the learner's domain, or another objective than it has: a file may be forged."""
+        with np.errstate(all="ignore"):
+            inside = self.learner.stored(self.learner.extrapolate([self.state] * 3, 1.0))
+            if not all(np.allclose(a, b, rtol=SAME, atol=SAME) for a, b in zip(saved.state, inside, strict=True)):
+                raise checkpoint.refused("its state is outside of the model's domain")
+            objective = self.learner.step(self.state)[1]
+        if saved.history:
+            rise, tolerance = objective - saved.history[-1], SAME * max(1.0, abs(objective))
+            finished = saved.objective is not None
+            if not (-tolerance <= rise and (not finished or rise <= tolerance)):
+                raise checkpoint.refused("its state has another objective than it says")
 
     def go_on(self, accelerate: bool) -> Climbed[State]:
         """A round; the last state whose objective is known."""

@@ -23,8 +23,14 @@ class Position(NamedTuple):
 class Checkpoint(Protocol):
     """Where the positions of a run are kept."""
 
-    def load(self) -> Position | None:
-        """The last one saved, its state a list of arrays."""
+    def exists(self) -> bool:
+        """Whether one is saved."""
+
+    def load(self, like: tuple[Any, ...]) -> Position:
+        """The last one saved; refused if its state isn't of the form of `like`."""
+
+    def refused(self, reason: str) -> Exception:
+        """The error of a position that isn't one of this fit."""
 
     def is_due(self) -> bool:
         """Whether enough time has passed to save another one."""

@@ -199,7 +199,7 @@ def running_in_batches(make_learner: Callable[[Workers], Any], batches: Batches)
 
         def run(rng: np.random.Generator, monitor: Monitor) -> Any:
             state = learner.initialise(rng)
-            if monitor.checkpoint is None or monitor.checkpoint.load() is None:  # else the batches are behind it
+            if monitor.checkpoint is None or not monitor.checkpoint.exists():  # else the batches are behind it
                 state = _first_phase(learner, state, batches, rng, lambda: monitor.finished)
                 if monitor.finished:  # a half-made start is nothing to go on from: the seed makes it again
                     monitor.checkpoint = None
