@@ -22,7 +22,7 @@ from latentbits.cli.options.reading import (
     reading_options,
 )
 from latentbits.cli.terminal import Terminal, check_target, output_table
-from latentbits.data.places import Places
+from latentbits.data.names import Places
 from latentbits.errors import DataError
 from latentbits.findings.results import data_table, with_names
 from latentbits.models.registry import TABLE_MODELS

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import expit
 
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
-from latentbits.data.places import Places
+from latentbits.data.names import Places
 from latentbits.errors import DataError
 from latentbits.models.false_zeros.later import Scale
 from latentbits.models.false_zeros.row_noise import Kind
