@@ -58,8 +58,6 @@ def test_the_help_of_a_model_explains_its_own_options(run: Run, name: str, form:
     own, every = options_of(name), set().union(*map(options_of, MODELS))
     shared = {"--max-iter", "--tol", "--folds"}  # named under "Fitting"
     assert own - shared <= set(explained(text))
-        f"--{p.option.name.replace('_', '-')}" for spec in MODELS.values() for p in spec.parameters.values() if p.option
-    }
     first = {"--components", "--restarts", "--seed", "--jobs"}
     assert set(explained(text)) & (every - own - first) == set()
 
