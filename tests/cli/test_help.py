@@ -18,9 +18,13 @@ SCREEN = 48
 
 
 def flags_of(command: str) -> list[str]:
-    return [
-        flag for param in program.commands[command].params if isinstance(param, click.Option) for flag in param.opts
-    ]
+    options = [param for param in program.commands[command].params if isinstance(param, click.Option)]
+    return [flag for option in options for flag in option.opts]
+
+
+def options_of(model: str) -> set[str]:
+    names = [parameter.option.name for parameter in MODELS[model].parameters.values() if parameter.option]
+    return {f"--{name.replace('_', '-')}" for name in names}
 
 
 def explained(text: str) -> list[str]:
