@@ -105,7 +105,7 @@ def run(table: str, model: str, k: int, ridge: float, seed: int) -> list[dict[st
     ours, with_visits = judged(scores, later, X)
     noise = "none" if fitted.noise_model_ is None else ", ".join(sorted(set(fitted.noise_model_.phantoms_)))
     known = {"seconds": seconds, "noise": noise, **_hidden(fitted), **_seen_later(fitted, X, later, visits, seed)}
-    weights = {f"weight_{name}": weight for name, weight in zip(fitted.members_, fitted.weights_, strict=True)}
+    weights = {f"weight_{name}": weight for name, weight in zip(fitted.members_, fitted.member_weights_, strict=True)}
     return [{**size, **ours, **known, **weights}, {**size, **with_visits}]
 
 
