@@ -140,7 +140,7 @@ def claims_page(prefix: str) -> str:
         holds = [claim for claim in content["claims"] if claim["verdict"].startswith(HOLDS)]
         fails = [claim for claim in content["claims"] if not claim["verdict"].startswith(HOLDS)]
         number = f"{len(holds)} of {len(content['claims'])} confirmed"
-        parts.append(f"### {content['title']}\n\n{number}; `latentbits experiments run {content['experiment']}`.\n")
+        parts.append(f"### {content['title']}\n\n{number}; `python -m experiments run {content['experiment']}`.\n")
         parts.extend(_claim_lines("Confirmed", holds, reasons=False))
         parts.extend(_claim_lines("Not confirmed, and why", fails, reasons=True))
     return "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Binary ICA judged: is the number of sources found, does rms z tell a bad fit, do intervals cover the truth."""
+"""Binary ICA judged: is the number of sources found, does rms z detect a bad fit, do intervals cover the truth?"""
 
 from __future__ import annotations
 

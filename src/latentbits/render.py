@@ -1,4 +1,4 @@
-"""Three renderers of findings: `lines` for the terminal, `summary` for JSON, `block` for notebooks. The fourth is report/.
+"""Renderers of findings: `lines` for the terminal, `summary` for JSON, `block` for notebooks; the fourth is report/.
 
 A renderer may leave things out; it doesn't compute, decide, or read sentences.
 """

@@ -1,6 +1,6 @@
 """The only place with English about findings: functions from data to sentences.
 
-`sentence(note)` says a note: for each `Code` there is a function of its name, whose parameters are the note's arguments.
+`sentence(note)` says a note: each `Code` has a function of its name here, whose parameters are the note's arguments.
 Nothing here decides anything, and nobody compares what is returned here: another wording is a change of this file.
 """
 
@@ -415,7 +415,7 @@ def couplings_listed(unit: str) -> str:
     return f"The strongest couplings (what a 1 in one column adds to the {unit} of a 1 in the other):"
 
 
-def coupling(column: str, other: str, coupling: float, back: float | None) -> str:
+def coupling(column: str, other: str, coupling: float, back: float | None = None) -> str:
     return f"    {coupling:+.2f}  {column}, {other}{'' if back is None else f', back {back:+.2f}'}"
 
 

@@ -1,4 +1,4 @@
-"""What was found, as data: one frozen object, built once by `analyse`; people's words are made from it at the very end."""
+"""What was found, as data: one frozen object, built once by `analyse`; words are made from it at the very end."""
 
 from __future__ import annotations
 

@@ -311,8 +311,8 @@ def summary_of_data(data: Data) -> DataSummary:
         return summary
     ones = data.ones_per_column()
     constant = int(((ones == 0) | (ones == data.observed_per_column())).sum())
-    counts = {"ones": data.n_ones, "zeros": data.n_observed - data.n_ones}
-    return replace(summary, **counts, density=data.density, constant_columns=constant)
+    zeros = data.n_observed - data.n_ones
+    return replace(summary, ones=data.n_ones, zeros=zeros, density=data.density, constant_columns=constant)
 
 
 def _is_fitted_to(subject: Subject) -> bool:
@@ -320,7 +320,7 @@ def _is_fitted_to(subject: Subject) -> bool:
     if subject.solved is not None:
         return bool(subject.solved.are_training_rows())
     if Ability.PREDICT_HELD_OUT in abilities_of(subject.model):
-        return bool(subject.data.fingerprint() == subject.model.data_fingerprint_)
+        return bool(subject.data.fingerprint() == subject.model.data_checksum_)
     return True
 
 

@@ -81,5 +81,5 @@ def _notes(pairs: pd.DataFrame, unit: str) -> Iterator[Note]:
     strongest = {name: first[name] for name in ("column", "other", "coupling")}
     yield Note(Code.STRONGEST_COUPLING, strongest, Role.ANSWER, is_evidence=True)
     yield Note(Code.COUPLINGS_LISTED, {"unit": unit}, is_evidence=True)
-    for pair in pairs.head(N_LISTED).to_dict("records"):
-        yield Note(Code.COUPLING, {"back": pair.pop("coupling_back", None), **pair}, is_evidence=True)
+    for pair in pairs.head(N_LISTED).rename(columns={"coupling_back": "back"}).to_dict("records"):
+        yield Note(Code.COUPLING, {str(name): value for name, value in pair.items()}, is_evidence=True)

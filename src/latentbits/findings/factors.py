@@ -83,7 +83,7 @@ def weights_table(weights: np.ndarray, data: BinaryData) -> pd.DataFrame:
 def agreement(model: FactorModel, stability: tuple[float, ...]) -> dict[str, Any]:
     """How far restarts agree about the components: arguments of the notes about it."""
     return {
-        "made": len(model.restarts_),  # type: ignore[attr-defined]
+        "made": len(model.restarts_),
         "components": len(stability),
         "median": statistics.median(stability),
         "worst": min(stability),

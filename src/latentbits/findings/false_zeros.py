@@ -1,4 +1,4 @@
-"""Findings of the ensemble that ranks zeros: the list, what the members say, and how reliable it is on held-out cells."""
+"""Findings of the ensemble that ranks zeros: the list, what the members say, and how reliable that is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.places import Places
+from latentbits.data.names import Places
 from latentbits.findings.account import (
     N_SUSPECTS,
     DataSummary,
@@ -82,8 +82,8 @@ def _by_position(table: pd.DataFrame, model: FalseZeros, data: BinaryData, kind:
     sides = {"row": Places(data.row_names, n_rows, "row"), "column": Places(model._column_names(), n_columns, "column")}
     rows, columns = (np.array([_found(places, name) for name in table[side]], int) for side, places in sides.items())
     (meaning,) = (name for name in table.columns if name in PROBABILITIES)
-    scores = (table[name].to_numpy() for name in ("score", meaning))
-    return SuspectList(kind, rows, columns, *scores, meaning)
+    score, probability = (table[name].to_numpy() for name in ("score", meaning))
+    return SuspectList(kind, rows, columns, score, probability, meaning)
 
 
 def _found(places: Places, name: Any) -> int:
@@ -94,7 +94,7 @@ def _members(model: FalseZeros) -> pd.DataFrame:
     """Each member with its weight and, where cells were held out, how well it predicts them alone."""
     if model.member_scores_ is not None:
         return model.member_scores_
-    return pd.DataFrame({"member": list(model.members_), "weight": model.weights_})
+    return pd.DataFrame({"member": list(model.members_), "weight": model.member_weights_})
 
 
 # ---- notes -----------------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def _members(model: FalseZeros) -> pd.DataFrame:
 
 def _sure(model: FalseZeros) -> Iterator[Note]:
     """Which members had a say, how reliable the probabilities are, and whether rows have lost ones."""
-    weights = sorted(zip(model.members_, model.weights_, strict=True), key=lambda pair: -pair[1])
+    weights = sorted(zip(model.members_, model.member_weights_, strict=True), key=lambda pair: -pair[1])
     if model.held_out_ is None:
         yield Note(Code.EQUAL_MEMBERS, {"members": [name for name, _ in weights]}, Role.SURE)
     else:

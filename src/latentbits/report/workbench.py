@@ -14,15 +14,16 @@ import pandas as pd
 
 from latentbits import sentences
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.places import clear_names
+from latentbits.data.names import clear_names
 from latentbits.errors import DataError
 from latentbits.findings.account import N_SUSPECTS, Findings, attributes, unused
 from latentbits.findings.aspect import SUSPECTED
 from latentbits.models.abilities import Ability, abilities_of
-from latentbits.models.aspect.aspect_rows import FALSE_VALUE, NOISE_OF, AspectRows, Kind, SuspectedCells
+from latentbits.models.aspect.aspect_rows import NOISE_OF, AspectRows, SuspectedCells
 from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.phantoms import CONTENT
 from latentbits.models.aspect.weighting import AVERAGE_CELLS
+from latentbits.models.cell_ranking import FALSE_VALUE, Kind
 from latentbits.models.factor_model import FactorModel
 from latentbits.models.false_zeros.estimator import FalseZeros
 from latentbits.models.false_zeros.explanation import explain_cells
@@ -336,6 +337,7 @@ def ensemble_part(findings: Findings, *, ratings: dict[str, Any] | None) -> dict
     """The list of an ensemble in the form that the page reads, and all that the page says about single cells of it."""
     model, data = findings.subject.model, findings.subject.data
     (listed,) = findings.suspects
+    assert listed.probability is not None
     table = findings.tables["suspects"][:N_SUSPECTS]
     names = model._column_names()
     cells = listed.rows[:N_SUSPECTS], listed.columns[:N_SUSPECTS]
@@ -356,7 +358,8 @@ def ensemble_part(findings: Findings, *, ratings: dict[str, Any] | None) -> dict
             "votes": packed_floats(table[members].to_numpy()),
         },
         "members": [
-            {"member": name, "weight": float(weight)} for name, weight in zip(members, model.weights_, strict=True)
+            {"member": name, "weight": float(weight)}
+            for name, weight in zip(members, model.member_weights_, strict=True)
         ],
         "reliability": None if model.held_out_ is None else model.held_out_.to_dict("list"),
         "why": _why(model, data, cells),

@@ -133,13 +133,14 @@ class Verdict:
             It says what it said then.
         """
         auc = stored.get("auc")
-        counts = (stored.get(name) for name in ("n_cells", "n_folds"))
+        n_cells, n_folds = (stored.get(name) for name in ("n_cells", "n_folds"))
         return cls(
             stored["predicts"],
             _stored_gain(stored.get("over_columns")),
             _stored_gain(stored.get("over_rows_and_columns")),
             dict(auc) if isinstance(auc, Mapping) else {},
-            *(count if isinstance(count, int) else 0 for count in counts),
+            n_cells if isinstance(n_cells, int) else 0,
+            n_folds if isinstance(n_folds, int) else 0,
             told=tuple(stored["sentences"]),
         )
 
@@ -377,7 +378,7 @@ def _decided(
 def _about(model: Any) -> Literal["suspects", "cells", "components"]:
     """What of the model would be taken as evidence."""
     abilities = abilities_of(model)
-    if Ability.RANK_CELLS in abilities:
+    if Ability.EXPLAIN_CELLS in abilities:
         return "suspects"
     return "cells" if Ability.PREDICT_HELD_OUT in abilities else "components"
 
@@ -387,7 +388,7 @@ def _about(model: Any) -> Literal["suspects", "cells", "components"]:
 
 def _fitted_to(data: BinaryData, model: FalseZeros, seed: int, *, n_jobs: int | None, verbose: int) -> FalseZeros:
     """The ensemble itself if these are the data of its fit; else another with its parameters, fitted to them."""
-    if getattr(model, "data_fingerprint_", None) == data.fingerprint():
+    if getattr(model, "data_checksum_", None) == data.fingerprint():
         return model
     fitted: FalseZeros = trials.prepared(model, seed)
     return fitted.set_params(n_jobs=model.n_jobs if n_jobs is None else n_jobs, verbose=verbose).fit(data)

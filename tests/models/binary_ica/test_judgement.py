@@ -7,9 +7,9 @@ import pytest
 from scipy.special import ndtr
 
 from latentbits import BinaryICA, component_stability, select_order
+from latentbits import simulate as simulated
 from latentbits.correlations.tetrachoric import tetrachoric
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.simulate import binary_ica as simulated
 from latentbits.errors import DataError
 from latentbits.models.binary_ica.judgement import aligned, pair_score
 from latentbits.models.binary_ica.parameters import Parameters, canonical, pairwise_from_model

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.simulate import binary_ica as simulated
 from latentbits.fitting.ascent import ascend, flatten, unflatten
 from latentbits.fitting.monitor import Monitor
 from latentbits.fitting.workers import Workers

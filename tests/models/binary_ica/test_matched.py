@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.simulate import binary_ica as simulated
 from latentbits.fitting.ascent import flatten
 from latentbits.models.binary_ica import matched
 from latentbits.models.binary_ica.estimator import BinaryICA, warn_about_strength

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import log_ndtr
 from sklearn.base import clone
 
-from latentbits.data.simulate import binary_ica as simulated
+from latentbits import simulate as simulated
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.probit_products import log_probit_products
 from latentbits.models.binary_ica.parameters import Parameters

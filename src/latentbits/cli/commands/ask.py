@@ -22,7 +22,7 @@ from latentbits.cli.options.reading import (
     reading_options,
 )
 from latentbits.cli.terminal import Terminal, check_target, output_table
-from latentbits.data.places import Places
+from latentbits.data.names import Places
 from latentbits.errors import DataError
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.registry import TABLE_MODELS
@@ -65,9 +65,9 @@ def open_model_and_rows(
     read_afresh: bool,
     out: Path | None,
     force: bool,
-    needs: Ability = Ability.RANK_CELLS,
+    needs: Ability = Ability.EXPLAIN_CELLS,
 ) -> tuple[Any, BinaryData]:
-    """A model that is able to do what the command `needs`, and the file's rows for it, with what the fit knew of cells of that file.
+    """A model that can do what the command `needs`, and the rows of the file for it, with the marks of the fit.
 
     What needs no reading is refused first: a path that isn't there, and an `out` that may not be written.
     """
@@ -132,7 +132,7 @@ def _as_fitted(run: RunFolder, data: BinaryData) -> BinaryData | None:
 def refuse_unable(model: Any, place: Path, needs: Ability) -> None:
     """Refuse a model that can't answer: all but the aspect family, and what FalseZeros doesn't do."""
     abilities = abilities_of(model)
-    if Ability.RANK_CELLS not in abilities:
+    if Ability.EXPLAIN_CELLS not in abilities:
         raise DataError(
             f"{place}: {type(model).__name__} has no noise components, so it can't denoise, rank or explain cells; fit "
             "--model aspect-bernoulli or beta-ica"
@@ -243,18 +243,19 @@ def report(
 
     model = run.load_model()
     if marks is not None:
-        refuse_unable(model, fitted, Ability.RANK_CELLS)
+        refuse_unable(model, fitted, Ability.EXPLAIN_CELLS)
     if ratings is not None:
-        refuse_unable(model, fitted, Ability.RANK_CELLS)
+        refuse_unable(model, fitted, Ability.EXPLAIN_CELLS)
         refuse_ratings_of_ensemble(model, fitted, ratings)
         ratings.check(model)
+    data: Any
     data, fit_params = run.load_data() if file is None else (_other_rows(run, model, file, reading, read_afresh), {})
     asked = _question_of_fit(run, model, data) if file is None else {}
     findings = analyse(
         model,
         data,
         **_record(run, run.file_name if file is None else file.name, asked),
-        question=question_about(data, asked, kind=asked.pop("kind")) if asked else None,
+        question=question_about(data, _typed_question(asked), kind=asked["kind"]) if asked else None,
         shape=shape or run.image_shape,
         **fit_params,
     )
@@ -270,7 +271,6 @@ def _record(run: RunFolder, file: str | None, asked: Values) -> Values:
 
     record, chosen = run.fit_record, run.fit_record.get("selection")
     warned = tuple(UserWarning(text) for text in record.get("notes", ()))
-    typed = {key: value for key, value in asked.items() if key != "kind"}
     selection = None
     if chosen is not None:
         best = chosen.get("best", chosen["choices"][0]["best"])
@@ -278,8 +278,14 @@ def _record(run: RunFolder, file: str | None, asked: Values) -> Values:
     return {
         "verdict": Verdict.from_dict(record["verdict"]) if "verdict" in record else False,
         "selection": selection,
-        "provenance": Provenance(file, asked=typed or None, seconds=record.get("seconds", {}), warnings=warned),
+        "provenance": Provenance(
+            file, asked=_typed_question(asked) or None, seconds=record.get("seconds", {}), warnings=warned
+        ),
     }
+
+
+def _typed_question(asked: Values) -> Values:
+    return {key: value for key, value in asked.items() if key != "kind"}
 
 
 def _question_of_fit(run: RunFolder, model: Any, data: Any) -> Values:

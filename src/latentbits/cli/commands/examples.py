@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from latentbits.data.binary_data import BinaryData
-    from latentbits.data.simulate.aspect import AspectTruth
     from latentbits.findings.account import Findings
     from latentbits.models.aspect.base import AspectModel
+    from latentbits.simulate.zero_one_tables import AspectTruth
 
 __all__ = ["completion", "demo", "simulate"]
 
@@ -173,7 +173,7 @@ def simulate(
     if truth is not None:
         OutputFolder(truth).check(force=force)
 
-    from latentbits.data.simulate.aspect import aspect_bernoulli
+    from latentbits.simulate.zero_one_tables import aspect_bernoulli
 
     made = aspect_bernoulli(
         rows, columns, components, white_phantom=white_phantom, sharpness=SHARPNESS, random_state=seed

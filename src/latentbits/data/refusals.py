@@ -1,4 +1,4 @@
-"""What to do about cells that are neither 0, 1 nor missing: the options that make them so, best first."""
+"""The cells of a file that are neither 0, 1 nor missing: located, and refused with the options that help."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from latentbits.data.messages import SHOWN, Origin, option
+from latentbits.data.codes import BAD_BYTE, Tokens, has_decimal_comma
+from latentbits.data.messages import SHOWN, Origin, bad_cells_error, option, quoted
 from latentbits.data.roles import is_measure
-from latentbits.data.words import Tokens, has_decimal_comma
+from latentbits.errors import DataError
 
-__all__ = ["BadColumn", "Surroundings", "advise", "options_for_numbers"]
+__all__ = ["BadCells", "BadColumn", "Surroundings", "advise", "options_for_numbers", "refusal"]
+
 
 _KEPT_WORDS = 50
 """How many different words of a column advice is made from."""
@@ -70,15 +72,7 @@ class BadColumn:
     words: dict[str, None] = field(default_factory=dict)
 
     def add(self, line: int, text: str) -> None:
-        """Take note of a cell.
-
-        Parameters
-        ----------
-        line : int
-            Its line.
-        text : str
-            What it holds.
-        """
+        """Take note of a cell."""
         self.count += 1
         if len(self.first) < SHOWN:
             self.first.append((line, text))
@@ -117,22 +111,6 @@ class Surroundings:
 def advise(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens, origin: Origin) -> str:
     """Advise what to do about bad cells.
 
-    Parameters
-    ----------
-    bad : mapping of int to BadColumn
-        The bad cells of each column that has any.
-    around : Surroundings
-        What is known of the data.
-    tokens : Tokens
-        What words mean.
-    origin : Origin
-        Where the data come from, for error messages.
-
-    Returns
-    -------
-    str
-        The ways out, best first, for the end of a sentence that goes on after "use".
-
     Examples
     --------
     >>> column = BadColumn()
@@ -157,16 +135,6 @@ def advise(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens, o
 
 def options_for_numbers(words: Iterable[str]) -> dict[str, Any]:
     """Find the options by which numbers that are neither 0 nor 1 become cells.
-
-    Parameters
-    ----------
-    words : iterable of str
-        The numbers as they are written.
-
-    Returns
-    -------
-    dict of str to str or float
-        The decimal separator if it is a comma, and a threshold if one is needed.
 
     Examples
     --------
@@ -304,3 +272,39 @@ def _excluding(columns: Sequence[int], names: Sequence[str]) -> str:
     """The option that leaves these columns out, or the first few of them."""
     more = f" and {len(columns) - SHOWN} more like it" if len(columns) > SHOWN else ""
     return f"{option('exclude', [names[j] for j in columns[:SHOWN]])}{more} to leave out what is not 0-1"
+
+
+class BadCells(dict[int, BadColumn]):
+    """The bad cells of a file, by the position of their column.
+
+    Examples
+    --------
+    >>> bad = BadCells()
+    >>> bad.add_row(7, [1, 2], ["0", "many"], bytes([0, BAD_BYTE]))
+    >>> bad[2].first
+    [(7, 'many')]
+    """
+
+    def add_row(self, line: int, columns: Sequence[int], texts: Sequence[str], codes: bytes) -> None:
+        """Take note of the bad cells of a row."""
+        k = codes.find(BAD_BYTE)
+        while k >= 0:
+            self.setdefault(columns[k], BadColumn()).add(line, texts[k])
+            k = codes.find(BAD_BYTE, k + 1)
+
+
+def refusal(
+    bad: BadCells, around: Surroundings, tokens: Tokens, origin: Origin, row_names: Sequence[str] | None = None
+) -> DataError:
+    """Make one error for all bad cells, with the way out."""
+    first = sorted((line, j, text) for j, column in bad.items() for line, text in column.first)[:SHOWN]
+    cells = [
+        (
+            origin.place(line if row_names is None else quoted(row_names[line - 1]), around.names[j]),
+            text if tokens.number(text.strip()) is not None else quoted(text),
+        )
+        for line, j, text in first
+    ]
+    fault = "neither 0 nor 1" if tokens.threshold is None else "not a finite number"
+    total = sum(column.count for column in bad.values())
+    return bad_cells_error(origin, cells, total, f"use {advise(bad, around, tokens, origin)}", fault)

@@ -8,20 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.datasets.folder import Numbers, Source, Words
 from latentbits.data.histories import Histories
 from latentbits.data.readers import read_table
-
-__all__ = [
-    "BirdSurvey",
-    "DNABands",
-    "Fossils",
-    "VisualFields",
-    "load_aflp",
-    "load_birds",
-    "load_fossils",
-    "load_visual_fields",
-]
+from latentbits.datasets.data_folder import Numbers, Source, Words
 
 _FOSSILS = Source(
     "now_g10s2.csv",

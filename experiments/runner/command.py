@@ -1,25 +1,26 @@
-"""`latentbits experiments`: published tables and figures, reproduced; the paper's number beside ours."""
+"""`python -m experiments`: published tables and figures reproduced, the paper's number beside ours."""
 
 from __future__ import annotations
 
 import difflib
-import importlib
 import os
-import sys
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
+from experiments.runner import experiment as runner
+from experiments.runner import page as pages
+from experiments.runner import schedule, store
+from latentbits.cli.main import Program
 from latentbits.cli.options.click_helpers import FILE_PATH
 from latentbits.cli.options.output import terminal_options
 from latentbits.cli.terminal import REFUSED, Terminal, print_error
 from latentbits.wording import counted
 
-__all__ = ["experiments"]
+__all__ = ["main", "program"]
 
-FOLDER = "experiments"
 ALL = "all"
 _OUT_HELP = "Where results are kept.  [default: experiments/results of the repository]"
 
@@ -31,26 +32,27 @@ class Chosen(NamedTuple):
     by_name: set[str]
 
 
-@click.group(short_help="Published results, reproduced.", epilog="Example: latentbits experiments list")
-def experiments() -> None:
-    """Reproduce the tables and figures of the papers: the paper's number beside ours, and a verdict by rule.
-
-    The experiments come with the source repository, not with the installed package: run these commands there.
-    """
+@click.group(cls=Program, epilog="Example: python -m experiments list")
+def program() -> None:
+    """Reproduce the tables and figures of the papers: the paper's number beside ours, and a verdict by rule."""
 
 
-@experiments.command(
+def main() -> None:
+    """The entry point."""
+    program(prog_name="python -m experiments")
+
+
+@program.command(
     "list",
     short_help="What there is, and which results are stored.",
-    epilog="Example: latentbits experiments list --json",
+    epilog="Example: python -m experiments list --json",
 )
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def list_experiments(out: Path | None, as_json: bool) -> None:
     """List the experiments, the published results that they are about, and which results are stored."""
     folder = experiments_folder()
-    runner = _part("experiment")
-    stored = _part("store").stored(out or folder / "results")
+    stored = store.stored(out or folder / "results")
     rows = []
     for found in runner.find(folder):
         try:
@@ -68,15 +70,15 @@ def list_experiments(out: Path | None, as_json: bool) -> None:
         terminal.print(f"{row['name']:{wide}}  {row['stored'] or 'not run':7}  {row['title']} ({about})")
 
 
-@experiments.command(
+@program.command(
     "run",
     short_help="Run some or all; finished work is kept.",
-    epilog="Example: latentbits experiments run ab/order --full",
+    epilog="Example: python -m experiments run ab/order --full",
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @click.option("--quick/--full", default=True, help="A part of the work, in minutes, or all of it.  [default: quick]")
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes at a time.  [default: one a core]")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes at a time.  [default: one per core]")
 @click.option("--fresh", is_flag=True, help="Run again what is finished already.")
 @terminal_options
 def run_experiments(
@@ -84,13 +86,13 @@ def run_experiments(
 ) -> None:
     """Run experiments: NAME is one that "list" shows, a family such as "ab", or "all".
 
-    Finished work is kept, so that an interrupted run goes on where it stopped. Results of --full are never replaced
-    by those of --quick, which have a folder of their own. The page RESULTS.md is written anew at the end.
+    Finished work is kept, so that an interrupted run resumes where it stopped. Results of --full are never replaced
+    by those of --quick, which have their own folder. The page RESULTS.md is updated at the end.
     """
     folder = experiments_folder()
     chosen = _chosen(names, folder)
     out = out or folder / "results"
-    outcomes = _part("schedule").run_experiments(
+    outcomes = schedule.run_experiments(
         chosen.experiments,
         full=not quick,
         out=out.absolute(),
@@ -113,25 +115,25 @@ def run_experiments(
         click.get_current_context().exit(REFUSED)
 
 
-@experiments.command(
+@program.command(
     "judge",
     short_help="Judge stored full runs again.",
-    epilog="Example: latentbits experiments judge ab/likelihood",
+    epilog="Example: python -m experiments judge ab/likelihood",
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
 @terminal_options
 def judge_experiments(names: tuple[str, ...], out: Path | None, terminal: Terminal) -> None:
-    """Evaluate the claims of stored full runs anew, from their tables: no job is run, no figure drawn.
+    """Evaluate the claims of stored full runs again, from their tables: no job is run, no figure drawn.
 
     For claims that were reworded or got a reason; a claim that needs more than the stored table has is refused.
     """
     folder = experiments_folder()
-    runner, out = _part("experiment"), out or folder / "results"
+    out = out or folder / "results"
     results, refused = [], False
     for found in _chosen(names, folder).experiments:
         try:
-            results.append(_part("store").judge_again(found, runner.load(found.file), out))
+            results.append(store.judge_again(found, runner.load(found.file), out))
             _print_claims(results[-1], terminal)
         except runner.ExperimentError as error:
             refused = True
@@ -142,60 +144,47 @@ def judge_experiments(names: tuple[str, ...], out: Path | None, terminal: Termin
         click.get_current_context().exit(REFUSED)
 
 
-@experiments.command(
-    "page", short_help="Write RESULTS.md from stored results.", epilog="Example: latentbits experiments page"
+@program.command(
+    "page", short_help="Write RESULTS.md from stored results.", epilog="Example: python -m experiments page"
 )
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
 def write_page(out: Path | None) -> None:
-    """Write RESULTS.md from the stored results, every published result a row, and beside them a page a paper."""
+    """Write RESULTS.md from the stored results, one row per published result, and one page per paper."""
     folder = experiments_folder()
     click.echo(f"Wrote {_write_page(folder, out or folder / 'results')}.")
 
 
 def experiments_folder() -> Path:
-    """The repository's folder of experiments, made importable: in the working directory, or beside the source tree."""
-    for root in (Path.cwd(), Path(__file__).resolve().parents[4]):
-        if (root / FOLDER / "runner" / "__init__.py").is_file():
-            if str(root) not in sys.path:
-                sys.path.insert(0, str(root))
-            return root / FOLDER
-    raise FileNotFoundError(
-        "the experiments come with the source repository of latentbits; clone it and run this command there"
-    )
-
-
-def _part(name: str) -> Any:
-    """A module of the experiments' runner, which is no part of the installed package."""
-    return importlib.import_module(f"{FOLDER}.runner.{name}")
+    """The folder of experiments: that of the working directory, if there is one, or else that of this file."""
+    here = Path.cwd() / "experiments"
+    return here if (here / "runner").is_dir() else Path(__file__).resolve().parents[1]
 
 
 def _chosen(names: tuple[str, ...], folder: Path) -> Chosen:
-    """The experiments that names, families and "all" stand for, each once and in the order of the list."""
-    found = _part("experiment").find(folder)
+    """The experiments that names, families and "all" refer to, each once and in the order of the list."""
+    found = runner.find(folder)
     known, families = {one.name for one in found}, {one.family for one in found}
     for name in names:
         if name not in known | families | {ALL}:
             near = difflib.get_close_matches(name, [*known, *families], n=1)
-            hint = f'did you mean "{near[0]}"?' if near else '"latentbits experiments list" shows all'
+            hint = f'did you mean "{near[0]}"?' if near else '"python -m experiments list" shows all'
             raise click.UsageError(f'there is no experiment or family "{name}"; {hint}')
     asked = set(names)
     return Chosen([one for one in found if asked & {one.name, one.family, ALL}], asked & known)
 
 
 def _write_page(folder: Path, out: Path) -> Path:
-    runner = _part("experiment")
     declared = {}
     for found in runner.find(folder):
         try:
             declared[found.name] = (found, runner.load(found.file).results)
         except runner.ExperimentError as error:
             print_error(f"{found.name} is not on the page: {error}")
-    page: Path = _part("page").write_page(folder, out, declared)
-    return page
+    return pages.write_page(folder, out, declared)
 
 
 def _print_claims(result: dict[str, Any], terminal: Terminal) -> None:
-    """Print the claims, a line each, and a warning if jobs are of older code."""
+    """Print the claims, one line each, and a warning if jobs ran with older code."""
     name, n_jobs, older = result["experiment"], result["jobs"], result["jobs_of_older_code"]
     terminal.print(f"{name}: {result['title']} ({result['scale']}, {counted(n_jobs, 'job')})")
     for claim in result["claims"]:

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from latentbits.errors import DataError
 
-__all__ = ["data_folder"]  # what users see; the loaders import the rest by name
-
 _DATA_VARIABLE = "LATENTBITS_DATA"
 _UNREADABLE = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
 
@@ -73,18 +71,7 @@ class Numbers(NamedTuple):
     high: float = inf
 
     def fault(self, array: NDArray[Any]) -> str | None:
-        """Say what is wrong with an array.
-
-        Parameters
-        ----------
-        array : ndarray
-            The array.
-
-        Returns
-        -------
-        str or None
-            None if nothing is wrong.
-        """
+        """Say what is wrong with an array."""
         if array.dtype.kind not in "biuf":
             return "holds no numbers"
         return None if ((array >= self.low) & (array <= self.high)).all() else f"holds numbers {self._outside()}"
@@ -105,18 +92,7 @@ class Words(NamedTuple):
     axes: tuple[str, ...]
 
     def fault(self, array: NDArray[Any]) -> str | None:
-        """Say what is wrong with an array.
-
-        Parameters
-        ----------
-        array : ndarray
-            The array.
-
-        Returns
-        -------
-        str or None
-            None if nothing is wrong.
-        """
+        """Say what is wrong with an array."""
         return None if array.dtype.kind == "U" else "holds no text"
 
 
@@ -136,48 +112,20 @@ class Source:
     recipe: str
 
     def find(self) -> Path | None:
-        """Find the file.
-
-        Returns
-        -------
-        pathlib.Path or None
-            None if it isn't there.
-        """
+        """Find the file."""
         folder = data_folder()
         file = folder and folder / self.file
         return file if file and file.is_file() else None
 
     def path(self) -> Path:
-        """Find the file, which must be there.
-
-        Returns
-        -------
-        pathlib.Path
-            Where it is.
-
-        Raises
-        ------
-        FileNotFoundError
-            If it isn't there, with what to do about it.
-        """
+        """Find the file, which must be there."""
         file = self.find()
         if file is None:
             raise self.missing()
         return file
 
     def missing(self, download: Exception | None = None) -> FileNotFoundError:
-        """Make the error for a file that isn't there.
-
-        Parameters
-        ----------
-        download : Exception, optional
-            Why its download failed, if that was tried.
-
-        Returns
-        -------
-        FileNotFoundError
-            For the caller to raise.
-        """
+        """Make the error for a file that isn't there."""
         folder = data_folder()
         tried = f", and its download failed ({_first_line(download)})" if download else ""
         if folder is None:
@@ -189,40 +137,11 @@ class Source:
         return FileNotFoundError(f"{place}; make it from {self.recipe}, {put}.")
 
     def error(self, fault: str) -> DataError:
-        """Make the error for a file that isn't what it should be.
-
-        Parameters
-        ----------
-        fault : str
-            What is wrong with it.
-
-        Returns
-        -------
-        DataError
-            For the caller to raise.
-        """
+        """Make the error for a file that isn't what it should be."""
         return DataError(f"{self.file}: {fault}; make it again from {self.recipe}")
 
     def arrays(self, expected: Mapping[str, Numbers | Words]) -> dict[str, NDArray[Any]]:
-        """Read arrays of an .npz file.
-
-        Parameters
-        ----------
-        expected : mapping of str to Numbers or Words
-            What each array must be, by name.
-
-        Returns
-        -------
-        dict of str to ndarray
-            These arrays.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the file isn't there.
-        DataError
-            If an array isn't there or not as expected.
-        """
+        """Read arrays of an .npz file."""
         file = self.path()
         try:
             with zipfile.ZipFile(file):  # np.load would take any file of NumPy's for an archive
@@ -245,25 +164,7 @@ class Source:
         return arrays
 
     def columns(self, types: Mapping[str, type]) -> dict[str, NDArray[Any]]:
-        """Read columns of a .csv file, in which every cell must be filled.
-
-        Parameters
-        ----------
-        types : mapping of str to type
-            The type of each column (str, int or float), by name.
-
-        Returns
-        -------
-        dict of str to ndarray
-            These columns.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the file isn't there.
-        DataError
-            If a column isn't there, can't be read or isn't filled.
-        """
+        """Read columns of a .csv file, in which every cell must be filled."""
         import pandas as pd  # late: importing the library should not cost pandas' import time
 
         file = self.path()

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets as sklearn_datasets
 
-from latentbits.data.datasets.folder import DOWNLOAD_FAILURES, Numbers, Source, Words
+from latentbits.datasets.data_folder import DOWNLOAD_FAILURES, Numbers, Source, Words
 from latentbits.errors import DataError
-
-__all__ = ["BinaryImages", "load_alphadigits", "load_digits", "load_numerals"]
 
 _NUMERALS = Source(
     "mfeat_pix.npz",
