@@ -188,7 +188,7 @@ def _data_for(model: Any, X: Any) -> Data:
         raise DataError(f"{type(model).__name__} is about visits, and has no findings yet; ask it for suspects")
     if Ability.READ_ZERO_ONE in abilities:
         return BinaryData.of(X, binarize=model.binarize)
-    return NumberTable.of(X)
+    return X if isinstance(X, NumberTable) else NumberTable.of(X)
 
 
 def _is_fitted(model: Any) -> bool:
