@@ -89,7 +89,7 @@ def summary(findings: Findings) -> dict[str, Any]:
         found["shape"] = list(findings.shape)
     notes = list(findings.said(Role.WARNING))
     found |= {
-        "notes": [sentences.sentence(note) for note in notes],
+        "notes": [note.arguments["text"] for note in notes],
         "note_codes": [str(note.code) for note in notes],
         "seconds": dict(findings.seconds),
     }

@@ -162,14 +162,16 @@ def _something_found(found: Verdict, over: Gain) -> list[str]:
     numbers = [f"z = {found.z:.1f}"]
     if f"{over.auc:.2f}" > f"{baseline:.2f}":  # an equal number beside "better" would be read as a contradiction
         numbers = [f"AUC {over.auc:.2f} vs {baseline:.2f}", *numbers]
-    slightly = "" if found.level is Level.CLEAR else "slightly "
-    first = f"Held-out cells are predicted {slightly}better than by row and column totals ({'; '.join(numbers)})."
+    shrunk = ", but only after shrinkage" if over.own_gain <= 2 * over.own_gain_se else ""
+    slightly = "slightly " if found.level is Level.WEAK and not shrunk else ""
+    better = f"Held-out cells are predicted {slightly}better than by row and column totals"
+    first = f"{better}{shrunk} ({'; '.join(numbers)})."
     second = f"The gain is {_number(over.gain, over.gain_se)} in log-likelihood per cell"
     if over.trust >= OVERCONFIDENT:
         return [first, f"{second}."]
     own = _number(over.own_gain, over.own_gain_se)
-    shrunk = f"after shrinking the model's log-odds corrections to {over.trust:.0%}"
-    return [first, f"{second} {shrunk}; as they stand, its probabilities are overconfident and gain {own}."]
+    factor = f"after shrinking the model's log-odds corrections to {over.trust:.0%}"
+    return [first, f"{second} {factor}; as they stand, its probabilities are overconfident and gain {own}."]
 
 
 def _nothing_found(found: Verdict, columns: Gain, rows: Gain) -> list[str]:
@@ -677,6 +679,26 @@ def best_model(criterion: str, best: str, tied: Sequence[str]) -> str:
     """Which model is best of several, and which are as good."""
     line = f"Best by {criterion}: {best}"
     return f"{line}; within one standard error of it: {', '.join(tied)}." if tied else f"{line}."
+
+
+# ---- models in notebooks ---------------------------------------------------------------------------------------------
+
+
+def fitted_to(class_name: str, rows: int | None, columns: int | None) -> str:
+    """What a model was fitted to, as far as it knows."""
+    sizes = [counted(n, what) for n, what in ((rows, "row"), (columns, "column")) if n is not None]
+    return f"{class_name}, fitted to {' x '.join(sizes)}" if sizes else f"{class_name}, fitted"
+
+
+def largest_r_hat(r_hat: float) -> str:
+    return f"Chains: R-hat {r_hat:.3f} (at most 1.05 means that they agree)."
+
+
+def gained(z: float) -> str:
+    """By how much an ensemble beats its baselines; a z of 2 or less is no gain."""
+    if z <= 2:
+        return f"Held-out cells are not predicted better than by row and column totals (z = {z:.1f})."
+    return f"Held-out cells are predicted better than by row and column totals (z = {z:.1f})."
 
 
 # ---- single answers --------------------------------------------------------------------------------------------------

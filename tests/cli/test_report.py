@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 import latentbits.report
 from latentbits import AspectBernoulli, read_table
-from latentbits.findings import gather
+from latentbits.findings.analyse import analyse
 from latentbits.storage.persistence import load_model, save_model
 from latentbits.storage.run_folder import RunFolder
 
@@ -132,8 +132,8 @@ def test_parameters_may_be_numpy_scalars(run: Run, table: Path, tmp_path: Path, 
     answer = json.loads(result.stdout)
     assert (answer["parameters"]["n_components"], answer["parameters"]["n_init"], answer["seed"]) == (3, 2, 7)
     assert answer["parameters"]["tol"] == pytest.approx(1e-4)
-    assert "hidden causes" in page.read_text(encoding="utf-8")
-    RunFolder(tmp_path / "run").save(gather(model, data), force=False, report=True)
+    assert "3 components make up these" in page.read_text(encoding="utf-8")
+    RunFolder(tmp_path / "run").save(analyse(model, data, verdict=False), force=False, report=True)
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["parameters"] == answer["parameters"]
     assert run("report", tmp_path / "run").exit_code == 0
 

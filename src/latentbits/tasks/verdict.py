@@ -208,7 +208,7 @@ class Verdict:
         }
 
     def __repr__(self) -> str:
-        return f"Verdict({self.level})"
+        return f"Verdict(predicts={self.predicts})"
 
     def __str__(self) -> str:
         return " ".join(self.sentences)
