@@ -162,7 +162,7 @@ def test_without_folds_nothing_is_hidden(run: Run, sites):
     result = run("false-zeros", sites, *SMALL, "--folds", "none", "--top", 2)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Whether this model predicts anything can't be tested: no cells were held out")
-    assert "All members have the same say" in result.stdout
+    assert "All members have the same weight" in result.stdout
     assert_refused(run("false-zeros", sites, "--folds", 1), "1 is not in the range x>=2", code=2)
 
 

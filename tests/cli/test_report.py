@@ -200,7 +200,7 @@ def test_models_of_numbers_are_reported_on_their_own_rows_only(run: Run, tmp_pat
     assert run("fit", file, *asked, "--out", out).exit_code == 0
     assert run("report", out).exit_code == 0
     assert_refused(run("report", out, file, "--out", tmp_path / "page.html"), "is about the rows it was fitted to")
-    assert_refused(run("report", out, "--ratings", "1"), "BinaryFactorAnalysis knows no phantoms")
+    assert_refused(run("report", out, "--ratings", "1"), "BinaryFactorAnalysis has no noise components")
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_parts_of_a_summary_that_make_no_sense_are_left_out(run: Run, folder: Pa
     (folder / "summary.json").write_text(json.dumps({"files": ["model.npz"], **damage}))
     result = run("report", folder)
     assert result.exit_code == 0, result.output
-    assert "hidden causes" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "components make up these" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

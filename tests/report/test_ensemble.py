@@ -174,7 +174,7 @@ def test_without_hidden_cells_there_is_no_curve(open_page: Open, tmp_path: Path)
     page = open_page(made(named(cells_with("white")), tmp_path / "quick.html", n_folds=None).file)
     assert page.locator("#sure-plots svg").count() == 0
     assert page.locator(".verdict").inner_text().startswith("Whether this model predicts anything can't be tested")
-    assert "All members have the same say" in page.locator("#sure").inner_text()
+    assert "All members have the same weight" in page.locator("#sure").inner_text()
 
 
 def test_the_aspect_report_says_when_to_use_which(open_page: Open, white: Fitted) -> None:
