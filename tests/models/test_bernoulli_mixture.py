@@ -153,3 +153,9 @@ def test_a_component_without_rows_stays_where_it_was(X):
     new, _ = em.step(lost)
     assert np.isfinite(new.H).all()
     assert np.isfinite(new.pi).all()
+
+
+def test_classes_by_the_words_of_scikit_learn(X):
+    model = BernoulliMixture(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict_proba(X), model.weights_)
+    np.testing.assert_array_equal(model.labels_, model.predict(X))

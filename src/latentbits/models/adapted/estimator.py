@@ -235,6 +235,8 @@ class NMF(_Adapted):
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: all 1.
+    data_checksum_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -342,6 +344,8 @@ class FastICA(_Adapted):
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: all 1.
+    data_checksum_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
