@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import byy, vb
 from latentbits.models.binary_factors.binary_model import Parameters, Prior
