@@ -257,6 +257,14 @@ def test_a_foreign_npz_is_refused(tmp_path: Path) -> None:
         load_model(tmp_path / "data.npz")
 
 
+def test_a_folder_stands_for_the_model_in_it(model: AspectBernoulli, file: Path) -> None:
+    for path in (file.parent, str(file.parent)):
+        assert_array_equal(load_model(path).components_, model.components_)
+    file.unlink()
+    with pytest.raises(FileNotFoundError, match=r'holds no model\.npz; give a folder made by "latentbits fit"'):
+        load_model(file.parent)
+
+
 def test_a_missing_file_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"absent\.npz: no such file; give"):
         load_model(tmp_path / "absent.npz")

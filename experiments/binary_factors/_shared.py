@@ -63,7 +63,7 @@ def numbers_found(model: BinaryFactorAnalysis) -> dict[str, int]:
 def dependent_on_starts(claims: list[Claim], experiment: str) -> list[Claim]:
     """The claims, with a reason for those that differ with one number of starts and come out with another."""
     good = {claim.statement for claim in claims if claim.holds}
-    told = {"reason": Reason.OPTIMUM, "evidence": f"latentbits experiments run {experiment} --full"}
+    told = {"reason": Reason.OPTIMUM, "evidence": f"python -m experiments run {experiment} --full"}
     return [replace(claim, **told) if claim.holds is False and claim.statement in good else claim for claim in claims]
 
 

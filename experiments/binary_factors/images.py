@@ -137,7 +137,7 @@ def _more_often(pair: str, group: pd.DataFrame, judged: str, condition: str) -> 
         ours=f"{told('found')}, best of {STARTS} starts; with one start {told('found_first')}",
         holds=right["byy"] > right["vb"],
         reason=Reason.OPTIMUM,
-        evidence="latentbits experiments run binary_factors/images --full",
+        evidence="python -m experiments run binary_factors/images --full",
         note="The paper has 100 and 10,000 runs. Our VB starts from the codes of a quick fit by least squares and "
         "rounding, "
         "which is not in the paper. What went wrong in an earlier run of 100 each was too few, never too many. Of "

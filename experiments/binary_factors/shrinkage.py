@@ -1,4 +1,4 @@
-"""The column that is not needed: its length while learning goes on, when none is discarded.
+"""The superfluous column: its length during learning when none is discarded.
 
 50 rows of 10 variables from 5 factors of length 1, noise 0.3; a fit of 6 factors without priors, from the same start
 with each of the four encoders.
@@ -94,7 +94,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
                 statement="much shorter: less than half of enum's on most data sets",
                 condition=UPDATES[update],
                 reason=Reason.OPTIMUM,
-                evidence="latentbits experiments run binary_factors/shrinkage --full",
+                evidence="python -m experiments run binary_factors/shrinkage --full",
                 paper="much smaller norm",
                 ours=", ".join(f"{encoder} on {count_of(flags)}" for encoder, flags in much.items()),
                 holds=all(flags.mean() > 0.5 for flags in much.values()),

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.marks import PlacedMarks
 from latentbits.data.numbers import NumberTable
-from latentbits.data.placed_marks import PlacedMarks
 from latentbits.errors import DataError
 from latentbits.storage.archives import write_archive
 from latentbits.storage.stored_data import load_data, save_data

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
 
 from latentbits import AspectBernoulli, BetaICA, DataError, load_model, save_model, simulate
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor, Position
+from latentbits.fitting.climb import Monitor, Position, climb
 from latentbits.storage import checkpoints
 from latentbits.storage.checkpoints import RunCheckpoint
 from tests.fitting.toys import Point, Slope
@@ -33,6 +34,13 @@ MODELS = {
 def often(monkeypatch):
     """A position is saved after every round."""
     monkeypatch.setattr(checkpoints, "EVERY", 0.0)
+
+
+def stored(file):
+    """The position in a file, whatever the form of its state."""
+    with np.load(file) as arrays:
+        n_arrays = sum(name.startswith("state_") for name in arrays)
+        return RunCheckpoint(file).load(tuple(arrays[f"state_{number}"] for number in range(n_arrays)))
 
 
 class Killed(Exception):
@@ -74,7 +82,7 @@ def test_it_does_go_on_and_does_not_begin_anew(often, tmp_path, monkeypatch):
         kill_after(patch, 5)
         with pytest.raises(Killed):
             model.fit(X)
-    (position,) = [RunCheckpoint(file).load() for file in tmp_path.glob("*/run-0.npz")]
+    (position,) = [stored(file) for file in tmp_path.glob("*/run-0.npz")]
     assert len(position.history) == 15, "five rounds of three passes"
     passes = []
     monkeypatch.setattr(Monitor, "record", lambda self, value: passes.append(value) or self.history.append(value))
@@ -153,16 +161,16 @@ def test_an_interrupted_climb_leaves_its_position_and_not_a_result(tmp_path):
     climb(
         Slope(), Point(np.array([3.0, 4.0, 5.0])), Monitor(0, 60, cancelled=lambda: next(stops), checkpoint=checkpoint)
     )
-    assert checkpoint.load().objective is None
-    assert len(checkpoint.load().history) == 3
+    assert stored(checkpoint.file).objective is None
+    assert len(stored(checkpoint.file).history) == 3
 
 
 def test_a_position_comes_back_as_it_was(tmp_path):
     checkpoint = RunCheckpoint(tmp_path / "run.npz")
-    assert checkpoint.load() is None
+    assert not checkpoint.exists()
     position = Position([np.eye(2), np.arange(3.0)], np.inf, [-2.0, -1.5], -1.5, False)
     checkpoint.save(position)
-    back = checkpoint.load()
+    back = checkpoint.load((np.ones((2, 2)), np.ones(3)))
     assert back._replace(state=None) == position._replace(state=None)
     for one, other in zip(back.state, position.state, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -171,7 +179,7 @@ def test_a_position_comes_back_as_it_was(tmp_path):
 def test_it_is_written_every_minute_only(tmp_path):
     AspectBernoulli(3, n_init=1, random_state=4, checkpoint=tmp_path).fit(X)
     (file,) = tmp_path.glob("*/run-0.npz")
-    assert RunCheckpoint(file).load().objective is not None, "at the end, and before it no minute had passed"
+    assert stored(file).objective is not None, "at the end, and before it no minute had passed"
 
 
 @pytest.mark.parametrize("name", ["run-0.npz", "seeds.json"])
@@ -192,21 +200,124 @@ def test_a_flipped_bit_is_noticed(tmp_path):
         flipped[place] ^= 1 << (place % 8)
         file.write_bytes(flipped)
         with pytest.raises(DataError, match="is damaged; delete the folder"):
-            RunCheckpoint(file).load()
+            RunCheckpoint(file).progress()
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"longest": "x"}, {"converged": 1}, {"history": ["x"]}, {"objective": True}, {"state": [np.array([np.nan])]}],
+    [
+        {"longest": "x"},
+        {"longest": np.nan},
+        {"longest": 0.5},
+        {"converged": 1},
+        {"history": ["x"]},
+        {"history": [-2.0, np.inf]},
+        {"last_checked": np.nan},
+        {"objective": True},
+        {"objective": 1e9},
+        {"state": [np.array([np.nan, 1.0])]},
+    ],
 )
 def test_a_position_of_other_types_is_refused(change, tmp_path):
     position = Position([np.ones(2)], 1.0, [-2.0, -1.0], -1.0, False, None)
     checkpoint = RunCheckpoint(tmp_path / "run-0.npz")
     checkpoint.save(position)
-    assert checkpoint.load().history == [-2.0, -1.0]
+    assert checkpoint.load((np.ones(2),)).history == [-2.0, -1.0]
     checkpoint.save(position._replace(**change))
     with pytest.raises(DataError, match="is damaged"):
-        checkpoint.load()
+        checkpoint.load((np.ones(2),))
+
+
+LEARNERS = {
+    **MODELS,
+    "nested steps": BetaICA(2, n_init=1, inner_max_iter=3, random_state=4),
+    "batches": AspectBernoulli(2, n_init=1, batch_size=16, random_state=4),
+    "sparse": AspectBernoulli(2, n_init=1, zeros="expanded", tol=1e-6, random_state=4),
+    "black": AspectBernoulli(2, n_init=1, noise="both", noise_rate=None, random_state=4),
+}
+SPARSE = sp.csr_array(sp.random_array((300, 500), density=0.01, rng=0) != 0).astype(float)
+
+
+def forged(array):
+    """The same array in every form that isn't its own, and with values that no learner has."""
+    yield "shrunk", array[:-1]
+    yield "narrow", array[..., :-1]
+    yield "grown", np.concatenate([array, array[:1]])
+    yield "wide", np.concatenate([array, array[..., :1]], axis=-1)
+    yield "flat", array.ravel()
+    yield "empty", array[:0]
+    yield "transposed", array.T
+    yield "deep", array[None]
+    for kind in (np.float32, np.int64, np.bool_, np.uint8):
+        yield str(np.dtype(kind)), array.astype(kind)
+    yield "negative", -1 - array
+    yield "not a number", np.full_like(array, np.nan)
+
+
+def checkpoints_of(model, data, folder, monkeypatch, *, finished):
+    """The files that a fit leaves, at its end or when it is killed after two rounds."""
+    model = clone(model).set_params(checkpoint=folder)
+    if finished:
+        model.fit(data)
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(checkpoints, "EVERY", 0.0)
+            kill_after(patch, 2)
+            with pytest.raises(Killed):
+                model.fit(data)
+    return model, sorted(folder.glob("*/run-*.npz"))[:1]
+
+
+@pytest.mark.parametrize("finished", [True, False])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_forged_position_is_refused(name, finished, tmp_path, monkeypatch):
+    model, data = LEARNERS[name], SPARSE if name == "sparse" else HOLES
+    model, (file,) = checkpoints_of(model, data, tmp_path, monkeypatch, finished=finished)
+    position, whole = stored(file), file.read_bytes()
+    assert len(position.state) == (3 if name in ("vb", "em", "nested steps", "sparse") else 2)
+    checkpoint = RunCheckpoint(file)
+    for place, array in enumerate(position.state):
+        for what, other in forged(array):
+            if other.shape == array.shape and other.dtype == array.dtype and np.array_equal(other, array):
+                continue
+            state = [*position.state[:place], other, *position.state[place + 1 :]]
+            checkpoint.save(position._replace(state=state))
+            with pytest.raises(DataError, match=r"is (not of this fit \(.*\)|damaged); delete the folder"):
+                pytest.fail(f"{what} array {place}: {model.fit(data)}")
+    for state in (position.state[:-1], [*position.state, position.state[0]], []):
+        checkpoint.save(position._replace(state=state))
+        with pytest.raises(DataError, match=r"is not of this fit \(it has \d arrays?; \d were expected\); delete"):
+            model.fit(data)
+    for objective in (
+        1e9,
+        0.0,
+        position.history[-1] + 1e-3 * abs(position.history[-1]) * finished,
+    ):
+        if objective == position.history[-1]:
+            continue  # of an unfinished run only that it is too high can be told: its state is one step ahead
+        record = {"history": [*position.history[:-1], objective], "last_checked": objective}
+        checkpoint.save(position._replace(**record, objective=objective if finished else None))
+        with pytest.raises(DataError, match=r"is not of this fit \(its state has another objective than it says\)"):
+            model.fit(data)
+    file.write_bytes(whole)
+    model.fit(data)
+
+
+def test_another_number_of_components_is_refused(tmp_path, monkeypatch):
+    three, (file,) = checkpoints_of(MODELS["aspects"], X, tmp_path / "3", monkeypatch, finished=True)
+    _, (other,) = checkpoints_of(three.set_params(n_components=7), X, tmp_path / "7", monkeypatch, finished=True)
+    file.write_bytes(other.read_bytes())
+    with pytest.raises(DataError, match=r"W has shape \(60, 7\) and type float64; \(60, 3\) and float64 were expected"):
+        three.set_params(n_components=3, checkpoint=tmp_path / "3").fit(X)
+
+
+@pytest.mark.parametrize("seeds", ["[-1, 2]", "[1.5, 2]", "[true, 2]", '{"0": 1}', "[4294967296, 1]", "[1]", "7"])
+def test_forged_seeds_are_refused(seeds, tmp_path):
+    model = AspectBernoulli(2, n_init=2, random_state=4, checkpoint=tmp_path).fit(X)
+    (file,) = tmp_path.glob("*/seeds.json")
+    file.write_text(seeds)
+    with pytest.raises(DataError, match=r"seeds\.json is damaged; delete the folder"):
+        model.fit(X)
 
 
 def test_a_place_that_is_no_folder_is_refused(tmp_path):

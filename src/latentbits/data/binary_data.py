@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from latentbits.data.blocks import comes_in_blocks, read_blocks
+from latentbits.data.blocks import MOST_BYTES, PackedCells, comes_in_blocks, pack, read_blocks
 from latentbits.data.codes import MISSING, row_blocks, with_index_types
 from latentbits.data.encoding import check_threshold, encode
 from latentbits.data.names import choose_names
-from latentbits.data.packed import MOST_BYTES, PackedCells, pack
-from latentbits.data.placed_marks import PlacedMarks
 from latentbits.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from latentbits.data.marks import PlacedMarks
 
 __all__ = ["MISSING", "BinaryData", "row_blocks"]
 

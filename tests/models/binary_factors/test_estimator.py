@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentbits.data.simulate.binary_factors import binary_factors
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import byy, vb
 from latentbits.models.binary_factors.binary_model import Parameters, Prior
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
 from latentbits.models.binary_factors.runs import Found
 from latentbits.numerics import match_components
+from latentbits.simulate.mixed_sources import binary_factors
 from tests.models.binary_factors.tools import TRUTH, each_inference, fitted, standardised
 from tests.reference import binary_factors as twin
 from tests.reference.assertions import assert_nondecreasing

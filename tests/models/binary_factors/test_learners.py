@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import byy, em, vb
 from latentbits.models.binary_factors.binary_model import Parameters, Prior, moments

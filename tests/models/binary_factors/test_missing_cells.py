@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latentbits.errors import DataError
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import byy, em
 from latentbits.models.binary_factors.binary_model import (

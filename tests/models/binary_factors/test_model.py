@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from latentbits.data.simulate.binary_factors import binary_factors
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors.binary_model import exact_posterior, mean_field, program
 from latentbits.models.binary_factors.coding import random_start, rough_fit
+from latentbits.simulate.mixed_sources import binary_factors
 from tests.models.binary_factors.tools import TRUTH, each_noise, small, standardised
 from tests.reference import binary_factors as twin
 

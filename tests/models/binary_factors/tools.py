@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from latentbits.data.simulate.binary_factors import binary_factors
 from latentbits.models.binary_factors.binary_model import Parameters
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
+from latentbits.simulate.mixed_sources import binary_factors
 
 TRUTH = binary_factors(200, 10, 3, noise=0.25, random_state=0)
 PHI = np.array([1.7])

@@ -7,12 +7,11 @@ import pytest
 from scipy.special import ndtr
 
 from latentbits import BinaryICA, component_stability, select_order
+from latentbits import simulate as simulated
 from latentbits.correlations.tetrachoric import tetrachoric
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.simulate import binary_ica as simulated
 from latentbits.errors import DataError
-from latentbits.models.binary_ica.bootstrap import aligned
-from latentbits.models.binary_ica.pair_fit import pair_score
+from latentbits.models.binary_ica.judgement import aligned, pair_score
 from latentbits.models.binary_ica.parameters import Parameters, canonical, pairwise_from_model
 from tests.models.binary_ica.tools import NAN, TRUTH, random_parameters
 from tests.reference import tetrachoric as twin

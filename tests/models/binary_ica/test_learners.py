@@ -3,18 +3,23 @@
 import numpy as np
 import pytest
 
+from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.simulate import binary_ica as simulated
-from latentbits.fitting.ascent import ascend, flatten, unflatten
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, ascend, flatten, unflatten
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_ica import blica, ivae, mle, quadrature
+from latentbits.models.binary_ica import blica, ivae, mle
 from latentbits.models.binary_ica.estimator import BinaryICA
 from latentbits.models.binary_ica.identifiability import mean_cosine_similarity
-from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, canonical, pairwise_from_model
-from latentbits.models.binary_ica.posterior import adapted_nodes, posterior
-from latentbits.models.binary_ica.propagation import Propagation
-from latentbits.models.binary_ica.rows import count_rows
+from latentbits.models.binary_ica.mle import Propagation
+from latentbits.models.binary_ica.parameters import (
+    LINK,
+    PairwiseStatistics,
+    Parameters,
+    canonical,
+    count_rows,
+    pairwise_from_model,
+)
+from latentbits.models.binary_ica.source_posterior import adapted_nodes, posterior
 from tests.models.binary_ica.tools import cells_of, check_gradient, random_parameters, rows_with_missing
 from tests.reference import binary_ica as twin
 from tests.reference.assertions import assert_nondecreasing
@@ -194,7 +199,7 @@ class TestLikelihood:
         cells, counts = cells_of(rows_with_missing(4, 23)), np.arange(1.0, 24)
         nodes = mle.likelihood_for(3, 64)
         whole = nodes.gradient(cells, counts, A, mu[0], s[0], np.ones(4))
-        monkeypatch.setattr(quadrature, "BLOCK", 5 * 64)
+        monkeypatch.setattr(mle, "BLOCK", 5 * 64)
         for once, part in zip(whole, nodes.gradient(cells, counts, A, mu[0], s[0], np.ones(4)), strict=True):
             np.testing.assert_allclose(part, once, rtol=1e-12)
 

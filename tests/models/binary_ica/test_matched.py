@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.simulate import binary_ica as simulated
-from latentbits.fitting.ascent import flatten
-from latentbits.models.binary_ica import arcsine, matched
-from latentbits.models.binary_ica.advice import warn_about_strength
-from latentbits.models.binary_ica.estimator import BinaryICA
+from latentbits.fitting.climb import flatten
+from latentbits.models.binary_ica import matched
+from latentbits.models.binary_ica.estimator import BinaryICA, warn_about_strength
 from latentbits.models.binary_ica.identifiability import mean_cosine_similarity
-from latentbits.models.binary_ica.learning import segment_correlations
+from latentbits.models.binary_ica.learners import segment_correlations
 from latentbits.models.binary_ica.parameters import LINK, Prior, pairwise_from_model
 from latentbits.storage.persistence import load_model, save_model
 from tests.models.binary_ica.tools import NAN, TRUTH, check_gradient, random_parameters
@@ -65,16 +64,16 @@ class TestArcsine:
     truth = random_parameters(5, 3, 4, seed=1)
     C = pairwise_from_model(*truth).correlations
     nugget = np.random.default_rng(2).uniform(0.05, 1, (4, 5))
-    cells = arcsine.CellCorrelations.of(C, nugget, np.array([5.0, 9, 2, 4]))
+    cells = matched.CellCorrelations.of(C, nugget, np.array([5.0, 9, 2, 4]))
 
     @pytest.mark.parametrize("m", [1, 3, 5])
     def test_equals_twin_and_gradient_finite_differences(self, m, monkeypatch):
-        monkeypatch.setattr(arcsine, "BLOCK", 30)  # a segment a block
+        monkeypatch.setattr(matched, "BLOCK", 30)  # a segment a block
         rng = np.random.default_rng(m)
         state = matched.State(rng.normal(0, 1, (5, m)), rng.normal(0, 0.5, (4, m)))
 
         def function(state):
-            value, by_A, by_log_s = arcsine.objective(*state, self.cells, Prior())
+            value, by_A, by_log_s = matched.cell_objective(*state, self.cells, Prior())
             return value, matched.State(by_A, by_log_s)
 
         expected = twin.arcsine_objective(
@@ -85,19 +84,19 @@ class TestArcsine:
 
     def test_the_truth_is_the_maximum_on_its_own_statistics(self):
         at_truth = matched.State(LINK * self.truth.mixing, np.log(self.truth.scales))
-        value, by_A, by_log_s = arcsine.objective(*at_truth, self.cells, NONE)
+        value, by_A, by_log_s = matched.cell_objective(*at_truth, self.cells, NONE)
         np.testing.assert_allclose(by_A, 0, atol=1e-9)
         np.testing.assert_allclose(by_log_s, 0, atol=1e-9)
         rng = np.random.default_rng(0)
         for _ in range(20):
             other = matched.State(*(a + rng.normal(0, 0.1, a.shape) for a in at_truth))
-            assert arcsine.objective(*other, self.cells, NONE)[0] < value
+            assert matched.cell_objective(*other, self.cells, NONE)[0] < value
 
     def test_blocks_of_segments_change_nothing(self, monkeypatch):
         state = matched.State(np.ones((5, 1)), np.zeros((4, 1)))
-        whole = arcsine.objective(*state, self.cells, Prior())
-        monkeypatch.setattr(arcsine, "BLOCK", 60)
-        for a, b in zip(whole, arcsine.objective(*state, self.cells, Prior()), strict=True):
+        whole = matched.cell_objective(*state, self.cells, Prior())
+        monkeypatch.setattr(matched, "BLOCK", 60)
+        for a, b in zip(whole, matched.cell_objective(*state, self.cells, Prior()), strict=True):
             np.testing.assert_allclose(a, b)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from latentbits import simulate as simulated
 from latentbits.data.segments import segments_by_length
-from latentbits.data.simulate import binary_ica as simulated
 from latentbits.errors import DataError
 from latentbits.models.binary_ica.estimator import BinaryICA
 from latentbits.models.binary_ica.identifiability import (

@@ -9,9 +9,9 @@ from sklearn.decomposition import FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from latentbits.data.simulate.ica_mixture import ica_mixture
 from latentbits.models.ica_mixture import densities
 from latentbits.models.ica_mixture.estimator import ICAMixture
+from latentbits.simulate.mixed_sources import ica_mixture
 from tests.models.ica_mixture.tools import TRUTH, X
 from tests.reference import ica_mixture as twin
 

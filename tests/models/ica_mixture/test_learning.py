@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from latentbits.data.simulate.ica_mixture import ica_mixture
 from latentbits.kernels.source_pass import _exp_all, source_pass
 from latentbits.models.ica_mixture.cluster_posterior import PRIOR, Clusters
 from latentbits.models.ica_mixture.cluster_updates import (
@@ -26,6 +25,7 @@ from latentbits.models.ica_mixture.passes import (
     sweep,
 )
 from latentbits.models.ica_mixture.run import nearest_centres, start_state
+from latentbits.simulate.mixed_sources import ica_mixture
 from tests.models.ica_mixture.tools import C, M, X, dense, inferred, packed, small_state, structural
 from tests.reference import ica_mixture as twin
 from tests.reference.assertions import assert_nondecreasing

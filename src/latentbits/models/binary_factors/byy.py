@@ -13,8 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from scipy.special import betaln, expit, log1p
 
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import Encoder, Update
 from latentbits.models.binary_factors.binary_model import (

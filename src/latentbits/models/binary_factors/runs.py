@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from latentbits.fitting.climb import Climbed, climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor, climb
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import Encoder, Update, em

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import digamma, entr, gammaln
 
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors.binary_model import (
     EQUAL,

@@ -8,28 +8,30 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from latentbits.correlations.parallel_analysis import of_correlations
+from latentbits.correlations.parallel_analysis import average_correlations, beside_shuffled, draws_within
 from latentbits.correlations.tetrachoric import Tetrachoric
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.messages import SHOWN
 from latentbits.data.segments import encode_labels, take_out, windows
+from latentbits.errors import DataError
 from latentbits.models.base import RestartedModel
 from latentbits.models.binary_ica import Method, Posterior, Shrinkage
-from latentbits.models.binary_ica.advice import (
-    check_size,
-    column_names,
-    warn_about_copies,
-    warn_about_size,
-    warn_about_strength,
-)
-from latentbits.models.binary_ica.identifiability import most_sources
-from latentbits.models.binary_ica.judgement import JudgedSourceModel
-from latentbits.models.binary_ica.learning import Learning, segment_correlations
-from latentbits.models.binary_ica.parameters import Prior
+from latentbits.models.binary_ica.identifiability import identifiability, most_sources, rows_needed
+from latentbits.models.binary_ica.learners import Learning, segment_correlations
+from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior
+from latentbits.models.binary_ica.source_model import JudgedSourceModel, column_names
 from latentbits.models.degenerate import degeneracy
 from latentbits.numerics import RandomSource
 from latentbits.wording import counted
 
-__all__ = ["BinaryICA"]
+__all__ = ["BinaryICA", "warn_about_strength"]
+
+RUNAWAY = 60.0
+"""c times an entry of the mixing, from which cells are practically a function of the source: two such columns have a
+correlation above 0.9997, and no table tells that from 1."""
+
+COPIES = 0.98
+"""A correlation, on average over segments, from which columns are almost copies: 95 % of equal cells have 0.988."""
 
 
 class BinaryICA(JudgedSourceModel, RestartedModel):
@@ -98,6 +100,8 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
 
     Attributes
     ----------
+    n_components_ : int
+        Number of sources: as given, or as found.
     mixing_ : ndarray of shape (n_features, n_components)
         Scale, sign and order of sources are not identified. By convention, the mean over rows of a source's variance
         within segments is 1, the entry of a column that is largest in size is positive, and columns go from the longest
@@ -216,12 +220,12 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         self._check_parameters()
         X, labels = take_out(X, segments)
         data = self._data(X, reset=True)
-        check_size(data, self.n_components)
+        _check_size(data, self.n_components)
         N = data.shape[0]
         labels = windows(min(self.n_segments, N) if labels is None else labels, N)
         names, codes = encode_labels(labels, N)
         found = segment_correlations(data, names[codes], self.n_jobs)
-        K = self._n_sources(data, found)
+        K = self._n_sources(data, found, names[codes])
         learned = self._learning().learn(data, found, names, codes, K)
         self._adopt_run(learned.best, learned.runs)
         self.restart_components_ = learned.mixings
@@ -248,12 +252,17 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
             self.verbose,
         )
 
-    def _n_sources(self, data: BinaryData, found: Tetrachoric) -> int:
+    def _n_sources(self, data: BinaryData, found: Tetrachoric, labels: np.ndarray) -> int:
         """The number of sources, with a warning if it was chosen here, or is more than the rows can tell."""
         U, n = found.thresholds.shape
         rows = data.n_observed / (n * U)
         given = self.n_components
-        K = given or min(max(of_correlations(found).n_factors, 1), most_sources(n, U, rows))
+        if given is None:
+            draws = draws_within(found)
+            n_factors = beside_shuffled(found, data, labels, n_draws=draws, n_jobs=self.n_jobs).n_factors
+            K = min(max(n_factors, 1), most_sources(n, U, rows))
+        else:
+            K = given
         if degeneracy(data, given):  # which has been warned about, and is the reason of all the rest
             return K
         if given is None and n > K:
@@ -263,8 +272,8 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
                 "to choose it yourself, or use select_order (latentbits select)",
                 stacklevel=3,
             )
-        warn_about_size(n, K, U, rows, stacklevel=4)
-        warn_about_copies(found, column_names(data), stacklevel=4)
+        _warn_about_size(n, K, U, rows, stacklevel=4)
+        _warn_about_copies(found, column_names(data), stacklevel=4)
         return K
 
     def fit_transform(self, X: Any, y: None = None, segments: ArrayLike | str | int | None = None) -> np.ndarray:
@@ -286,3 +295,67 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
             Posterior means of the sources.
         """
         return self.fit(X, segments=segments).transform(X, segments=segments)
+
+
+def _check_size(data: BinaryData, n_components: int | None) -> None:
+    """Refuse one column, and more sources than columns."""
+    n = data.shape[1]
+    if n == 1:
+        raise DataError("X has 1 feature(s), and what goes together needs two columns at least; give more columns")
+    if n_components is not None and n_components > n:
+        raise DataError(
+            f"n_components={n_components} (--components) is more than the {counted(n, 'column')}, and binary ICA finds "
+            f"at most as many sources as columns; use at most {n}"
+        )
+
+
+def _warn_about_size(n: int, m: int, U: int, rows: float, *, stacklevel: int) -> None:
+    """Warn if there are too few rows, columns or segments for so many sources."""
+    if rows < rows_needed(n, m):
+        warnings.warn(
+            f"{counted(U, 'segment')} with {rows:.1f} rows each on average are too few for {counted(m, 'source')} of "
+            f"{counted(n, 'column')}, which take about {rows_needed(n, m)} rows a segment; use fewer segments or "
+            "sources",
+            stacklevel=stacklevel,
+        )
+    if n == 2:
+        reason = "with two columns the order of its rows is not identifiable; use more columns"
+    elif U == 1 and m > 1:
+        reason = "one segment does not identify the sources' rotation; give segments between which they change"
+    elif identifiability(n, m, U) < 0:
+        reason = f"{n} columns in {U} segments are few for {counted(m, 'source')}; use more of these, or fewer sources"
+    else:
+        return
+    warnings.warn(f"mixing_ may be one of many that fit equally well: {reason}", stacklevel=stacklevel)
+
+
+def _warn_about_copies(found: Tetrachoric, names: list[str], *, stacklevel: int) -> None:
+    """Warn about columns that are almost copies of each other or of each other's opposite.
+
+    A source of their own explains them best, and the mixing of all other columns suffers.
+    """
+    C = average_correlations(found)
+    copies = np.argwhere(np.triu(np.abs(C) > COPIES, 1))
+    if len(copies) == 0:
+        return
+    listed = ", ".join(f"{names[i]} and {names[j]}" for i, j in copies[:SHOWN])
+    more = f" and {len(copies) - SHOWN} more" if len(copies) > SHOWN else ""
+    warnings.warn(
+        f"almost copies of each other, or of each other's opposite: {listed}{more}, with correlations above {COPIES}, "
+        "which draw sources to themselves; leave one of each out",
+        stacklevel=stacklevel,
+    )
+
+
+def warn_about_strength(parameters: Parameters, names: list[str], *, stacklevel: int) -> None:
+    """Warn about entries of the mixing so large that the data can't tell them from infinite ones."""
+    size = LINK * np.abs(parameters.mixing)
+    if size.max(initial=0.0) < RUNAWAY:
+        return
+    i, k = np.unravel_index(int(size.argmax()), size.shape)
+    warnings.warn(
+        f"an entry of mixing_ is {parameters.mixing[i, k]:.0f} ({names[i]}, source {k}), where cells are practically a "
+        "function of the source and the data can't tell its size; raise prior (with shrinkage='matched'), or leave out "
+        "columns that are almost copies",
+        stacklevel=stacklevel,
+    )
