@@ -164,6 +164,7 @@ class TestBootstrap:
             model.bootstrap(TRUTH.X, TRUTH.segments)
 
 
+@pytest.mark.filterwarnings("ignore:20 segments with 3.0 rows", "ignore:constant columns")
 @pytest.mark.parametrize("n_rows", [3, 300])
 def test_intervals_of_variances_cover_with_few_and_with_many_rows(n_rows):
     covered = []

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentbits import load_model, save_model
+from latentbits import load_model, plots, save_model
 from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.segments import segments_by_length
@@ -236,3 +236,10 @@ class TestSegments:
     def test_a_table_without_an_observed_cell_is_refused(self, method):
         with pytest.raises(DataError, match="all 6 x 3 cells are missing"):
             BinaryICA(2, method=method).fit(np.full((6, 3), NAN), segments=[0, 1] * 3)
+
+
+@pytest.mark.filterwarnings("ignore:parallel analysis finds no source")
+def test_pictures_of_a_model_without_sources_say_so():
+    model = BinaryICA(random_state=0).fit(np.random.default_rng(0).integers(0, 2, (200, 4)), segments=2)
+    for draw in (plots.plot_mixing, plots.plot_source_scales):
+        assert draw(model).texts[0].get_text() == "no source was found"

@@ -51,7 +51,8 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
     n_components : int or None, default=None
         K, the number of sources. None means as many as parallel analysis of the tetrachoric correlations finds
         (`parallel_analysis`), no more than `identifiability` and the rows allow; a warning says how many. It may be 0:
-        then columns are independent, and the model has intercepts alone. `select_order` with segments chooses by held-out pairs, which is slower and better.
+        then columns are independent, and the model has intercepts alone. `select_order` with segments chooses by
+        held-out pairs, which is slower and better.
     method : {"blica", "mle", "ivae"}, default="blica"
         "blica" fits the tetrachoric correlations of all segments: fast, and the best choice in most cases. "mle"
         maximises the full likelihood, starting from BLICA's solution, with the entries of the mixing kept within 8 in
