@@ -137,7 +137,7 @@ def _timed_fit(X: np.ndarray, n_folds: int | None, seed: int) -> tuple[FalseZero
 
 
 def _hidden(fitted: FalseZeros) -> dict[str, Any]:
-    """How far the ensemble's probabilities of hidden cells are from their share of ones."""
+    """How far the ensemble's probabilities of held-out cells are from their share of ones."""
     return _calibration("hidden", fitted.held_out_)
 
 
@@ -343,7 +343,7 @@ def _above(group: pd.DataFrame, name: str, rivals: list[str], words: str) -> Cla
 def _on_hidden_cells(ours: pd.DataFrame) -> Claim:
     worst = ours.groupby("table", sort=False)["hidden_worst_bin"].max()
     return Claim(
-        statement=f"hidden cells: calibration error at most {MOST_HIDDEN} for every table and seed",
+        statement=f"held-out cells: calibration error at most {MOST_HIDDEN} for every table and seed",
         ours=f"{mean_sd(ours['hidden_error'], 4)}, {ours['hidden_error'].max():.4f} at most",
         holds=bool((ours["hidden_error"] <= MOST_HIDDEN).all()),
         note=f"Worst bin of at least {LARGE_BIN} cells: {_by_table(worst)}.",
