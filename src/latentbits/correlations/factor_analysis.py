@@ -18,7 +18,7 @@ from latentbits.correlations.rotation import Rotated, Rotation, rotate
 from latentbits.correlations.tetrachoric import estimate, tetrachoric
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
-from latentbits.fitting.jobs import run_all
+from latentbits.fitting.workers import run_all
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import counted
 

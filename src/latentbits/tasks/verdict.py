@@ -14,9 +14,8 @@ from sklearn.metrics import roc_auc_score
 
 from latentbits import views
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.folds import Folds
-from latentbits.fitting.gains import ENOUGH, Gain, HiddenCells, gain_over, mean_of_odds
-from latentbits.fitting.jobs import run_all
+from latentbits.fitting.held_out import ENOUGH, Folds, Gain, HiddenCells, gain_over, mean_of_odds
+from latentbits.fitting.workers import run_all
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.cell_model import CellModel
 from latentbits.models.degenerate import degeneracy

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from latentbits import BinaryData, DataError, DegenerateDataWarning, FalseZeros, simulate
-from latentbits.fitting.gains import log_odds
+from latentbits.fitting.held_out import log_odds
 from latentbits.metrics import denoising_auc
 from latentbits.models.false_zeros import members as members_module
 from latentbits.models.false_zeros.members import MEMBERS

@@ -20,8 +20,7 @@ from sklearn import decomposition
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers
 from latentbits.models.base import RestartedModel

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
-from latentbits.fitting.gains import HiddenCells, log_odds
+from latentbits.fitting.held_out import HiddenCells, log_odds
 from latentbits.models.aspect import Noise
 from latentbits.models.cell_model import CellModel
 from latentbits.models.cell_ranking import FALSE_VALUE, Kind, check_kind
