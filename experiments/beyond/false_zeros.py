@@ -105,7 +105,7 @@ def run(table: str, model: str, k: int, ridge: float, seed: int) -> list[dict[st
     ours, with_visits = judged(scores, later, X)
     noise = "none" if fitted.noise_model_ is None else ", ".join(sorted(set(fitted.noise_model_.phantoms_)))
     known = {"seconds": seconds, "noise": noise, **_hidden(fitted), **_seen_later(fitted, X, later, visits, seed)}
-    weights = {f"weight_{name}": weight for name, weight in zip(fitted.members_, fitted.weights_, strict=True)}
+    weights = {f"weight_{name}": weight for name, weight in zip(fitted.members_, fitted.member_weights_, strict=True)}
     return [{**size, **ours, **known, **weights}, {**size, **with_visits}]
 
 
@@ -137,7 +137,7 @@ def _timed_fit(X: np.ndarray, n_folds: int | None, seed: int) -> tuple[FalseZero
 
 
 def _hidden(fitted: FalseZeros) -> dict[str, Any]:
-    """How far the ensemble's probabilities of hidden cells are from their share of ones."""
+    """How far the ensemble's probabilities of held-out cells are from their share of ones."""
     return _calibration("hidden", fitted.held_out_)
 
 
@@ -343,7 +343,7 @@ def _above(group: pd.DataFrame, name: str, rivals: list[str], words: str) -> Cla
 def _on_hidden_cells(ours: pd.DataFrame) -> Claim:
     worst = ours.groupby("table", sort=False)["hidden_worst_bin"].max()
     return Claim(
-        statement=f"hidden cells: calibration error at most {MOST_HIDDEN} for every table and seed",
+        statement=f"held-out cells: calibration error at most {MOST_HIDDEN} for every table and seed",
         ours=f"{mean_sd(ours['hidden_error'], 4)}, {ours['hidden_error'].max():.4f} at most",
         holds=bool((ours["hidden_error"] <= MOST_HIDDEN).all()),
         note=f"Worst bin of at least {LARGE_BIN} cells: {_by_table(worst)}.",

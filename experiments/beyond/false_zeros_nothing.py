@@ -88,8 +88,8 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     errors = nothing["own_gain_columns"] / nothing["own_gain_se_columns"]
     return [
         Claim(
-            statement="independent columns: hidden cells aren't predicted better than by the columns' frequencies, by "
-            "more than two standard errors, in at least 95 of 100",
+            statement="independent columns: held-out cells aren't predicted better than by the columns' frequencies, "
+            "by more than two standard errors, in at least 95 of 100",
             ours=count_of(quiet),
             holds=bool(quiet.mean() >= 0.95),
             note=f"In standard errors: {errors.median():.1f} in the median, {errors.max():.1f} at most. Over rows and "
@@ -101,7 +101,8 @@ def judge(table: pd.DataFrame) -> list[Claim]:
             holds=bool(no_finding.mean() >= 0.95),
         ),
         Claim(
-            statement="planted components: hidden cells are predicted better, by more than two standard errors, in all",
+            statement="planted components: held-out cells are predicted better, by more than two standard errors, in "
+            "all",
             ours=f"{count_of(_above(planted))}; by the verdict {count_of(_is_found(planted))}",
             holds=bool(_above(planted).all()),
         ),

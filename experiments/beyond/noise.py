@@ -230,7 +230,7 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
             spare = with_it - beside - group[f"needed_{noise}"]
             ax.scatter(spare, [place] * len(group), s=9, color=BEST if noise in kind else QUIET)
         ax.axvline(0, color="black", lw=0.8)
-        ax.set(title=f"{noise} noise", xlabel="gain beyond what is needed, nats a row")
+        ax.set(title=f"{noise} noise", xlabel="gain beyond what is needed, nats per row")
         ax.set_yticks(range(len(KINDS)), list(KINDS))
     return {"gains": figure, "kept": _kept_shares(table[table["content"] != FOSSILS])}
 

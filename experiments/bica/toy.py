@@ -61,7 +61,7 @@ def run(shape: str, concentration: float, seed: int) -> list[dict[str, Any]]:
             {
                 "k": k,
                 "evidence": model.objective_,
-                "alive": model.n_effective_components_,
+                "alive": model.n_components_,
                 "surplus_weight": surplus.mean() if surplus.size else float("nan"),
             }
         )

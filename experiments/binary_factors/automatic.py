@@ -53,7 +53,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     mean = shares.mean()
     best = shares[DEFAULT] >= shares[list(RIVALS)].max(axis=1)
     over = (table["best"] > TRUE).groupby(table["method"]).mean()
-    words = f"{table['seed'].nunique()} runs a cell, {len(shares)} cells"
+    words = f"{table['seed'].nunique()} runs per cell, {len(shares)} cells"
     return [
         Claim(
             statement=f"binary factors: the default finds the right number in at least {GOAL:.0%} ({words})",

@@ -1,4 +1,4 @@
-"""`python -m experiments`: published tables and figures, reproduced; the paper's number beside ours."""
+"""`python -m experiments`: published tables and figures reproduced, the paper's number beside ours."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def list_experiments(out: Path | None, as_json: bool) -> None:
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @click.option("--quick/--full", default=True, help="A part of the work, in minutes, or all of it.  [default: quick]")
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes at a time.  [default: one a core]")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes at a time.  [default: one per core]")
 @click.option("--fresh", is_flag=True, help="Run again what is finished already.")
 @terminal_options
 def run_experiments(
@@ -86,8 +86,8 @@ def run_experiments(
 ) -> None:
     """Run experiments: NAME is one that "list" shows, a family such as "ab", or "all".
 
-    Finished work is kept, so that an interrupted run goes on where it stopped. Results of --full are never replaced
-    by those of --quick, which have a folder of their own. The page RESULTS.md is written anew at the end.
+    Finished work is kept, so that an interrupted run resumes where it stopped. Results of --full are never replaced
+    by those of --quick, which have their own folder. The page RESULTS.md is updated at the end.
     """
     folder = experiments_folder()
     chosen = _chosen(names, folder)
@@ -124,7 +124,7 @@ def run_experiments(
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
 @terminal_options
 def judge_experiments(names: tuple[str, ...], out: Path | None, terminal: Terminal) -> None:
-    """Evaluate the claims of stored full runs anew, from their tables: no job is run, no figure drawn.
+    """Evaluate the claims of stored full runs again, from their tables: no job is run, no figure drawn.
 
     For claims that were reworded or got a reason; a claim that needs more than the stored table has is refused.
     """
@@ -149,7 +149,7 @@ def judge_experiments(names: tuple[str, ...], out: Path | None, terminal: Termin
 )
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
 def write_page(out: Path | None) -> None:
-    """Write RESULTS.md from the stored results, every published result a row, and beside them a page a paper."""
+    """Write RESULTS.md from the stored results, one row per published result, and one page per paper."""
     folder = experiments_folder()
     click.echo(f"Wrote {_write_page(folder, out or folder / 'results')}.")
 
@@ -161,7 +161,7 @@ def experiments_folder() -> Path:
 
 
 def _chosen(names: tuple[str, ...], folder: Path) -> Chosen:
-    """The experiments that names, families and "all" stand for, each once and in the order of the list."""
+    """The experiments that names, families and "all" refer to, each once and in the order of the list."""
     found = runner.find(folder)
     known, families = {one.name for one in found}, {one.family for one in found}
     for name in names:
@@ -184,7 +184,7 @@ def _write_page(folder: Path, out: Path) -> Path:
 
 
 def _print_claims(result: dict[str, Any], terminal: Terminal) -> None:
-    """Print the claims, a line each, and a warning if jobs are of older code."""
+    """Print the claims, one line each, and a warning if jobs ran with older code."""
     name, n_jobs, older = result["experiment"], result["jobs"], result["jobs_of_older_code"]
     terminal.print(f"{name}: {result['title']} ({result['scale']}, {counted(n_jobs, 'job')})")
     for claim in result["claims"]:

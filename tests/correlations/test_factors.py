@@ -6,7 +6,7 @@ import pytest
 from latentbits import factor_analysis, parallel_analysis, repair_correlation
 from latentbits import simulate as simulated
 from latentbits.correlations.factor_analysis import minimum_residuals
-from latentbits.correlations.parallel_analysis import of_correlations
+from latentbits.correlations.parallel_analysis import _shuffled
 from latentbits.correlations.rotation import rotate
 from latentbits.correlations.tetrachoric import tetrachoric
 from latentbits.errors import DataError
@@ -103,13 +103,47 @@ class TestKit:
         assert found.n_factors == n_factors
         assert found.plot().axes
 
-    def test_drawn_noise_is_that_of_shuffled_columns(self):
+    def test_noise_is_that_of_shuffled_columns_and_independent_of_threads(self):
         X = items(400)
         rng = np.random.default_rng(0)
-        shuffled = [tetrachoric(np.column_stack([rng.permutation(x) for x in X.T])) for _ in range(40)]
-        largest = np.quantile([of_correlations(found, n_draws=1).eigenvalues[0] for found in shuffled], 0.95)
-        assert parallel_analysis(X).noise[0] == pytest.approx(largest, rel=0.25)
-        assert np.mean([of_correlations(found).n_factors for found in shuffled]) < 0.3
+        shuffled = [np.column_stack([rng.permutation(x) for x in X.T]) for _ in range(60)]
+        largest = np.quantile([parallel_analysis(Y, n_draws=1).eigenvalues[0] for Y in shuffled], 0.95)
+        found = parallel_analysis(X)
+        assert found.noise[0] == pytest.approx(largest, rel=0.15)
+        np.testing.assert_array_equal(parallel_analysis(X, n_jobs=2).noise, found.noise)
+
+    @pytest.mark.filterwarnings("ignore:.*empty cell", "ignore:constant columns")
+    @pytest.mark.parametrize(("n_rows", "rate"), [(1000, 0.01), (200, 0.03), (100, 0.5)])
+    def test_independent_columns_of_any_rate_have_no_factor(self, n_rows, rate):
+        found = 0
+        for seed in range(40):
+            X = np.random.default_rng(seed).random((n_rows, 10)) < rate
+            found += parallel_analysis(X.astype(int), n_draws=39, random_state=seed).n_factors > 0
+        assert found <= 6  # 2 expected; more than 6 in 1 of 100 samples
+
+    @pytest.mark.filterwarnings("ignore:.*empty cell")
+    def test_rare_columns_do_not_hide_a_factor_of_the_others(self):
+        found = []
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            own = rng.standard_normal((300, 5)) + 0.7 * rng.standard_normal((300, 1))
+            rare = np.zeros((300, 10), dtype=int)
+            rare[:6] = 1
+            X = np.column_stack([own > 0.5, rng.permuted(rare, axis=0)]).astype(int)
+            found.append(parallel_analysis(X, n_draws=39).n_factors)
+        assert found.count(1) >= 9
+
+    def test_shuffling_keeps_segments_and_missing_cells(self):
+        rng = np.random.default_rng(0)
+        cells = rng.integers(-1, 2, (3, 50)).astype(np.int8)
+        codes = np.arange(50) % 2
+        mixed = _shuffled(cells, codes, rng).T
+        np.testing.assert_array_equal(mixed == -1, cells == -1)
+        for u in (0, 1):
+            np.testing.assert_array_equal(
+                (mixed == 1)[:, codes == u].sum(axis=1), (cells == 1)[:, codes == u].sum(axis=1)
+            )
+        assert (mixed != cells).any()
 
     def test_refusals(self):
         with pytest.raises(DataError, match="use fewer factors than columns"):

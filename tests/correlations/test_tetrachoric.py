@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import hypergeom, multivariate_normal, norm
 
 from latentbits import BinaryData, DataError
 from latentbits.correlations.repair import regularise, repair_correlation
@@ -125,20 +125,22 @@ def test_tables_agree_with_r(table, exact, polycor, psych, error, coarse_error):
 
 @pytest.mark.parametrize(("data", "exact", "psych", "thresholds"), R_DATA.values(), ids=R_DATA.keys())
 def test_empty_and_missing_cells_agree_with_psych(data, exact, psych, thresholds):
-    answer = quiet(data)
+    answer = quiet(data, correct=0.5)
     np.testing.assert_allclose(answer.correlations[PAIRS], exact, rtol=0, atol=1e-9)
     np.testing.assert_allclose(answer.correlations[PAIRS], psych, rtol=0, atol=3e-5)
     np.testing.assert_allclose(answer.thresholds, thresholds, atol=1e-12)
     np.testing.assert_array_equal(answer.zero_cells[PAIRS], [True, False, False, False, True, True])
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_equals_its_slow_twin(missing):
-    data = correlated(60, 4, missing=missing)
+@pytest.mark.parametrize("correct", [None, 0.5])
+@pytest.mark.parametrize(("n_rows", "missing"), [(60, 0.0), (60, 0.2), (14, 0.1)])
+def test_equals_its_slow_twin(n_rows, missing, correct):
+    data = correlated(n_rows, 4, missing=missing)
     weights = np.random.default_rng(1).uniform(0.5, 3, len(data))
-    answer = quiet(data, weights=weights)
+    answer = quiet(data, weights=weights, correct=correct)
+    assert n_rows == 60 or answer.zero_cells.any()
     for i, j in zip(*PAIRS, strict=True):
-        expected = reference.correlation(data, i, j, weights)
+        expected = reference.correlation(data, i, j, weights, correct)
         assert answer.correlations[i, j] == pytest.approx(expected, abs=1e-6)
         assert answer.n_pairs[i, j] == pytest.approx(sum(reference.table(data, i, j, weights)))
         assert answer.zero_cells[i, j] == (0 in reference.table(data, i, j, weights))
@@ -225,12 +227,41 @@ def test_sparse_data_frames_and_binarize():
 def test_empty_cells_warn_with_their_number_and_the_first():
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     with pytest.warns(UserWarning, match=r'^3 of 6 pairs.*correct=0\.5 \(first: columns "a" and "b"\)') as record:
+        tetrachoric(frame, correct=0.5)
+    assert len(record) == 1
+    with pytest.warns(UserWarning, match=r'^3 of 6 pairs.*half a row at most \(first: columns "a" and "b"\)') as record:
         answer = tetrachoric(frame)
     assert len(record) == 1
     assert record[0].filename == __file__
     assert_sound(answer)
     with pytest.warns(UserWarning, match="first: columns 1 and 2 in segment 7"):
         tetrachoric(X, np.full(len(X), 7))
+
+
+class TestRareColumns:
+    """Tables of independent rare columns, which half a row in an empty cell would tie together."""
+
+    def test_a_table_without_information_has_no_correlation_and_says_so(self):
+        with pytest.warns(UserWarning, match="half a row at most"):
+            found = tetrachoric(FOUR_ROWS, weights=[98, 1, 1, 0])
+        assert abs(found.correlations[0, 1]) < 0.02
+        assert found.standard_errors[0, 1] > 0.9
+        assert quiet(FOUR_ROWS, weights=[98, 1, 1, 0], correct=0.5).correlations[0, 1] > 0.7
+
+    @pytest.mark.parametrize(("n_rows", "ones"), [(1000, 10), (2000, 20), (5000, 25), (200, 10), (1000, 50), (50, 10)])
+    def test_the_mean_over_all_tables_of_independent_columns_is_near_0(self, n_rows, ones):
+        both = np.arange(ones + 1)
+        chance = hypergeom(n_rows, ones, ones).pmf(both)
+        found = [
+            quiet(FOUR_ROWS, weights=[n_rows - 2 * ones + n, ones - n, ones - n, n]).correlations[0, 1]
+            for n in both[chance > 1e-7]
+        ]
+        assert abs(chance[chance > 1e-7] @ found) < 0.03
+
+    def test_half_a_row_is_the_limit_where_many_rows_are_expected(self):
+        table = [4000, 3000, 3000, 0]
+        usual, prior = (quiet(FOUR_ROWS, weights=table, correct=c).correlations[0, 1] for c in (0.5, None))
+        assert prior == pytest.approx(usual, abs=1e-4)
 
 
 def test_correct_zero_ends_at_the_limit():

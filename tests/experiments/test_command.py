@@ -76,10 +76,10 @@ def test_the_page_has_every_published_result(toys: Toys, command: Run) -> None:
     page = toys.page.read_text()
     rows = {result: line for result in PUBLISHED for line in page.splitlines() if line.startswith(f"| [{result}](")}
     assert list(rows) == list(PUBLISHED)
-    assert "| **whole**: 1 of 1 claim | - | - |" in rows["AB 2"]
+    assert "| **fully**: 1 of 1 claim | - | - |" in rows["AB 2"]
     assert "| not judged |" in rows["AB 3"]
     n = len(PUBLISHED)
-    assert f"**{n} published results: 1 come out whole, 0 under stated conditions, 0 in part or not at all." in page
+    assert f"**{n} published results: 1 fully reproduced, 0 under stated conditions, 0 partly or not at all." in page
     assert f"Unexplained rows: 0 of {n}.**" in page
     assert f"{n} rows of the papers: 1 reproduced, 1 not run, {n - 2} missing." in page
     paper = toys.rows("ab")
@@ -91,7 +91,7 @@ def test_the_page_has_every_published_result(toys: Toys, command: Run) -> None:
     elsewhere = toys.root / "elsewhere"
     assert command("page", "--out", elsewhere).exit_code == 0
     assert "**missing**" in (elsewhere / "ab.md").read_text()
-    assert "0 come out whole" in (elsewhere / "RESULTS.md").read_text()
+    assert "0 fully reproduced" in (elsewhere / "RESULTS.md").read_text()
 
 
 def test_the_page_says_why_a_claim_differs(toys: Toys, command: Run) -> None:
@@ -109,7 +109,7 @@ def test_the_page_says_why_a_claim_differs(toys: Toys, command: Run) -> None:
     assert "| 1 data not public ([toys/coin.py](../toys/coin.py)) |" in page
     toys.add("toys/coin", changed.replace('coin.py")', f'coin.py"){other}'))
     command("run", "toys/coin")
-    assert "| 0 of 1 claim | **whole**: 1 a fair coin | - |" in toys.page.read_text()
+    assert "| 0 of 1 claim | **fully**: 1 a fair coin | - |" in toys.page.read_text()
 
 
 def test_claims_are_judged_again_from_the_stored_table(toys: Toys, command: Run) -> None:

@@ -14,8 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from latentbits import AspectBernoulli, BetaICA, DataError, load_model, save_model, simulate
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor, Position
+from latentbits.fitting.climb import Monitor, Position, climb
 from latentbits.storage import checkpoints
 from latentbits.storage.checkpoints import RunCheckpoint
 from tests.fitting.toys import Point, Slope

@@ -169,7 +169,7 @@ def test_the_reliability_curve_has_every_bin_with_its_count(open_page: Open, ens
         assert title.endswith(f"{count:,} cell{'s' * (count != 1)}")
     weights = page.locator("#sure-plots .bars li").evaluate_all(BARS)
     assert [name for name, _ in weights] == MEMBERS
-    np.testing.assert_allclose([float(w) for _, w in weights], ensemble.model.weights_, atol=0.00501)
+    np.testing.assert_allclose([float(w) for _, w in weights], ensemble.model.member_weights_, atol=0.00501)
     assert "use aspect-bernoulli" in page.locator("#sure").inner_text()
 
 

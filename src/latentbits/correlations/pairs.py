@@ -100,7 +100,7 @@ class Places(NamedTuple):
         return "" if self.labels is None else f" in segment {self.labels[segment]}"
 
 
-def warn_about(found: FoundPairs, places: Places, correct: float) -> None:
+def warn_about(found: FoundPairs, places: Places, correct: float | None) -> None:
     """Everything that was not as it should be, a sentence each."""
     zero = "their correlations are given as 0 with a standard error of 1, so leave them out"
     warn_about_silent(found.constant, found.n_pairs, places, zero, ", or use longer segments")
@@ -145,7 +145,7 @@ def _warn_unseen(unseen: np.ndarray, places: Places) -> None:
         )
 
 
-def _warn_empty(empty: np.ndarray, impossible: int, places: Places, correct: float) -> None:
+def _warn_empty(empty: np.ndarray, impossible: int, places: Places, correct: float | None) -> None:
     found = np.argwhere(empty)
     if len(found):
         U, D, _ = empty.shape
@@ -155,10 +155,12 @@ def _warn_empty(empty: np.ndarray, impossible: int, places: Places, correct: flo
             if impossible
             else ""
         )
+        counts_as = "half a row at most" if correct is None else f"correct={correct:g}"
         warnings.warn(
             f"{len(found)} of {counted(U * D * (D - 1) // 2, 'pair')} of columns "
-            f"{'has' if len(found) == 1 else 'have'} an empty cell in the 2 x 2 table, which "
-            f"counts as correct={correct:g} (first: {places.pair(*found[0])}); zero_cells says which; their "
-            f"correlations, even the sign, and standard errors are little more than a guess{perfect}",
+            f"{'has' if len(found) == 1 else 'have'} an empty cell in the 2 x 2 table, which counts as "
+            f"{counts_as} (first: {places.pair(*found[0])}); zero_cells says which; their correlations are "
+            f"{'drawn towards 0 by the prior' if correct is None else 'little more than a guess, even the sign'}"
+            f"{perfect}",
             stacklevel=4,
         )

@@ -41,7 +41,7 @@ def gather(model: BinaryFactorAnalysis, data: NumberTable) -> Results:
         **common_summary(model, data),
         "factors": model.n_components_,
         "factor_probabilities": model.factor_probabilities_.tolist(),
-        "noise_precision": float(model.noise_precision_),
+        "noise_precision": model.noise_precision_.tolist(),
     }
     figures: Figures = {}
     if model.n_components_:
@@ -74,7 +74,7 @@ def _causes(model: BinaryFactorAnalysis, data: NumberTable) -> pd.DataFrame:
     names = np.array(attributes(data), dtype=object)
     lines = []
     for k, column in enumerate(model.mixing_.T):
-        strength = float((column**2).sum() * model.noise_precision_) ** 0.5
+        strength = float(model.factor_strengths_[k])
         most = np.argsort(-np.abs(column), kind="stable")[:TOLD]
         # On against off: both the state that adds the column and the one that subtracts it.
         changes = ", ".join(f"{names[j]} {2 * column[j]:+.3g}" for j in most)

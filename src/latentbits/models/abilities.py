@@ -263,6 +263,7 @@ ZERO_ONE_DATA = frozenset({Ability.READ_ZERO_ONE})
 
 WITH_WEIGHTS = ZERO_ONE_DATA | {
     Ability.PREDICT_CELLS,
+    Ability.RANK_CELLS,
     Ability.SCORE_ROWS,
     Ability.SAMPLE,
     Ability.TRANSFORM,
@@ -272,7 +273,7 @@ WITH_WEIGHTS = ZERO_ONE_DATA | {
 }
 """What every model can do whose rows have weights on components (`FactorModel`)."""
 
-BY_CELL = ZERO_ONE_DATA | {Ability.PREDICT_CELLS, Ability.PREDICT_HELD_OUT, Ability.SCORE_ROWS}
+BY_CELL = ZERO_ONE_DATA | {Ability.PREDICT_CELLS, Ability.PREDICT_HELD_OUT, Ability.RANK_CELLS, Ability.SCORE_ROWS}
 """What every model can do that predicts each cell from the rest of its row (`CellModel`)."""
 
 WITH_RESTARTS = frozenset({Ability.ITERATE, Ability.RESTARTS})

@@ -17,10 +17,11 @@ from latentbits.data.names import clear_names
 from latentbits.errors import DataError
 from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
 from latentbits.findings.results import Results, attributes, unused
-from latentbits.models.aspect.aspect_rows import FALSE_VALUE, NOISE_OF, AspectRows, Kind, SuspectedCells
+from latentbits.models.aspect.aspect_rows import NOISE_OF, AspectRows, SuspectedCells
 from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.phantoms import CONTENT
 from latentbits.models.aspect.weighting import AVERAGE_CELLS
+from latentbits.models.cell_ranking import FALSE_VALUE, Kind
 from latentbits.models.factor_model import FactorModel
 from latentbits.models.false_zeros.estimator import FalseZeros
 from latentbits.models.false_zeros.explanation import explain_cells
@@ -354,7 +355,8 @@ def ensemble_part(results: Results, *, ratings: dict[str, Any] | None) -> dict[s
             "votes": packed_floats(suspects[members].to_numpy()),
         },
         "members": [
-            {"member": name, "weight": float(weight)} for name, weight in zip(members, model.weights_, strict=True)
+            {"member": name, "weight": float(weight)}
+            for name, weight in zip(members, model.member_weights_, strict=True)
         ],
         "reliability": None if model.held_out_ is None else model.held_out_.to_dict("list"),
         "why": _why(model, data, cells),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from latentbits.errors import DataError
-from latentbits.fitting.monitor import Position
+from latentbits.fitting.climb import Position
 from latentbits.storage.archives import DAMAGE, read_archive, write_archive
 from latentbits.storage.files import atomic_file
 from latentbits.version import __version__

@@ -13,8 +13,8 @@ from scipy.stats import mannwhitneyu
 
 from latentbits import views
 from latentbits.errors import DataError
-from latentbits.fitting.folds import Folds
-from latentbits.fitting.jobs import run_all
+from latentbits.fitting.held_out import Folds
+from latentbits.fitting.workers import run_all
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_comparison

@@ -5,8 +5,7 @@ import pytest
 
 from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.ascent import ascend, flatten, unflatten
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, ascend, flatten, unflatten
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_ica import blica, ivae, mle
 from latentbits.models.binary_ica.estimator import BinaryICA

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.ascent import flatten
+from latentbits.fitting.climb import flatten
 from latentbits.models.binary_ica import matched
 from latentbits.models.binary_ica.estimator import BinaryICA, warn_about_strength
 from latentbits.models.binary_ica.identifiability import mean_cosine_similarity

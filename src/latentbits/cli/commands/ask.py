@@ -131,12 +131,12 @@ def _as_fitted(run: RunFolder, data: BinaryData) -> BinaryData | None:
 
 def refuse_without_phantoms(model: Any, place: Path, needs: str = "suspects") -> None:
     """Refuse a model that can't answer: all but the aspect family, and what FalseZeros doesn't do."""
-    if hasattr(model, "suspects") and not hasattr(model, needs):
+    if hasattr(model, "explain") and not hasattr(model, needs):
         raise DataError(
             f"{place}: {type(model).__name__} ranks cells and changes none; set those that you have looked up by "
             "--marks, or fit --model aspect-bernoulli or beta-ica to denoise"
         )
-    if not hasattr(model, "suspects"):
+    if not hasattr(model, "explain"):
         raise DataError(
             f"{place}: {type(model).__name__} knows no phantoms, by which cells are cleaned, suspected, explained and "
             "components rated; fit --model aspect-bernoulli or beta-ica"

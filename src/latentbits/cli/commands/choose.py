@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latentbits.cli.options.click_helpers import Values, bundled
-from latentbits.cli.options.criteria import SHOWING, criterion_option, folds_option
-from latentbits.cli.options.learning import LEARNING, parameters_of
+from latentbits.cli.options.help import GroupedHelp, model_option
+from latentbits.cli.options.learning import (
+    LEARNING,
+    SHOWING,
+    ModelNames,
+    ModelWithNumber,
+    Names,
+    Numbers,
+    criterion_option,
+    folds_option,
+    parameters_of,
+)
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_folder_option, terminal_options
 from latentbits.cli.options.reading import check_file, read, read_numbers, read_with_segments, reading_options
-from latentbits.cli.options.value_types import ModelNames, ModelWithNumber, Names, Numbers
 from latentbits.cli.terminal import Terminal
 from latentbits.models.registry import MODELS, NUMBER_MODELS, SEGMENT_MODELS
 from latentbits.storage.files import to_records
@@ -149,17 +158,22 @@ COUNTS = ("components", "clusters", "sources")
 
 
 @click.command(
+    cls=GroupedHelp,
+    first=(
+        *("components", "model", "criterion", "folds", "restarts", "seed", "jobs", "out", "force"),
+        *("row_labels", "exclude", "long", "presence", "threshold", "missing"),
+    ),
     short_help="How many components, clusters or sources: criteria, stability, a plot.",
     epilog="Example: latentbits select sites.csv --components 2:8 --criterion aic,cells",
 )
-@click.option("--model", type=ModelWithNumber(CHOOSABLE), default="aspect-bernoulli", show_default=True)
+@model_option(ModelWithNumber(CHOOSABLE))
 @click.option("--components", type=Numbers(), metavar="RANGE", help="To try, such as 2:8 or 2,4,8.")
 @click.option("--clusters", type=Numbers(), metavar="RANGE", help="To try, of ica-mixture.")
 @click.option("--sources", type=Numbers(), metavar="RANGE", help="To try, of each cluster of ica-mixture.")
 @click.option("--segments", metavar="COLUMN", help="binary-ica: the column that says which segment a row belongs to.")
 @criterion_option(SHOWING)
 @folds_option
-@bundled("learning", {key: LEARNING[key] for key in LEARNING if key not in (*COUNTS, "folds")})
+@bundled("learning", {key: LEARNING[key] for key in LEARNING if key not in (*COUNTS, "folds", "members")})
 @optional_folder_option
 @force_option(FOLDER_FORCE)
 @terminal_options

@@ -16,8 +16,8 @@ import click
 from latentbits.cli.commands.choose import choice_lines, select_number, selection_tables, sentences_of_range
 from latentbits.cli.options.asking import ASKING, kind_option, question_about, typed, with_visit_columns
 from latentbits.cli.options.click_helpers import FILE_PATH, Values, bundled, given
-from latentbits.cli.options.criteria import CHOOSING, FOLDS, criterion_option
-from latentbits.cli.options.learning import LEARNING, parameters_of
+from latentbits.cli.options.help import GroupedHelp, model_option
+from latentbits.cli.options.learning import CHOOSING, FOLDS, LEARNING, criterion_option, parameters_of
 from latentbits.cli.options.output import FOLDER_FORCE, force_option, shape_option, terminal_options
 from latentbits.cli.options.ratings import marks_option
 from latentbits.cli.options.reading import (
@@ -256,10 +256,15 @@ _INTERRUPTED = "interrupted:"
 
 
 @click.command(
+    cls=GroupedHelp,
+    first=(
+        *("out", "force", "components", "model", "restarts", "seed", "jobs", "verdict"),
+        *("row_labels", "exclude", "long", "presence", "threshold", "missing"),
+    ),
     short_help="Fit a model to FILE; tables, plots, report and model go to a folder.",
     epilog="Example: latentbits fit sites.csv --components 2:8 --exclude age --out run",
 )
-@click.option("--model", type=click.Choice(list(MODELS)), default="aspect-bernoulli", show_default=True)
+@model_option(click.Choice(list(MODELS)))
 @bundled("learning", LEARNING)
 @criterion_option(CHOOSING)
 @click.option("--segments", metavar="COLUMN", help="binary-ica: the column that says which segment a row belongs to.")

@@ -28,6 +28,7 @@ SPECS = (
             Ability.TRANSFORM,
             Ability.MIXING,
             Ability.SEGMENTS,
+            Ability.FIND_NUMBER,
             Ability.RESTART_COMPONENTS,
             Ability.PAIR_SCORES,
         },

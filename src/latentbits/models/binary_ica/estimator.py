@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from latentbits.correlations.parallel_analysis import average_correlations, of_correlations
+from latentbits.correlations.parallel_analysis import average_correlations, beside_shuffled, draws_within
 from latentbits.correlations.tetrachoric import Tetrachoric
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.messages import SHOWN
@@ -225,7 +225,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         labels = windows(min(self.n_segments, N) if labels is None else labels, N)
         names, codes = encode_labels(labels, N)
         found = segment_correlations(data, names[codes], self.n_jobs)
-        K = self._n_sources(data, found)
+        K = self._n_sources(data, found, names[codes])
         learned = self._learning().learn(data, found, names, codes, K)
         self._adopt_run(learned.best, learned.runs)
         self.restart_components_ = learned.mixings
@@ -252,12 +252,17 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
             self.verbose,
         )
 
-    def _n_sources(self, data: BinaryData, found: Tetrachoric) -> int:
+    def _n_sources(self, data: BinaryData, found: Tetrachoric, labels: np.ndarray) -> int:
         """The number of sources, with a warning if it was chosen here, or is more than the rows can tell."""
         U, n = found.thresholds.shape
         rows = data.n_observed / (n * U)
         given = self.n_components
-        K = given or min(max(of_correlations(found).n_factors, 1), most_sources(n, U, rows))
+        if given is None:
+            draws = draws_within(found)
+            n_factors = beside_shuffled(found, data, labels, n_draws=draws, n_jobs=self.n_jobs).n_factors
+            K = min(max(n_factors, 1), most_sources(n, U, rows))
+        else:
+            K = given
         if degeneracy(data, given):  # which has been warned about, and is the reason of all the rest
             return K
         if given is None and n > K:
@@ -329,7 +334,7 @@ def _warn_about_copies(found: Tetrachoric, names: list[str], *, stacklevel: int)
 
     A source of their own explains them best, and the mixing of all other columns suffers.
     """
-    C, _ = average_correlations(found)
+    C = average_correlations(found)
     copies = np.argwhere(np.triu(np.abs(C) > COPIES, 1))
     if len(copies) == 0:
         return

@@ -14,9 +14,7 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 
 from latentbits.data.binary_data import MISSING
-from latentbits.fitting.ascent import ascend
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor, ascend
 from latentbits.fitting.restarts import Runner
 from latentbits.models.binary_ica.parameters import CountedRows, Parameters
 

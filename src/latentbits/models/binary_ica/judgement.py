@@ -22,8 +22,8 @@ from itertools import combinations, pairwise
 from scipy.optimize import linear_sum_assignment
 from scipy.special import ndtri
 
-from latentbits.fitting.jobs import run_all
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor
+from latentbits.fitting.workers import run_all
 from latentbits.models.binary_ica import matched
 from latentbits.models.binary_ica.learners import FINE, segment_correlations
 from latentbits.models.binary_ica.parameters import Parameters, Prior

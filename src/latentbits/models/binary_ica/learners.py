@@ -91,7 +91,10 @@ class Learning:
             )
         # 10 for K = D to 20 for K <= D / 2: a balance of noise and bias, chosen by simulations over n, m and rows.
         largest = self.condition_number or 10 * float(np.clip(3 - 2 * K / data.shape[1], 1, 2))
-        shrunk = PairwiseStatistics(regularise(found.correlations, largest), found.thresholds, n_rows)
+        assert found.segments is not None
+        # As published: empty cells of 2 x 2 tables count as they are, and only the regularisation mends them.
+        as_counted = segment_correlations(data, found.segments[codes], self.n_jobs, correct=0.0).correlations
+        shrunk = PairwiseStatistics(regularise(as_counted, largest), found.thresholds, n_rows)
         return self._best(
             data, lambda workers: blica.runner(shrunk, K), lambda state: blica.parameters_of(state, shrunk)
         )
@@ -114,8 +117,12 @@ class Learning:
 
 
 def segment_correlations(
-    data: BinaryData, labels: np.ndarray, n_jobs: int | None = None, weights: np.ndarray | None = None
+    data: BinaryData,
+    labels: np.ndarray,
+    n_jobs: int | None = None,
+    weights: np.ndarray | None = None,
+    correct: float | None = None,
 ) -> Tetrachoric:
     """Tetrachoric correlations of segments, in silence: shrinkage is there for empty cells, and columns are left out
     where they are constant."""
-    return estimate(data, labels, weights, n_jobs=n_jobs)[0]
+    return estimate(data, labels, weights, correct=correct, n_jobs=n_jobs)[0]

@@ -42,9 +42,7 @@ import numpy as np
 
 from latentbits.correlations.parallel_analysis import log_noise_variance
 from latentbits.correlations.tetrachoric import Tetrachoric
-from latentbits.fitting.ascent import ascend
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor, ascend
 from latentbits.fitting.restarts import Runner
 from latentbits.models.binary_ica import blica
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior, correlations

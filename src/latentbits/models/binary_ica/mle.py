@@ -28,9 +28,7 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtri
 from scipy.stats import qmc
 
-from latentbits.fitting.ascent import ascend
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor, ascend
 from latentbits.fitting.restarts import Runner
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.probit_ep import probit_ep_likelihood

@@ -37,6 +37,7 @@ SPECS = (
             Ability.TRANSFORM,
             Ability.MIXING,
             Ability.CLUSTERS,
+            Ability.FIND_NUMBER,
             Ability.EVIDENCE,
         },
         data="numbers",

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.constraints import Choice
 from latentbits.errors import DataError
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers, one_blas_thread
 from latentbits.models.base import RestartedModel
 from latentbits.models.ica_mixture import Criterion, SourceKind, densities

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.models.ica_mixture import Criterion, moves
 from latentbits.models.ica_mixture.cluster_posterior import Clusters, Floats, Prior, spread_gaussians
 from latentbits.models.ica_mixture.passes import State, Switches, sweep
