@@ -97,6 +97,40 @@ def em_step(X, A, c, phi, beta):
     return B[:, :-1], B[:, -1], np.array(new), weight @ (Z[:, :-1] > 0) / len(X)
 
 
+# ---- Gaussian factors -------------------------------------------------------------------------------
+
+
+def gaussian_log_likelihood(x, A, c, phi):
+    """log p(x) with standard normal factors, of the cells of x that are there."""
+    there = ~np.isnan(x)
+    if not there.any():
+        return 0.0
+    sd = np.broadcast_to(np.asarray(phi, dtype=float) ** -0.5, len(x))[there]
+    return stats.multivariate_normal.logpdf(x[there], c[there], A[there] @ A[there].T + np.diag(sd**2))
+
+
+def gaussian_em_step(X, A, c, phi):
+    """One step of EM, each row's factors by conditioning their joint normal distribution; A, c, phi."""
+    k, n = A.shape[1], len(c)
+    variance = np.broadcast_to(1 / np.asarray(phi, dtype=float), n)
+    zz, xz, xx, cells = np.zeros((n, k + 1, k + 1)), np.zeros((n, k + 1)), np.zeros(n), np.zeros(n)
+    for x in X:
+        there = np.flatnonzero(~np.isnan(x))
+        gain = A[there].T @ np.linalg.inv(A[there] @ A[there].T + np.diag(variance[there]))
+        mean = gain @ (x[there] - c[there])
+        z = np.append(mean, 1.0)
+        second = np.outer(z, z)
+        second[:k, :k] += np.eye(k) - gain @ A[there]
+        for j in there:
+            zz[j] += second
+            xz[j] += x[j] * z
+            xx[j] += x[j] ** 2
+            cells[j] += 1
+    B = np.array([np.linalg.solve(zz[j], xz[j]) for j in range(n)])
+    squares = np.array([xx[j] - 2 * B[j] @ xz[j] + B[j] @ zz[j] @ B[j] for j in range(n)])
+    return B[:, :-1], B[:, -1], np.array([cells.sum() / squares.sum()]) if np.size(phi) == 1 else cells / squares
+
+
 # ---- harmony and evidence ----------------------------------------------------------------------------
 
 
