@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from scipy import stats
 from scipy.optimize import minimize
-from scipy.special import betaln, logsumexp
+from scipy.special import betaln, digamma, logsumexp
 
 
 def codes(m):
@@ -205,3 +205,27 @@ def log_evidence_of_one_factor(X, *, alpha_rate, phi_rate, xi, c_variance):
         log_x = -0.5 * squares - n / 2 * (np.linalg.slogdet(covariance)[1] + N * np.log(2 * np.pi))
         terms.append(logsumexp(log_weight + log_x) + log_codes)
     return logsumexp(terms)
+
+
+def algorithm_1_pass(X, Y, A, c, phi, beta, alpha, *, tau, eta, a_alpha, b_alpha, a_phi, b_phi, c_variance, xi):
+    """Lines 5 to 13 of Algorithm 1 for given codes, in plain loops over rows and factors; lambda_i1 = lambda_i2 = 1/2.
+
+    Returns A, c, phi, beta, alpha.
+    """
+    N, n = X.shape
+    m = len(beta)
+    gamma, new_alpha = np.empty(m), np.empty(m)
+    for i in range(m):
+        prior = -xi * (digamma(xi * beta[i]) - digamma(xi * (1 - beta[i])))
+        prior += (xi / 2 - 1) / beta[i] - (xi / 2 - 1) / (1 - beta[i])
+        rows = sum((1 + Y[t, i]) / 2 - beta[i] for t in range(N))
+        gamma[i] = np.log(beta[i] / (1 - beta[i])) + eta * (rows + tau * prior * beta[i] * (1 - beta[i]))
+        column = A[:, i]
+        slope = n / (2 * alpha[i]) - column @ column / 2 + (a_alpha - 1) / alpha[i] - b_alpha
+        new_alpha[i] = alpha[i] + eta * slope
+    errors = [X[t] - A @ Y[t] - c for t in range(N)]
+    new_c = c + eta * (phi * sum(errors) - tau * c / c_variance)
+    flow = sum(np.outer(error, y) for error, y in zip(errors, Y, strict=True))
+    new_A = A + eta * (phi * flow - tau * A @ np.diag(alpha))
+    slope = N * n / (2 * phi) - sum(error @ error for error in errors) / 2 + tau * ((a_phi - 1) / phi - b_phi)
+    return new_A, new_c, phi + eta * slope, 1 / (1 + np.exp(-gamma)), new_alpha

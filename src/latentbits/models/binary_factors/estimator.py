@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
-from latentbits.models.binary_factors import Encoder, Inference, Noise, Update
+from latentbits.models.binary_factors import Algorithm, Encoder, Inference, Noise, Update
 from latentbits.models.binary_factors.binary_model import (
     EXACT_LIMIT,
     Parameters,
@@ -102,6 +102,10 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         Whether each column has a noise variance of its own or all have the same. With "columns" the columns' units do
         not matter. "equal" has fewer parameters and finds the number of factors more often when there are at most 40
         rows, but where columns differ in noise it takes the difference for factors.
+    algorithm : {"refined", "published"}, default="refined"
+        "published" runs Algorithm 1 of the paper as it is printed, to be compared with: one start, equal noise,
+        discards inside the loop with `delta` 2, by the gradient; `inference`, `noise`, `update` and `n_init` then have
+        no effect. It finds the number of factors less often.
     encoder : {"round", "cdual", "greedy", "enum"}, default="round"
         How "auto" and "byy" find a row's code while learning (see `solve_bqp`). The less exact ones select the number
         of factors better, and are faster.
@@ -212,6 +216,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         *,
         inference: Inference = "auto",
         noise: Noise = "columns",
+        algorithm: Algorithm = "refined",
         encoder: Encoder = "round",
         priors: bool = True,
         update: Update = "closed",
@@ -226,6 +231,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         self.n_components = n_components
         self.inference = inference
         self.noise = noise
+        self.algorithm = algorithm
         self.encoder = encoder
         self.priors = priors
         self.update = update
@@ -240,7 +246,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # codes are int8, whatever X is
-        tags.input_tags.allow_nan = self.inference != "vb"
+        tags.input_tags.allow_nan = self._learner != "vb"
         return tags
 
     # ---- fitting -------------------------------------------------------------------------------------------------
@@ -268,7 +274,10 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         settings = self._learner, self.encoder, self.update, self.priors, self.delta
         runner = make_runner(Z, self.n_components, *settings, limit)
         keep = partial(found_by, self._learner)
-        best, runs = self._best_run(runner, n_cells=n_cells, keep=lambda outcome: (keep(outcome), outcome))
+        n_init = 1 if self._learner == "published" else None
+        best, runs = self._best_run(
+            runner, n_cells=n_cells, keep=lambda outcome: (keep(outcome), outcome), n_init=n_init
+        )
         shift = _shift(Z, scale)
         best, *runs = (shifted(run, shift) for run in (best, *runs))
         self._adopt_run(best, runs)
@@ -278,7 +287,13 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         return self
 
     @property
+    def _noise(self) -> Noise:
+        return "equal" if self.algorithm == "published" else self.noise
+
+    @property
     def _learner(self) -> str:
+        if self.algorithm == "published":
+            return "published"
         return "byy" if self.inference == "auto" and self.n_components > PATH_LIMIT else self.inference
 
     def _standardised(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -288,23 +303,23 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         Z = np.ascontiguousarray(data - centre)
         scale = self._scale(Z, data)
         Z /= scale
-        return Z, centre, scale, precision_limit(Z, self.noise)
+        return Z, centre, scale, precision_limit(Z, self._noise)
 
     def _scale(self, Z: np.ndarray, data: np.ndarray) -> np.ndarray:
         """The spread of each column or, if they have one noise, of all together; 1 where it is but rounding."""
         squares, size = np.nanmean(Z * Z, axis=0), np.nanmax(np.abs(data), axis=0)
-        if self.noise == "equal":
+        if self._noise == "equal":
             squares, size = np.full(len(size), np.nanmean(Z * Z)), np.full(len(size), size.max())
         return np.where(squares > (1e-12 * size) ** 2, np.sqrt(squares), 1.0)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.inference == "em" and self.n_components > EXACT_LIMIT:
+        if self._learner == "em" and self.n_components > EXACT_LIMIT:
             raise DataError(
                 f'n_components={self.n_components} is too many for inference="em", which sums over all 2^m codes; '
                 f'use at most {EXACT_LIMIT}, or inference="byy" or "vb"'
             )
-        if self._learner in ("auto", "byy") and self.encoder == "enum" and self.n_components > ENUM_LIMIT:
+        if self._learner in ("auto", "byy", "published") and self.encoder == "enum" and self.n_components > ENUM_LIMIT:
             raise DataError(
                 f'n_components={self.n_components} is too many for encoder="enum", which tries all 2^m codes; '
                 f"use at most {ENUM_LIMIT}, or another encoder"
@@ -313,7 +328,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     def _data(self, X: Any, *, reset: bool = False) -> np.ndarray:
         data = self._numbers_of(X, reset=reset, order="C", ensure_all_finite="allow-nan")
         missing = np.isnan(data)
-        if missing.any() and self.inference == "vb":
+        if missing.any() and self._learner == "vb":
             i, j = (int(index) for index in np.argwhere(missing)[0])
             raise DataError(
                 f'X[{i}, {j}] is NaN, but inference="vb" takes no missing cells; use "auto", or leave out such rows'
@@ -350,7 +365,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     @property
     def reached_limit_(self) -> bool:
         """Whether all factors of the start were kept, so that there may be more."""
-        return self.inference != "em" and self.n_components_ == self.n_components
+        return self._learner != "em" and self.n_components_ == self.n_components
 
     @property
     def factor_strengths_(self) -> np.ndarray:
@@ -381,9 +396,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         """
         check_is_fitted(self)
         data = self._data(X)
-        if self.inference == "vb":
+        if self._learner == "vb":
             return signs(self._mean_field(data))
-        encoder = self.encoder if self._learner == "byy" else "enum"
+        encoder = self.encoder if self._learner in ("byy", "published") else "enum"
         with Workers(n_workers(self.n_jobs)) as workers:
             return codes_of(self._parameters(), data, encoder, workers)
 
@@ -406,7 +421,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         """
         check_is_fitted(self)
         data = self._data(X)
-        if self.inference != "vb" and self.n_components_ <= EXACT_LIMIT:
+        if self._learner != "vb" and self.n_components_ <= EXACT_LIMIT:
             return np.clip((1 + self._posterior_mean(data)) / 2, 0.0, 1.0)
         return (1 + self._mean_field(data)) / 2
 
@@ -434,7 +449,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         return codes @ self.mixing_.T + self.intercepts_
 
     def _mean_field(self, data: np.ndarray) -> np.ndarray:
-        if self.inference != "vb":
+        if self._learner != "vb":
             return expected_codes(self._parameters(), data)
         # f of eq. 13, which is linear in the row; the parameters' uncertainty is in the rest.
         F = (data - self.intercepts_) @ self._parameters().weighted + self._offset
@@ -452,7 +467,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     def _n_parameters(self) -> int:
         n, m = self.mixing_.shape
         # Models of earlier versions had one noise, and no parameter that says so.
-        equal = self.noise == "equal" or np.ndim(self.noise_precision_) == 0
+        equal = self._noise == "equal" or np.ndim(self.noise_precision_) == 0
         return n_parameters(n, m, 1 if equal else n)
 
     # ---- likelihood ----------------------------------------------------------------------------------------------
