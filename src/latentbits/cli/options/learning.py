@@ -189,8 +189,8 @@ _OWN_SETTINGS: dict[str, Values] = {
     "components": {
         "type": Numbers(),
         "metavar": "NUMBER|RANGE",
-        "help": "How many, noise components included but for those of --noise; of binary-factors at most. The best of a "
-        "range 2:8 or a list 2,4,8 is chosen.  "
+        "help": "How many, noise components included but for those of --noise; of binary-factors at most. The best of "
+        "a range 2:8 or a list 2,4,8 is chosen.  "
         f"[required but for {', '.join(name for name, spec in MODELS.items() if not spec.needs_components)}]",
     },
     "restarts": {"default": 10, "show_default": True},
