@@ -9,7 +9,7 @@ The file is JSON::
         {"row": "Pikermi", "column": "Equus", "mark": "confirm"},
         {"row": 17,        "column": 3,       "mark": "reject"}
       ],
-      "data": "fingerprint of the data that were marked",
+      "data": "checksum of the data that were marked",
       ...
     }
 
@@ -167,7 +167,7 @@ class Marks:
         """The marks of a document, none if it has none; refused if they are not as described above."""
         fingerprint = document.get("data")
         if fingerprint is not None and not isinstance(fingerprint, str):
-            raise DataError(f'{place}"data" must be the fingerprint of the data that were marked; save the file again')
+            raise DataError(f'{place}"data" must be the checksum of the data that were marked; save the file again')
         return cls(_parsed(document.get("marks", []), place), place, fingerprint)
 
     def placed_in(self, data: BinaryData, column_names: Sequence[str] | None = None) -> PlacedMarks:
