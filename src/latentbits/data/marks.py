@@ -38,9 +38,6 @@ from latentbits.data.names import Places
 from latentbits.errors import DataError
 from latentbits.storage.files import parse_json
 
-__all__ = ["CONFIRM", "REJECT", "TRUTH", "UNSURE", "Marks", "PlacedMarks", "apply_marks", "load_document", "with_marks"]
-
-
 CONFIRM, REJECT, UNSURE = "confirm", "reject", "unsure"
 TRUTH = {CONFIRM: 1, REJECT: 0, UNSURE: MISSING}
 """What a marked cell truly is."""
