@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.blocks import encoded_block, stacked
+from latentbits.data.encoding import encoded_block, stacked
 from latentbits.errors import DataError
 from latentbits.fitting.climb import RowsLost
 from latentbits.fitting.rows import Rows, Sums, ThreadRows, added, column_counts

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.blocks import PackedCells
+from latentbits.data.encoding import PackedCells
 from latentbits.data.marks import PlacedMarks
 from latentbits.data.numbers import NumberTable
 from latentbits.errors import DataError

@@ -128,7 +128,7 @@ def _number(text: str, row: str, column: str, option: str) -> float:
 def _read_revisits(file: Path, data: BinaryData) -> BinaryData:
     """Another file, read like that of the data, its columns matched by name."""
     from latentbits.cli.options.reading import check_file
-    from latentbits.data.like import FitReading
+    from latentbits.data.read_options import FitReading
     from latentbits.data.readers import read_table
 
     check_file(file)
