@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from latentbits.data.marks import PlacedMarks
 
-__all__ = ["MISSING", "BinaryData", "row_blocks"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinaryData:

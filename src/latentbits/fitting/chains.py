@@ -18,19 +18,6 @@ from latentbits.fitting.climb import Monitor
 from latentbits.numerics import check_number
 from latentbits.wording import counted
 
-__all__ = [
-    "LARGEST_R_HAT",
-    "LEAST_DRAWS",
-    "Length",
-    "by_chain",
-    "diagnosed",
-    "effective_size",
-    "quantile_interval",
-    "run_chain",
-    "samples_needed",
-    "split_r_hat",
-]
-
 LARGEST_R_HAT = 1.05
 """Above it the chains disagree. (1.01 is the literature's for publication; a hundred draws of ten chains have 1.02 by
 chance.)"""

@@ -24,8 +24,6 @@ from latentbits.fitting.climb import RowsLost
 from latentbits.fitting.rows import Rows, Sums, ThreadRows, added, column_counts
 from latentbits.fitting.workers import Workers, one_blas_thread
 
-__all__ = ["ClusterData", "active_client", "is_dask_array"]
-
 PATIENCE = 10.0
 """Seconds to wait for a worker that died to be started again, before its rows are given to the others."""
 

@@ -19,19 +19,6 @@ from latentbits.data.encoding import new_array
 from latentbits.fitting.climb import RowsLost, parabola, squared_moves
 from latentbits.fitting.workers import Workers
 
-__all__ = [
-    "Chunk",
-    "PlacedLearner",
-    "RowLearner",
-    "Rows",
-    "Sums",
-    "ThreadRows",
-    "added",
-    "chunks_of",
-    "column_counts",
-    "rows_of",
-]
-
 State = TypeVar("State", bound=tuple[Any, ...])
 Sums = tuple[Any, ...]
 """What chunks add up to: arrays and floats."""

@@ -16,8 +16,6 @@ from latentbits.data.numbers import NumberTable
 from latentbits.errors import DataError
 from latentbits.storage.archives import DAMAGE, read_archive, reason_of, write_archive
 
-__all__ = ["load_data", "save_data"]
-
 VERSION = 2
 CHECKED_SINCE = 2  # the version from which on files have a checksum; those of the first say no version
 _NAMES = ("row_names", "column_names")

@@ -14,8 +14,6 @@ from latentbits.wording import place
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
 
-__all__ = ["ASKING", "kind_option", "question_about", "refuse_asking", "typed", "with_visit_columns"]
-
 _VISITS = ("later_visits", "n_visits")
 
 
