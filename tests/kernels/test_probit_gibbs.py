@@ -1,12 +1,13 @@
 """The probit sampler against draws from its prior, weighted draws and integrals; its random numbers against SciPy's."""
 
+import numba
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import log_ndtr
 
 from latentbits.kernels import probit_gibbs as kernel
-from latentbits.kernels.random_stream import normal, positive_normal
+from latentbits.kernels.random_stream import LAYERS, draw_signed, layers, normal, positive_normal
 from latentbits.models.probit_factors.sampler import Chain
 from tests.reference import probit_factors as twin
 
@@ -15,6 +16,14 @@ NAN = np.nan
 
 def stream(seed):
     return np.random.default_rng(seed).integers(2**64, size=4, dtype=np.uint64)
+
+
+@numba.njit
+def many(draw, state, n):
+    out = np.empty(n)
+    for i in range(n):
+        out[i] = draw(state)
+    return out
 
 
 def codes(X):
@@ -29,8 +38,40 @@ def standard_errors(found, expected, batches=50):
 
 class TestNumbers:
     def test_normal_numbers(self):
-        state = stream(0)
-        assert stats.kstest([normal(state) for _ in range(20_000)], "norm").pvalue > 1e-3
+        drawn = many(normal, stream(0), 10_000_000)
+        assert stats.kstest(drawn, "norm").pvalue > 1e-3
+        for power, expected in ((1, 0), (2, 1), (3, 0), (4, 3), (6, 15)):
+            error = np.sqrt((stats.norm.moment(2 * power) - expected**2) / len(drawn))
+            assert abs(np.mean(drawn**power) - expected) < 4 * error
+
+    @pytest.mark.parametrize("edge", [1.0, 2.5, 3.6541528853610088, 4.2])
+    def test_as_many_normal_numbers_beyond_an_edge_as_there_should_be(self, edge):
+        drawn = many(normal, stream(5), 10_000_000)
+        for tail in (drawn[drawn > edge], -drawn[drawn < -edge]):
+            assert stats.binomtest(len(tail), len(drawn), stats.norm.sf(edge)).pvalue > 1e-3
+            assert stats.kstest(tail, lambda x: 1 - stats.norm.sf(x) / stats.norm.sf(edge)).pvalue > 1e-3
+
+    def test_the_layers_have_one_area_and_close(self):
+        width, inner = layers()
+        height = np.exp(-0.5 * width[1:] ** 2)
+        areas = width[1:LAYERS] * np.diff(height)
+        tail = np.sqrt(2 * np.pi) * stats.norm.sf(width[1])
+        np.testing.assert_allclose(areas, width[1] * height[0] + tail, rtol=1e-7)
+        assert width[0] * height[0] == pytest.approx(width[1] * height[0] + tail, rel=1e-12)
+        np.testing.assert_allclose(inner, width[1:] / width[:-1])
+
+    def test_many_at_once_are_the_same_as_one_by_one(self):
+        rng = np.random.default_rng(0)
+        signs, means = rng.integers(-1, 2, 5_000).astype(np.int8), 3 * rng.normal(size=5_000)
+        out, state, alone = np.empty(5_000), stream(6), stream(6)
+        assert draw_signed(signs, means, state, out)
+        for sign, mean, drawn in zip(signs, means, out, strict=True):
+            if sign < 0:
+                assert drawn == 0
+            else:
+                assert drawn == (positive_normal(mean, alone) if sign else -positive_normal(-mean, alone))
+        np.testing.assert_array_equal(state, alone)
+        assert not draw_signed(np.abs(signs), means, state, out), "none is left out"
 
     @pytest.mark.parametrize("mean", [40.0, 4.0, 0.5, 0.0, -0.4499, -0.4501, -1.0, -6.0, -40.0, -1e4])
     def test_positive_normal_numbers(self, mean):
@@ -87,10 +128,20 @@ class TestConditionals:
         rng = np.random.default_rng(0)
         g, theta = 3 * rng.normal(size=(20, 3)), 3 * rng.normal(size=(15, 3))
         cells = rng.integers(-1, 2, (20, 15)).astype(np.int8)
-        score = np.where(cells == 1, 1, -1) * (g @ theta.T)
+        eta = g @ theta.T
+        score = np.where(cells == 1, 1, -1) * eta
         assert score.min() < -37
-        expected = log_ndtr(score)[cells >= 0].sum()
-        assert kernel._log_likelihood(cells, g, theta) == pytest.approx(expected, rel=1e-10)
+        for i in range(20):
+            expected = log_ndtr(score[i])[cells[i] >= 0].sum()
+            assert kernel._log_likelihood(cells[i], eta[i]) == pytest.approx(expected, rel=1e-10)
+
+    def test_a_sweep_tells_the_likelihood_of_its_last_rows_and_columns(self):
+        cells = np.random.default_rng(0).integers(-1, 2, (20, 6)).astype(np.int8)
+        chains = [Chain(cells, 2, True, np.random.default_rng(1)) for _ in range(2)]
+        told = chains[0].sweep(3)
+        before = [chains[1].sweep(1) for _ in range(3)]
+        np.testing.assert_array_equal(chains[0].g, chains[1].g)
+        assert told == before[-1] != before[0]
 
     @pytest.mark.parametrize("row", [[1, 0, 1, -1], [0, 0, 1, 1], [-1, -1, -1, -1]])
     def test_rows_given_the_columns_equal_the_integral(self, row):

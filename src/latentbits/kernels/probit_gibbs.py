@@ -18,11 +18,12 @@ import numba
 import numpy as np
 
 from latentbits.kernels.probit_ep import ROOT_2PI, mills
-from latentbits.kernels.random_stream import log_gamma_draw, mix, normal, positive_normal, uniform
+from latentbits.kernels.random_stream import draw_signed, log_gamma_draw, mix, normal, uniform
 
 __all__ = ["probit_rows", "probit_sweeps"]
 
 _LOOP = {"nogil": True, "error_model": "numpy", "cache": True}
+_VECTORISED = {**_LOOP, "fastmath": {"reassoc", "contract", "nsz"}}
 _ROOT_HALF = sqrt(0.5)
 _PRECISION_OF_M = 0.25
 _LOG_ROOT_2PI = log(ROOT_2PI)
@@ -80,112 +81,161 @@ def _draw_scale(n, a, b, state):
 
 
 @numba.njit(**_LOOP)
-def _add_outer(A, x, scale):
-    """A += scale * x x', lower triangle."""
+def _outer(x, packed):
+    """packed = the lower triangle of x x', row by row."""
+    at = 0
     for i in range(x.shape[0]):
         for j in range(i + 1):
-            A[i, j] += scale * x[i] * x[j]
+            packed[at] = x[i] * x[j]
+            at += 1
 
 
 @numba.njit(**_LOOP)
-def _set_row_precision(theta, A):
-    """A = 1 + sum_j theta_j theta_j' without the biases: of the coordinates of a row with no cell missing."""
-    A[:] = 0.0
-    for p in range(A.shape[0]):
-        A[p, p] = 1.0
-    for j in range(theta.shape[0]):
-        _add_outer(A, theta[j, 1:], 1.0)
+def _unpack(packed, A):
+    """The lower triangle of A, row by row, from one array."""
+    at = 0
+    for i in range(A.shape[0]):
+        for j in range(i + 1):
+            A[i, j] = packed[at]
+            at += 1
+
+
+@numba.njit(**_VECTORISED)
+def _add(x, scale, y):
+    """y += scale * x."""
+    for j in range(x.shape[0]):
+        y[j] += scale * x[j]
+
+
+@numba.njit(**_VECTORISED)
+def _dot(x, y):
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += x[j] * y[j]
+    return total
 
 
 @numba.njit(**_LOOP)
-def _draw_row(x, theta, complete, factor, state, g, z, A):
-    """z of a row given g, then g given z, both in place; A is for the work.
+def _of_columns(theta):
+    """What every row needs of the columns: by_kind, outer, pull, complete and factor.
 
-    `complete` is the precision of g in a row with no cell missing, and `factor` its factor; missing cells are taken
-    away from it.
+    by_kind = theta' (Q x D); outer_j = theta_j theta_j' without the bias, packed; pull = sum_j b_j theta_j, what the
+    biases take from a row with no cell missing; complete, packed, and factor: the precision 1 + sum_j outer_j of its
+    coordinates, and the Cholesky factor of that.
     """
     D, Q = theta.shape
-    new = np.zeros(Q - 1)
-    missing = False
+    by_kind, outer, pull = np.empty((Q, D)), np.empty((D, (Q - 1) * Q // 2)), np.empty(Q - 1)
+    complete, factor = np.zeros((Q - 1) * Q // 2), np.empty((Q - 1, Q - 1))
+    at = -1
+    for q in range(Q - 1):
+        at += q + 1
+        complete[at] = 1.0
     for j in range(D):
-        if x[j] < 0:
-            missing = True
-            continue
-        eta = 0.0
         for q in range(Q):
-            eta += g[q] * theta[j, q]
-        z[j] = positive_normal(eta, state) if x[j] == 1 else -positive_normal(-eta, state)
-        rest = z[j] - theta[j, 0]
-        for q in range(Q - 1):
-            new[q] += rest * theta[j, q + 1]
+            by_kind[q, j] = theta[j, q]
+        _outer(theta[j, 1:], outer[j])
+        _add(outer[j], 1.0, complete)
+    for q in range(Q - 1):
+        pull[q] = _dot(by_kind[0], by_kind[q + 1])
+    _unpack(complete, factor)
+    _factorise(factor)
+    return by_kind, outer, pull, complete, factor
+
+
+@numba.njit(**_LOOP)
+def _for_work(D, Q):
+    """eta and z of a row's cells; a precision of its coordinates, and the same packed."""
+    return np.empty(D), np.empty(D), np.empty((Q - 1, Q - 1)), np.empty((Q - 1) * Q // 2)
+
+
+@numba.njit(**_LOOP)
+def _draw_row(x, columns, state, g, work):
+    """z of a row given g, then g given z, both in place, as eta (of the old g) is; whether a cell is missing.
+
+    `columns` is what `_of_columns` returns, and `work`, of `_for_work`, has eta and z.
+    """
+    by_kind, outer, pull, complete, factor = columns
+    eta, z, A, packed = work
+    Q, D = by_kind.shape
+    for j in range(D):
+        eta[j] = by_kind[0, j]
+    for q in range(1, Q):
+        _add(by_kind[q], g[q], eta)
+    missing = draw_signed(x, eta, state, z)
+    new = g[1:]
+    for q in range(Q - 1):
+        new[q] = _dot(z, by_kind[q + 1]) - pull[q]
     if missing:
-        for q in range(Q - 1):
-            for k in range(Q - 1):
-                A[q, k] = complete[q, k]
+        for k in range(packed.shape[0]):
+            packed[k] = complete[k]
         for j in range(D):
             if x[j] < 0:
-                _add_outer(A, theta[j, 1:], -1.0)
+                _add(outer[j], -1.0, packed)
+                for q in range(Q - 1):
+                    new[q] += by_kind[0, j] * by_kind[q + 1, j]
+        _unpack(packed, A)
         _factorise(A)
         _halfway(A, new)
         _draw_normal(A, new, state)
     else:
         _halfway(factor, new)
         _draw_normal(factor, new, state)
-    for q in range(Q - 1):
-        g[q + 1] = new[q]
+    return missing
 
 
 @numba.njit(**_LOOP)
-def _log_likelihood(cells, g, theta):
-    """sum over observed cells of log Phi(eta) or log Phi(-eta)."""
-    N, D = cells.shape
-    Q = theta.shape[1]
+def _log_likelihood(x, eta):
+    """sum over a row's observed cells of log Phi(eta) or log Phi(-eta)."""
     total, product = 0.0, 1.0
-    for i in range(N):
-        for j in range(D):
-            if cells[i, j] < 0:
-                continue
-            eta = 0.0
-            for q in range(Q):
-                eta += g[i, q] * theta[j, q]
-            if cells[i, j] == 0:
-                eta = -eta
-            if eta < -6.0:
-                total -= 0.5 * eta * eta + _LOG_ROOT_2PI + log(mills(eta))
-                continue
-            product *= 0.5 * erfc(-eta * _ROOT_HALF)
-            if product < 1e-200:  # one logarithm for many cells
-                total += log(product)
-                product = 1.0
+    for j in range(x.shape[0]):
+        if x[j] < 0:
+            continue
+        score = eta[j] if x[j] == 1 else -eta[j]
+        if score < -6.0:
+            total -= 0.5 * score * score + _LOG_ROOT_2PI + log(mills(score))
+            continue
+        product *= 0.5 * erfc(-score * _ROOT_HALF)
+        if product < 1e-200:  # one logarithm for many cells
+            total += log(product)
+            product = 1.0
     return total + log(product)
 
 
 @numba.njit(**_LOOP)
-def _draw_rows(cells, g, theta, state, z, G, lost, r, squares):
+def _draw_rows(cells, g, theta, state, G, lost, r, squares, wanted):
     """All rows, and the sums over them that the columns need: G = sum_i g_i g_i', r_j = sum_i z_ij g_i, sum_i z_ij^2.
 
-    Column j's own sum is G - lost_j, the sum over the rows in which it is missing.
+    Column j's own sum is G - lost_j, the sum over the rows in which it is missing. Returns log p(X | g, theta) of the
+    rows as they were, if it is `wanted`.
     """
     N, D = cells.shape
     Q = theta.shape[1]
-    complete, A = np.empty((Q - 1, Q - 1)), np.empty((Q - 1, Q - 1))
-    _set_row_precision(theta, complete)
-    factor = complete.copy()
-    _factorise(factor)
-    G[:] = 0.0
-    r[:] = 0.0
-    lost[:] = 0.0
+    n_all = Q * (Q + 1) // 2
+    columns, work = _of_columns(theta), _for_work(D, Q)
+    eta, z, _, _ = work
+    products, total, missed, sums = np.empty(n_all), np.zeros(n_all), np.zeros((D, n_all)), np.zeros((Q, D))
     squares[:] = 0.0
+    log_likelihood = 0.0
     for i in range(N):
-        _draw_row(cells[i], theta, complete, factor, state, g[i], z, A)
-        _add_outer(G, g[i], 1.0)
+        missing = _draw_row(cells[i], columns, state, g[i], work)
+        if wanted:
+            log_likelihood += _log_likelihood(cells[i], eta)
+        _outer(g[i], products)
+        _add(products, 1.0, total)
+        if missing:
+            for j in range(D):
+                if cells[i, j] < 0:
+                    _add(products, -1.0, missed[j])
         for j in range(D):
-            if cells[i, j] < 0:
-                _add_outer(lost[j], g[i], -1.0)
-                continue
             squares[j] += z[j] * z[j]
-            for q in range(Q):
-                r[j, q] += z[j] * g[i, q]
+        for q in range(Q):
+            _add(z, g[i, q], sums[q])
+    _unpack(total, G)
+    for j in range(D):
+        _unpack(missed[j], lost[j])
+        for q in range(Q):
+            r[j, q] = sums[q, j]
+    return log_likelihood
 
 
 @numba.njit(**_LOOP)
@@ -303,8 +353,8 @@ def _draw_hyper(theta, tau, hyper, state):
 
 
 @numba.njit(**_LOOP)
-def probit_sweeps(cells, g, theta, tau, hyper, G, lost, r, squares, state, trace):
-    """Draw everything anew as often as `trace` is long: columns given the rows, then rows given the columns.
+def probit_sweeps(cells, g, theta, tau, hyper, G, lost, r, squares, state, n_sweeps):
+    """Draw everything anew `n_sweeps` times: columns given the rows, then rows given the columns.
 
     Parameters
     ----------
@@ -323,19 +373,23 @@ def probit_sweeps(cells, g, theta, tau, hyper, G, lost, r, squares, state, trace
         then rows are drawn first.
     state : (4,) uint64
         Of the random stream.
-    trace : (n_sweeps,)
-        log p(X | g, theta) in each sweep, between columns and rows.
+    n_sweeps : int
+
+    Returns
+    -------
+    float
+        log p(X | g, theta) in the last sweep, between columns and rows.
     """
-    z = np.empty(cells.shape[1])
     if G[0, 0] == 0.0:
-        _draw_rows(cells, g, theta, state, z, G, lost, r, squares)
-    for sweep in range(trace.shape[0]):
+        _draw_rows(cells, g, theta, state, G, lost, r, squares, False)
+    log_likelihood = 0.0
+    for sweep in range(n_sweeps):
         _draw_columns(theta, tau, hyper, G, lost, r, squares, state)
         _draw_hyper(theta, tau, hyper, state)
         _rescale(g, theta, tau, state)
         _shift(g, theta, hyper, state)
-        trace[sweep] = _log_likelihood(cells, g, theta)
-        _draw_rows(cells, g, theta, state, z, G, lost, r, squares)
+        log_likelihood = _draw_rows(cells, g, theta, state, G, lost, r, squares, sweep == n_sweeps - 1)
+    return log_likelihood
 
 
 @numba.njit(**_LOOP)
@@ -365,15 +419,12 @@ def probit_rows(cells, theta, seed, burn, sweeps, W):
         for part in range(4):
             word = mix(word)
             states[i, part] = word
-    g, z = np.zeros((N, Q)), np.empty(D)
+    g, work = np.zeros((N, Q)), _for_work(D, Q)
     g[:, 0] = 1.0
-    complete, A = np.empty((Q - 1, Q - 1)), np.empty((Q - 1, Q - 1))
     for s in range(S):  # draws outside, rows inside: a draw's columns stay in the processor's cache
-        _set_row_precision(theta[s], complete)
-        factor = complete.copy()
-        _factorise(factor)
+        columns = _of_columns(theta[s])
         for i in range(N):
             for _ in range(sweeps + burn if s == 0 else sweeps):
-                _draw_row(cells[i], theta[s], complete, factor, states[i], g[i], z, A)
+                _draw_row(cells[i], columns, states[i], g[i], work)
             for q in range(Q - 1):
                 W[i, s, q] = g[i, q + 1]

@@ -72,11 +72,10 @@ class Chain:
         self._sums = np.zeros((Q, Q)), np.zeros((D, Q, Q)), np.zeros((D, Q)), np.zeros(D)
         self._state = rng.integers(2**64, size=4, dtype=np.uint64)
 
-    def sweep(self, n: int) -> np.ndarray:
-        """Draw everything `n` times; log p(X | rows, columns) in each sweep."""
-        trace = np.empty(n)
-        probit_sweeps(self.cells, self.g, self.theta, self.tau, self.hyper, *self._sums, self._state, trace)
-        return trace
+    def sweep(self, n: int) -> float:
+        """Draw everything `n` times; log p(X | rows, columns) in the last sweep."""
+        drawn = self.g, self.theta, self.tau, self.hyper
+        return float(probit_sweeps(self.cells, *drawn, *self._sums, self._state, n))
 
 
 @dataclass(frozen=True)
@@ -100,12 +99,13 @@ class Sampler:
         draws = Draws(*run_chain(self._stretches(chain), take, monitor))
         return Climbed(draws, float(draws.log_likelihood.mean()))
 
-    def _stretches(self, chain: Chain) -> Iterator[tuple[np.ndarray, bool]]:
+    def _stretches(self, chain: Chain) -> Iterator[tuple[float, int, bool]]:
         burn, samples, thin = self.length
         for start in range(0, burn, STEPS):
-            yield chain.sweep(min(STEPS, burn - start)), False
+            n = min(STEPS, burn - start)
+            yield chain.sweep(n), n, False
         for _ in range(samples):
-            yield chain.sweep(thin), True
+            yield chain.sweep(thin), thin, True
 
 
 def solve_rows(data: BinaryData, theta: np.ndarray, *, workers: Workers) -> Solution:
