@@ -24,6 +24,9 @@ __all__ = ["Chain", "Draws", "Sampler", "solve_rows"]
 START = 0.3
 """Standard deviation of the loadings and coordinates that a chain starts from."""
 
+SIZES = np.array([0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+"""Variances that what neighbours have in common may have, beside 1 for what is a row's own."""
+
 STEPS = 20
 """Sweeps from one look at Ctrl-C to the next."""
 
@@ -43,6 +46,22 @@ class Draws(NamedTuple):
     cells: np.ndarray
 
 
+class Known(NamedTuple):
+    """What is known of rows: features (N x P, the first of them 1), and where they are, as functions of the places.
+
+    vectors: (L, R, N) orthonormal for each of L spatial scales; variances: (L, R); L = 0 where nothing is known of places.
+    """
+
+    features: np.ndarray
+    vectors: np.ndarray
+    variances: np.ndarray
+
+    @classmethod
+    def nothing(cls, n_rows: int) -> Known:
+        """Of rows of which nothing is known."""
+        return cls(np.ones((n_rows, 1)), np.empty((0, 0, n_rows)), np.empty((0, 0)))
+
+
 class Chain:
     """Everything that is drawn, and a random stream.
 
@@ -54,28 +73,49 @@ class Chain:
     row_effects : bool
     rng : Generator
         Makes the start, and seeds the stream.
+    known : Known, optional
+    rate : float
+        Of the prior of the loadings' precisions: the smaller it is, the sooner a factor is taken for needless.
     """
 
-    def __init__(self, cells: np.ndarray, n_components: int, row_effects: bool, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        cells: np.ndarray,
+        n_components: int,
+        row_effects: bool,
+        rng: np.random.Generator,
+        known: Known | None = None,
+        rate: float = 1.0,
+    ) -> None:
         N, D = cells.shape
-        Q = 1 + n_components + row_effects
+        known = Known.nothing(N) if known is None else known
+        P, n = known.features.shape[1], n_components + row_effects
         self.cells = kernel_array(cells, np.int8)
-        self.g = START * rng.standard_normal((N, Q))
-        self.g[:, 0] = 1.0
-        self.theta = START * rng.standard_normal((D, Q))
+        self.g = START * rng.standard_normal((N, P + n))
+        self.g[:, :P] = known.features
+        self.theta = START * rng.standard_normal((D, P + n))
+        self.theta[:, 1:P] = 0.0
         ones, seen = np.sum(cells == 1, axis=0), np.sum(cells >= 0, axis=0)
         self.theta[:, 0] = ndtri((ones + 0.5) / (seen + 1.0))
         if row_effects:
             self.theta[:, -1] = START
         self.tau = np.ones(n_components)
-        self.hyper = np.array([self.theta[:, 0].mean(), 1.0])
+        self.rate = float(rate)
+        self.means = np.zeros(P)
+        self.means[0] = self.theta[:, 0].mean()
+        self.precisions = np.ones(P)
+        self.centres = np.zeros((N, n))
+        bases = kernel_array(known.vectors), kernel_array(known.variances), SIZES
+        self.space = *bases, np.zeros((n, known.variances.shape[1])), np.zeros((n, 2), np.int64)
+        Q = P + n
         self._sums = np.zeros((Q, Q)), np.zeros((D, Q, Q)), np.zeros((D, Q)), np.zeros(D)
         self._state = rng.integers(2**64, size=4, dtype=np.uint64)
 
     def sweep(self, n: int) -> float:
         """Draw everything `n` times; log p(X | rows, columns) in the last sweep."""
-        drawn = self.g, self.theta, self.tau, self.hyper
-        return float(probit_sweeps(self.cells, *drawn, *self._sums, self._state, n))
+        rows = self.cells, self.g, self.centres
+        columns = self.theta, self.tau, self.rate, self.means, self.precisions
+        return float(probit_sweeps(*rows, *columns, self.space, *self._sums, self._state, n))
 
 
 @dataclass(frozen=True)
