@@ -7,7 +7,7 @@ effects, which is the same in all columns (and left out of both where there are 
 both, is P + K + 1 or P + K. The priors are
 
     u_ik ~ N(c_ik, 1), e_i ~ N(c_i,K+1, 1);  v_jk ~ N(0, 1 / tau_k);  tau_k ~ Gamma(1, rate);  s ~ N(0, 1);
-    b_jp ~ N(m_p, 1 / t_p);  m_p ~ N(0, 4);  t_p ~ Gamma(1, 1)
+    b_jp ~ N(m_p, 1 / t_p);  m_p ~ N(0, 4);  t_0 ~ Gamma(1, 1);  t_p ~ Gamma(1, 0.02)
 
 and given the others each of z_ij, (u_i, e_i), (b_j, v_j), s, tau, m and t has a normal or a Gamma distribution. Missing
 cells are in none of the sums. The centres c are 0, or what neighbours in space have in common (`draw_centres`):
@@ -32,6 +32,8 @@ _LOOP = {"nogil": True, "error_model": "numpy", "cache": True}
 _VECTORISED = {**_LOOP, "fastmath": {"reassoc", "contract", "nsz"}}
 _ROOT_HALF = sqrt(0.5)
 _PRECISION_OF_M = 0.25
+_RATE_OF_T = 0.02
+"""Of responses to features: small, so that a feature that says nothing is all but left out."""
 _LOG_ROOT_2PI = log(ROOT_2PI)
 
 
@@ -375,7 +377,7 @@ def _draw_hyper(theta, tau, rate, means, precisions, state):
         squares = 0.0
         for j in range(D):
             squares += (theta[j, p] - means[p]) ** 2
-        precisions[p] = exp(log_gamma_draw(1.0 + 0.5 * D, state)) / (1.0 + 0.5 * squares)
+        precisions[p] = exp(log_gamma_draw(1.0 + 0.5 * D, state)) / ((1.0 if p == 0 else _RATE_OF_T) + 0.5 * squares)
 
 
 @numba.njit(**_LOOP)
