@@ -8,7 +8,7 @@ from scipy.special import log_ndtr
 
 from latentbits.kernels import probit_gibbs as kernel
 from latentbits.kernels.random_stream import LAYERS, draw_signed, layers, normal, positive_normal
-from latentbits.models.probit_factors.sampler import Chain
+from latentbits.models.probit_factors.sampler import SIZES, Chain, Known
 from tests.reference import probit_factors as twin
 
 NAN = np.nan
@@ -144,12 +144,15 @@ class TestConditionals:
         assert told == before[-1] != before[0]
 
     @pytest.mark.parametrize("row", [[1, 0, 1, -1], [0, 0, 1, 1], [-1, -1, -1, -1]])
-    def test_rows_given_the_columns_equal_the_integral(self, row):
+    @pytest.mark.parametrize("feature", [0.0, 1.5])
+    def test_rows_given_the_columns_equal_the_integral(self, row, feature):
         b, V, s, S = np.array([0.3, -1.0, 0.2, 0.5]), np.array([1.2, -0.7, 0.4, 2.0]), 0.8, 60_000
-        theta = np.column_stack([b, V, np.full(4, s)])
+        response = np.array([0.5, -0.2, 0.0, 1.0])
+        theta = np.column_stack([b - feature * response, response, V, np.full(4, s)])  # the feature makes it b again
         W = np.empty((1, S, 2), np.float32)
-        samples = np.ascontiguousarray(np.broadcast_to(theta, (S, 4, 3)))
-        kernel.probit_rows(np.array([row], np.int8), samples, np.uint64(7), 20, 1, W)
+        samples = np.ascontiguousarray(np.broadcast_to(theta, (S, 4, 4)))
+        features, centres = np.array([[1.0, feature]]), np.zeros((1, S, 2))
+        kernel.probit_rows(np.array([row], np.int8), features, centres, samples, np.uint64(7), 20, 1, W)
         u, e = W[0].T.astype(float)
         found = np.column_stack([u, e, u**2, e**2, u * e])
         assert np.abs(standard_errors(found, twin.row_posterior(row, b, V, s))).max() < 4
@@ -158,9 +161,10 @@ class TestConditionals:
         rng = np.random.default_rng(0)
         cells, theta = rng.integers(-1, 2, (5, 6)).astype(np.int8), rng.normal(size=(30, 6, 4))
         together, alone = np.empty((5, 30, 3), np.float32), np.empty((1, 30, 3), np.float32)
-        kernel.probit_rows(cells, theta, np.uint64(7), 5, 2, together)
+        features, centres = np.ones((5, 1)), np.zeros((5, 30, 3))
+        kernel.probit_rows(cells, features, centres, theta, np.uint64(7), 5, 2, together)
         for i in range(5):
-            kernel.probit_rows(cells[i : i + 1].copy(), theta, np.uint64(7), 5, 2, alone)
+            kernel.probit_rows(cells[i : i + 1].copy(), features[:1], centres[:1], theta, np.uint64(7), 5, 2, alone)
             np.testing.assert_array_equal(alone[0], together[i])
         assert len(np.unique(together[:, 0, 0])) == 5, "streams of their own"
 
@@ -168,16 +172,18 @@ class TestConditionals:
 def watched(chain, K, row_effects):
     """Bounded functions of everything that is drawn: some of it has no variance under the prior."""
     s, e = (chain.theta[0, -1], chain.g[:, -1]) if row_effects else (0.0, np.zeros(len(chain.g)))
+    P = len(chain.means)
     return functions(
         {
-            "u": chain.g[None, :, 1 : K + 1],
+            "u": chain.g[None, :, P : P + K],
+            "c": chain.centres[None, :, :K],
             "e": e[None],
             "s": np.array([s]),
             "tau": chain.tau[None],
-            "v": chain.theta[None, :, 1 : K + 1],
-            "m": chain.hyper[:1],
-            "t": chain.hyper[1:],
-            "b": chain.theta[None, :, 0],
+            "v": chain.theta[None, :, P : P + K],
+            "m": chain.means[None],
+            "t": chain.precisions[None],
+            "b": chain.theta[None, :, :P],
         }
     )[0]
 
@@ -186,31 +192,42 @@ def functions(drawn):
     """n x F, the same for any sign or order of the factors; pairs see whether parts fit together."""
     n = len(drawn["m"])
     parts = [
-        (drawn["u"] ** 2).reshape(n, -1).mean(axis=1),
-        drawn["e"] ** 2,
+        (np.tanh(drawn["u"]) ** 2).reshape(n, -1).mean(axis=1),
+        (np.tanh(drawn["u"] - drawn["c"][:, :, : drawn["u"].shape[2]]) ** 2).mean(axis=2),
+        (np.tanh(drawn["c"][:, :, : drawn["u"].shape[2]]) ** 2).mean(axis=2),
+        np.tanh(drawn["e"]) ** 2,
         drawn["s"] ** 2,
         np.exp(-drawn["tau"]).mean(axis=1),
         np.tanh(np.abs(drawn["v"])).mean(axis=(1, 2)),
         np.tanh(drawn["m"]),
         drawn["m"] ** 2,
         np.exp(-drawn["t"]),
-        np.tanh(drawn["b"]),
-        np.tanh(drawn["b"] - drawn["m"][:, None]) ** 2,
+        np.tanh(drawn["b"]).reshape(n, -1),
+        np.tanh(drawn["b"] - drawn["m"][:, None]).reshape(n, -1) ** 2,
         np.tanh(np.einsum("nik,njk->nij", drawn["u"], drawn["v"])).reshape(n, -1),
-        np.tanh(drawn["s"][:, None] * drawn["e"]) * np.tanh(drawn["b"][:, :1]),
+        np.tanh(drawn["s"][:, None] * drawn["e"]) * np.tanh(drawn["b"][:, :1, 0]),
     ]
     return np.column_stack(parts)
 
 
 class TestDistribution:
-    @pytest.mark.parametrize(("K", "row_effects"), [(1, True), (2, False)])
-    def test_data_drawn_anew_in_each_sweep_leave_the_prior(self, K, row_effects):
+    @pytest.mark.parametrize(
+        ("K", "row_effects", "knows"), [(1, True, ""), (2, False, ""), (1, True, "features space")]
+    )
+    def test_data_drawn_anew_in_each_sweep_leave_the_prior(self, K, row_effects, knows):
         """Geweke (2004): parameters given data, data given parameters, and so on, is a walk through the prior."""
         N, D, n = 3, 3, 40_000
         rng = np.random.default_rng(0)
-        truth = twin.prior(N, D, K, row_effects, 40_000, rng)
+        features = np.column_stack([np.ones(N), [-1.0, 0.2, 1.1]]) if "features" in knows else np.ones((N, 1))
+        space = None
+        known = Known.nothing(N)._replace(features=features)
+        if "space" in knows:
+            vectors = np.array([stats.ortho_group.rvs(N, random_state=seed)[:2] for seed in range(2)])
+            variances = np.array([[2.0, 0.5], [1.0, 0.0]])
+            space, known = (vectors, variances, SIZES), Known(features, vectors, variances)
+        truth = twin.prior(N, D, K, row_effects, 40_000, rng, features, space, rate=0.5)
         expected = functions(truth)
-        chain = Chain(rng.integers(0, 2, (N, D)).astype(np.int8), K, row_effects, rng)
+        chain = Chain(rng.integers(0, 2, (N, D)).astype(np.int8), K, row_effects, rng, known, rate=0.5)
         blank = rng.random((N, D)) < 0.2
         found = []
         for _ in range(n):

@@ -158,7 +158,9 @@ def solve_rows(data: BinaryData, theta: np.ndarray, *, workers: Workers) -> Solu
 
     def one(start: int) -> None:
         rows = slice(start, start + ROWS)
-        probit_rows(cells[rows], samples, ROW_SEED, ROW_BURN, ROW_SWEEPS, W[rows])
+        n = len(cells[rows])
+        known = np.ones((n, 1)), np.zeros((n, *W.shape[1:]))
+        probit_rows(cells[rows], *known, samples, ROW_SEED, ROW_BURN, ROW_SWEEPS, W[rows])
 
     workers.map(one, range(0, len(cells), ROWS))
     return Solution(W)
