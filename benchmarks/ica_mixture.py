@@ -21,8 +21,8 @@ from jamica import Amica, AmicaConfig
 from result_tables import write
 from scipy.optimize import linear_sum_assignment
 
-from latentbits.data.simulate.ica_mixture import ICAMixtureTruth, ica_mixture
 from latentbits.models.ica_mixture.estimator import ICAMixture
+from latentbits.simulate.mixed_sources import ICAMixtureTruth, ica_mixture
 
 GOAL = 8.0
 SEEDS = range(10, 15)

@@ -22,8 +22,7 @@ from result_tables import write
 from threadpoolctl import threadpool_limits
 
 from latentbits import BernoulliMixture, BinaryData
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.models.mixture.bernoulli_mixture import MixtureEM, State
 

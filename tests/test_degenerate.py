@@ -316,7 +316,7 @@ def test_too_little_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_large(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 29.1 TiB")
 
-    monkeypatch.setattr("latentbits.data.simulate.aspect.aspect_bernoulli", too_large)
+    monkeypatch.setattr("latentbits.simulate.zero_one_tables.aspect_bernoulli", too_large)
     result = invoke("simulate")
     assert (result.exit_code, result.stdout) == (1, "")
     assert (

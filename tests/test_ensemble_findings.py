@@ -34,7 +34,7 @@ def model(seen: BinaryData) -> FalseZeros:
 
 def test_the_sentences_say_whose_say_counts_and_what_the_probability_is(model, seen):
     lines = "\n".join(gather(model, seen).lines)
-    for name, weight in zip(model.members_, model.weights_, strict=True):
+    for name, weight in zip(model.members_, model.member_weights_, strict=True):
         assert f"{name} {weight:.2f}" in lines
     assert f"{model.n_hidden_:,} hidden cells" in lines
     assert MEANINGS["P(1 | the rest)"] in lines
@@ -51,7 +51,7 @@ def test_reliability_is_told_as_measured(model, seen):
 def test_members_without_weight_are_named(model, seen):
     silent = SimpleNamespace(
         members_={"a": None, "b": None},
-        weights_=np.array([1.0, 0.001]),
+        member_weights_=np.array([1.0, 0.001]),
         held_out_=model.held_out_,
         n_hidden_=9,
         noise=None,
@@ -125,7 +125,7 @@ def test_without_hidden_cells_there_is_no_curve():
 
 @pytest.mark.parametrize("weights", [[0.7, 0.2], [0.0, 0.0]])
 def test_bars_are_the_weights(weights):
-    figure = plot_member_weights(SimpleNamespace(members_={"$a_1$": 1, "b": 2}, weights_=np.array(weights)))
+    figure = plot_member_weights(SimpleNamespace(members_={"$a_1$": 1, "b": 2}, member_weights_=np.array(weights)))
     assert [bar.get_width() for bar in figure.axes[0].patches] == weights
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["$a_1$", "b"]
     drawn(figure)

@@ -27,7 +27,7 @@ class Page(HTMLParser):
 
 
 def broken(folder: Path) -> list[str]:
-    """A sentence for each link that leads nowhere."""
+    """One sentence per broken link."""
     files = (file for file in sorted(folder.rglob("*.html")) if "_static" not in file.parts)  # templates of the theme
     pages = {file.resolve(): Page(file) for file in files}
     found = []

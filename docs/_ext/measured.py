@@ -1,8 +1,7 @@
 """Measured figures on pages: the role `measured`, the directives `rivals`, `claims` and `benchmark`.
 
-Nothing that was measured is typed on a page. measured.toml says where in `experiments/results` and
-`benchmarks/results` a figure is found; ``{measured}`name` `` shows it. `python docs/_ext/measured.py README.md` writes
-the README's table anew.
+Measured figures are never typed on a page. measured.toml says where in `experiments/results` and `benchmarks/results`
+a figure is found; ``{measured}`name` `` shows it. `python docs/_ext/measured.py README.md` updates the README's table.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "experiments" / "results"
 BENCHMARKS = ROOT / "benchmarks" / "results"
 HOLDS = ("reproduced", "better")
-"""How verdicts begin that say yes; what follows is on which data, and under which condition."""
+"""How positive verdicts begin; on which data and under which condition follows."""
 
 BEGIN, END = "<!-- measured: rivals -->", "<!-- end -->"
 
@@ -39,7 +38,7 @@ def places() -> dict[str, dict[str, Any]]:
 def measured(name: str) -> str:
     """The text of a figure, as measured.toml describes it.
 
-    A CSV: the mean of column `take` over the lines that agree with `where`; with `best_of`, the best of the means for
+    A CSV: the mean of column `take` over the lines that match `where`; with `best_of`, the best of the means for
     each setting of these columns. A JSON file of claims: what `pattern` finds in the claim that begins with `claim`; of
     a benchmark: as of a CSV, from the list `part`. `format` is Python's.
     """
@@ -91,7 +90,7 @@ TABLES = {"visit 1": "first visit", "visit 2": "second visit", "visit 3": "third
 
 
 def rivals() -> list[list[str]]:
-    """Header and lines: how well zeros that other visits refute are ranked, by each rival at its best setting."""
+    """Header and lines: how well each model, at its best setting, ranks the zeros that other visits refute."""
     found = pd.read_csv(RESULTS / "beyond_false_zeros.csv")
     found = found[found["score"] == found["model"]]
     means = found.groupby(["table", "model", "k", "ridge"])[["auc", "ap"]].mean()
@@ -110,7 +109,7 @@ def markdown(lines: list[list[str]]) -> str:
 
 
 def with_table(text: str) -> str:
-    """A page whose table between the marks is the measured one."""
+    """The page with the measured table between its marks."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     if not after:
@@ -122,7 +121,7 @@ def with_table(text: str) -> str:
 
 
 def experiments(prefix: str) -> Iterator[dict[str, Any]]:
-    """Stored experiments whose name begins so, in order."""
+    """Stored experiments whose name has this prefix, in order."""
     for file in sorted(RESULTS.glob("*.json")):
         content = _content(file)
         if content["experiment"].startswith(prefix):
@@ -135,15 +134,15 @@ def all_claims(prefix: str) -> list[dict[str, Any]]:
 
 
 def claims_page(prefix: str) -> str:
-    """What holds, then what doesn't and why, in Markdown."""
+    """Claims that were confirmed, then those that were not and why, in Markdown."""
     parts = []
     for content in experiments(prefix):
         holds = [claim for claim in content["claims"] if claim["verdict"].startswith(HOLDS)]
         fails = [claim for claim in content["claims"] if not claim["verdict"].startswith(HOLDS)]
-        number = f"{len(holds)} of {len(content['claims'])} hold"
-        parts.append(f"### {content['title']}\n\n{number}; `latentbits experiments run {content['experiment']}`.\n")
-        parts.extend(_claim_lines("What holds", holds, reasons=False))
-        parts.extend(_claim_lines("What doesn't, and why", fails, reasons=True))
+        number = f"{len(holds)} of {len(content['claims'])} confirmed"
+        parts.append(f"### {content['title']}\n\n{number}; `python -m experiments run {content['experiment']}`.\n")
+        parts.extend(_claim_lines("Confirmed", holds, reasons=False))
+        parts.extend(_claim_lines("Not confirmed, and why", fails, reasons=True))
     return "\n".join(parts)
 
 
@@ -154,14 +153,14 @@ def _claim_lines(title: str, claims: list[dict[str, Any]], *, reasons: bool) -> 
     for claim in claims:
         paper = "" if claim["paper"] in ("-", "") else f" Published: {_plain(claim['paper'])}."
         condition = f" ({_plain(claim['condition'])})" if claim.get("condition") else ""
-        reason = f" Because: {_plain(claim['reason'])}." if reasons and claim.get("reason") else ""
+        reason = f" Reason: {_plain(claim['reason'])}." if reasons and claim.get("reason") else ""
         note = f" *{_plain(claim['note'])}*" if reasons and claim["note"] else ""
         yield f"- {_plain(claim['statement'])}{condition}.{paper} Ours: {_plain(claim['ours'])}.{reason}{note}"
     yield "\n:::\n"
 
 
 def _plain(text: str) -> str:
-    """Text in which Markdown finds nothing of its own."""
+    """Text with Markdown's special characters escaped."""
     return re.sub(r"([\\`*_{}\[\]<>#$|~])", r"\\\1", text.strip().rstrip("."))
 
 

@@ -50,7 +50,7 @@ class ClaimsOf(_FromMarkdown):
 
 
 class BenchmarkTables(_FromMarkdown):
-    """What a benchmark has stored, its headings one level down."""
+    """The stored tables of a benchmark, their headings one level down."""
 
     required_arguments = 1
 
@@ -65,7 +65,7 @@ class BenchmarkTables(_FromMarkdown):
 
 
 class DropdownLike(SphinxDirective):
-    """A part of a page that can be folded: `<details>`."""
+    """A collapsible part of a page: `<details>`."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -75,6 +75,6 @@ class DropdownLike(SphinxDirective):
         """Return the content between the two ends of the element."""
         holder = nodes.container(classes=["folded"])
         self.state.nested_parse(self.content, self.content_offset, holder)
-        opened = "" if "doesn't" in self.arguments[0] else " open"
+        opened = "" if self.arguments[0].startswith("Not ") else " open"
         begin = nodes.raw("", f"<details{opened}><summary>{self.arguments[0]}</summary>", format="html")
         return [begin, holder, nodes.raw("", "</details>", format="html")]

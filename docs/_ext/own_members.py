@@ -1,4 +1,4 @@
-"""Reference pages: what latentbits defines, without what scikit-learn and Python's own types add; names as they are."""
+"""Reference pages list what latentbits defines, not the members of scikit-learn's and Python's own types."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""Pictures of guides and gallery: the figure that a block of code ends with. Our figures don't go through pyplot."""
+"""Figures of guides and gallery: the figure that a block of code ends with. Our figures don't go through pyplot."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ def _get_sg_image_scraper() -> Any:
 
 
 def save(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Save the figure, once for usual screens and once for dense ones; return the reStructuredText that shows it."""
+    """Save the figure for ordinary and for high-density screens; return the reStructuredText that shows it."""
     names = block_vars["example_globals"]
     figure = names.get("___")  # the value of the last expression, kept until another block has one
     if not isinstance(figure, Figure) or figure is names.get("__shown"):

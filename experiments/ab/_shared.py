@@ -42,7 +42,7 @@ NOT_BLACK: dict[str, Any] = {
 
 OTHER_POSTS: dict[str, Any] = {
     "reason": Reason.DATA,
-    "evidence": "latentbits experiments run ab/phantoms --full",
+    "evidence": "python -m experiments run ab/phantoms --full",
 }
 """Why a sample of posts has no black phantom with anchored noise: most samples have one, and the papers' is unknown.
 

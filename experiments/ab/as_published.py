@@ -1,7 +1,7 @@
-"""Held-out fossil sites and numerals again: logistic PCA without bias and penalty, AB by a limited number of passes.
+"""Held-out fossil sites and numerals again: logistic PCA without bias and penalty, AB with a limited number of passes.
 
-Without a penalty the log odds of separable cells grow for ever, and AB, too, fits ever closer: how many passes are made
-matters, and the paper doesn't say. Those of AB were chosen on other folds.
+Without a penalty the log-odds of separable cells grow without limit, and AB, too, fits ever more closely: the number of
+passes matters, and the paper doesn't state it. That of AB was chosen on other folds.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     ]
 
 
-_DEPENDS: dict[str, Any] = {"reason": Reason.OPTIMUM, "evidence": "latentbits experiments run ab/gaps --full"}
+_DEPENDS: dict[str, Any] = {"reason": Reason.OPTIMUM, "evidence": "python -m experiments run ab/gaps --full"}
 _COUNT = (
     "Counted with the finds kept, sites of one age in the order of the table. If the reconstruction replaces the data, "
     "lost finds shorten the ranges, and models close gaps by forgetting (column literal of the table)"

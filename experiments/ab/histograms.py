@@ -1,4 +1,4 @@
-"""Who caused true ones, added ones and zeros: posteriors of the components of AB, mixture and PLSA (eq. 29-31)."""
+"""What caused true ones, added ones and zeros: posteriors of the components of AB, mixture and PLSA (eq. 29-31)."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _separates(data: str, table: pd.DataFrame, model: str, about: dict[str, Any]
         )
         at_least = by_model[[PLSA]].assign(mixture=spread["min"]).max(axis=1)
         if "reason" not in about and (by_model[model] > 2 * at_least).all():  # so from other starts that end as high
-            evidence = "latentbits experiments run ab/histograms --full"
+            evidence = "python -m experiments run ab/histograms --full"
             about = {**about, "reason": Reason.OPTIMUM, "evidence": evidence}
     return Claim(
         **about,

@@ -80,7 +80,7 @@ def estimator(model: str, k: int, restarts: int, seed: int) -> Any:
 
 AS_FAR_AS: dict[str, Any] = {
     "reason": Reason.OPTIMUM,
-    "evidence": "latentbits experiments run ab/as_published --full",
+    "evidence": "python -m experiments run ab/as_published --full",
 }
 """Of what depends on how far a likelihood is climbed, which the paper doesn't say."""
 
@@ -97,7 +97,7 @@ def _judge_case(case: Case, table: pd.DataFrame) -> list[Claim]:
     by_fold = {name: group.pivot(index="fold", columns="k", values="score") for name, group in table.groupby("model")}
     about: dict[str, Any] = {"result": "AB 2"}
     if case.data == "text":
-        evidence = "latentbits experiments run ab/likelihood --full"
+        evidence = "python -m experiments run ab/likelihood --full"
         about |= {"substitute": TELLING_WORDS, "reason": Reason.DATA, "evidence": evidence}
     claims = [
         _above_mixture(case, by_fold[AB], by_fold[MIXTURE], about),
@@ -118,7 +118,7 @@ def _above_mixture(case: Case, ab: pd.DataFrame, mixture: pd.DataFrame, about: d
         **about,
         statement=f"{case.data}: held-out rows are likelier under AB than under a maximum likelihood mixture",
         paper="at each K, " + ("beyond the error bars" if case.apart else "error bars overlap"),
-        ours=f"at {(gain > 0).sum()} of {len(gain)} K, by {mean_sd(gain)} nats a row over K; peaks {_told(ab)} and "
+        ours=f"at {(gain > 0).sum()} of {len(gain)} K, by {mean_sd(gain)} nats per row over K; peaks {_told(ab)} and "
         f"{_told(mixture)}, error bars {'apart' if apart else 'overlap'}",
         holds=(gain > 0).all() and (apart or not case.apart),
         better=apart and not case.apart,
@@ -157,7 +157,7 @@ def overfits(case: Case, ab: pd.DataFrame, lpca: pd.DataFrame, about: dict[str, 
     """At the largest K, AB is within a standard error of its peak, and logistic PCA is further below than that."""
     behind = {name: _behind(folds) for name, folds in ((AB, ab), (LPCA, lpca))}
     words = [
-        f"{name} {loss:.2f} nats a row below its peak at K = {folds.columns[-1]} (se {error:.2f})"
+        f"{name} {loss:.2f} nats per row below its peak at K = {folds.columns[-1]} (se {error:.2f})"
         for (name, (loss, error)), folds in zip(behind.items(), (ab, lpca), strict=True)
     ]
     return Claim(

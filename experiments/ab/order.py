@@ -96,7 +96,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
                 substitute=TEXT_STANDS_IN if case.data == "text" else "",
                 condition="noise in 40 % of the images" if case.rows < 1 else "",
                 reason=None if case.rows < 1 else Reason.DATA,
-                evidence="" if case.rows < 1 else "latentbits experiments run ab/order --full",
+                evidence="" if case.rows < 1 else "python -m experiments run ab/order --full",
                 note=case.note,
             )
         )

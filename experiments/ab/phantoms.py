@@ -1,4 +1,4 @@
-"""Phantoms: white ones where zeros are false, black ones where ones are, and how their weight goes with the row."""
+"""Phantoms: white where zeros are false, black where ones are, and how their weights vary with the rows."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _blankness(name: str, group: pd.DataFrame, about: dict[str, Any]) -> Claim:
         ours=f"{median_range(group['blank_largest'], 3)} over {len(group)} samples",
         holds=least <= LARGEST_PUBLISHED,
         reason=Reason.DATA,
-        evidence="latentbits experiments run ab/phantoms --full",
+        evidence="python -m experiments run ab/phantoms --full",
         note="holds if some sample is as blank as the less blank of the paper's, whose two numbers are of one sample "
         "each. Of free components it differs threefold between samples; an anchored one has 0.001 everywhere, if the "
         "likelihood keeps it",

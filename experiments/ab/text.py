@@ -1,4 +1,4 @@
-"""Newsgroup text: word lists of the topics, who caused a word, and words that a post leaves out (tables 1, 2, 3, 5)."""
+"""Newsgroup text: word lists of the topics, what caused a word, and words that a post omits (tables 1, 2, 3, 5)."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _richness(plain: pd.DataFrame, about: dict[str, Any]) -> Claim:
         f"{median_range(white) if len(white) else 'not found'}, topics {median_range(content)}",
         holds=sum(right) >= MOST_SAMPLES * len(right),
         reason=Reason.DATA,
-        evidence="latentbits experiments run ab/text --full",
+        evidence="python -m experiments run ab/text --full",
     )
 
 

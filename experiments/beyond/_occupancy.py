@@ -1,4 +1,4 @@
-"""Single-species occupancy with a constant probability of detection: the model that surveys are usually analysed with.
+"""Single-species occupancy with a constant detection probability: the model usually fitted to surveys.
 
 MacKenzie et al., "Estimating site occupancy rates when detection probabilities are less than one", Ecology 83, 2002: a
 species is at a site with probability psi, and each visit sees it there with probability p.

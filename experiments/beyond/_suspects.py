@@ -1,4 +1,4 @@
-"""Scores of zeros that may hide a one, and data where it is known which do."""
+"""Scores of zeros that may be false, and data where it is known which are."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Suspects on repeat-visit birds: what was missed on visit 1 is known from visits 2 and 3.
 
-Models see visit 1 alone, and rank its zeros; a zero is false if the species was seen at the site later.
+Models see visit 1 alone and rank its zeros; a zero is false if the species was later seen at the site.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Can a suspect's score be read as a probability: where it is known which zeros hide a one.
+"""Can a suspect's score be read as a probability? Data where it is known which zeros are false.
 
 Data from the model with zeros added, digits with ones turned off, and birds, where later visits show the truth.
 """

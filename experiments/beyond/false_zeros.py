@@ -1,27 +1,27 @@
-"""Which zeros are false: `FalseZeros` on repeat-visit birds, beside every rival, with its probabilities and its time.
+"""Which zeros are false: `FalseZeros` on repeat-visit birds, compared with every rival; its probabilities and its time.
 
 Models see one visit and rank its zeros; a zero is false if the species was seen at the site on another visit. Tables:
 the sites surveyed on visit 1, 2 or 3, and visit 1 of the sites surveyed on all visits; species seen at three or more of
 the sites on the visit.
 
-Rules of judgement, written before the run. Seeds are 100 to 103; `FalseZeros` is told nothing but the table.
+Rules of judgement, written before the run. Seeds are 100 to 103; `FalseZeros` gets nothing but the table.
 
 - Ranking, means over seeds (AUC and average precision): visit 1 at least 0.851 and 0.392, visit 2 0.886 and 0.426,
   visit 3 0.857 and 0.423, sites of all visits 0.826 and 0.407; visit 1 with the number of other visits at each site
   given (`later_visits`) 0.854 and 0.400.
 - The lowest of our seeds is above the highest of each rival's seeds, in both measures. A rival has the settings of its
   grid that are best for it in hindsight, for each measure on its own. Probit factors, which are a member of the
-  ensemble, are held beside it too, but in a claim of their own.
-- Calibration: error on hidden cells (`held_out_`) at most 0.01 for every seed; of "seen later", its scale known from 30
-  random sites that were visited again, at most 0.03 in the mean over pilots, on the other sites. Shown beside it: the
-  worst pilot, and the worst bin of at least 100 cells.
-- Processor time of a fit, compiled before, one job: at most 60 s with five folds, at most 10 s without hidden cells.
+  ensemble, are compared with it too, but in a separate claim.
+- Calibration: error on held-out cells (`held_out_`) at most 0.01 for every seed; of "seen later", its scale known from
+  30 random sites that were visited again, at most 0.03 in the mean over pilots, on the other sites. Shown beside it:
+  the worst pilot, and the worst bin of at least 100 cells.
+- Processor time of a fit, compiled before, one job: at most 60 s with five folds, at most 10 s without held-out cells.
 
 BPR is Bayesian personalised ranking: factors and a bias for each column, by stochastic gradients on pairs of a one and
-a zero of the same row, 200 passes over the ones. It compares cells of a row alone, so beside its own score ("BPR")
-stands one with an offset for each row that makes the expected number of ones that of the row ("BPR, rows' totals").
-Its numbers of factors and ridges are those around its best on these birds: 16 factors, and a ridge of 0.1, were tried
-and are worse.
+a zero of the same row, 200 passes over the ones. It only compares cells of the same row, so its own score ("BPR")
+is accompanied by one with an offset per row that makes the expected number of ones that of the row ("BPR, rows'
+totals"). Its numbers of factors and ridges are those around its best on these birds: 16 factors, and a ridge of 0.1,
+were tried and are worse.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def run(table: str, model: str, k: int, ridge: float, seed: int) -> list[dict[st
     ours, with_visits = judged(scores, later, X)
     noise = "none" if fitted.noise_model_ is None else ", ".join(sorted(set(fitted.noise_model_.phantoms_)))
     known = {"seconds": seconds, "noise": noise, **_hidden(fitted), **_seen_later(fitted, X, later, visits, seed)}
-    weights = {f"weight_{name}": weight for name, weight in zip(fitted.members_, fitted.weights_, strict=True)}
+    weights = {f"weight_{name}": weight for name, weight in zip(fitted.members_, fitted.member_weights_, strict=True)}
     return [{**size, **ours, **known, **weights}, {**size, **with_visits}]
 
 
@@ -137,7 +137,7 @@ def _timed_fit(X: np.ndarray, n_folds: int | None, seed: int) -> tuple[FalseZero
 
 
 def _hidden(fitted: FalseZeros) -> dict[str, Any]:
-    """How far the ensemble's probabilities of hidden cells are from their share of ones."""
+    """How far the ensemble's probabilities of held-out cells are from their share of ones."""
     return _calibration("hidden", fitted.held_out_)
 
 
@@ -343,7 +343,7 @@ def _above(group: pd.DataFrame, name: str, rivals: list[str], words: str) -> Cla
 def _on_hidden_cells(ours: pd.DataFrame) -> Claim:
     worst = ours.groupby("table", sort=False)["hidden_worst_bin"].max()
     return Claim(
-        statement=f"hidden cells: calibration error at most {MOST_HIDDEN} for every table and seed",
+        statement=f"held-out cells: calibration error at most {MOST_HIDDEN} for every table and seed",
         ours=f"{mean_sd(ours['hidden_error'], 4)}, {ours['hidden_error'].max():.4f} at most",
         holds=bool((ours["hidden_error"] <= MOST_HIDDEN).all()),
         note=f"Worst bin of at least {LARGE_BIN} cells: {_by_table(worst)}.",

@@ -1,8 +1,8 @@
-"""Should an ensemble allow for what rows have lost: planted noise of every kind, digits, surveys without such noise.
+"""Should an ensemble allow for ones that rows have lost? Planted noise of every kind, digits, surveys without it.
 
 `FalseZeros(noise="auto")` divides P(1) of a row by the share of ones that the row kept, if a noise component of an
-aspect model gains twice what `AspectBernoulli(noise="auto")` needs, and 0.01 nats a cell. (The second was added after a
-trial with 240 species and another seed; all that is stored was run with both.) Where rows have merely fewer ones, to
+aspect model gains twice what `AspectBernoulli(noise="auto")` needs, and 0.01 nats per cell. (The second was added after
+a trial with 240 species and another seed; all that is stored was run with both.) Where rows have merely fewer ones, to
 allow for noise is wrong. Beside it: the same ensemble that takes rows as they are (`noise=None`), one that always
 allows for noise, and rivals.
 
@@ -23,8 +23,8 @@ Rules of judgement, written before the run (seeds from 100 on; AUC of the false 
   was uneven (a site finds 20 to 100 % of what others do), "auto" is better than `noise=None` in the mean when asked for
   presence.
 
-All but one table of corroded digits are fitted without hidden cells (equal weights of the members): allowing for noise
-comes after the weights, and takes no notice of them.
+All but one table of corroded digits are fitted without held-out cells (equal weights of the members): allowing for
+noise comes after the weights and doesn't depend on them.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Does an ensemble of models find something in tables where there is nothing: independent columns.
+"""Does an ensemble of models find something where there is nothing to find? Tables with independent columns.
 
 Rules of judgement, written before the run. Tables have 30 to 150 rows, 10 to 50 columns and a density of 0.02 to 0.5,
-all drawn evenly on the logarithmic scale; the columns' frequencies are drawn from a beta distribution. `FalseZeros` is
-fitted with its five folds of hidden cells; that it looks for noise by row has no effect on them, and is left out.
+all drawn uniformly on the logarithmic scale; the columns' frequencies are drawn from a beta distribution. `FalseZeros`
+is fitted with its five folds of held-out cells; its search for noise by row has no effect on them and is left out.
 
-- Independent columns, 100 tables: the log likelihood of hidden cells by the ensemble's own probabilities is above that
-  of the columns' frequencies by more than two standard errors in at most 5.
+- Independent columns, 100 tables: the log-likelihood of held-out cells by the ensemble's own probabilities is above
+  that of the columns' frequencies by more than two standard errors in at most 5.
 - The same tables: what the ensemble adds is no finding (z above 2 over columns, and over rows and columns) in at least
   95.
 - Planted components (`simulate.aspect_bernoulli` with its defaults, 2 to 5 components, 100 x 30 to 150 x 50, a density
   of 0.2 to 0.5), 6 tables, so that the rules above can fail: it is above by more than two standard errors in all. (In
-  three of density below 0.15, tried before, it was above once: so few ones tell little.)
+  three of density below 0.15, tried before, it was above once: so few ones carry little information.)
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     errors = nothing["own_gain_columns"] / nothing["own_gain_se_columns"]
     return [
         Claim(
-            statement="independent columns: hidden cells aren't predicted better than by the columns' frequencies, by "
-            "more than two standard errors, in at least 95 of 100",
+            statement="independent columns: held-out cells aren't predicted better than by the columns' frequencies, "
+            "by more than two standard errors, in at least 95 of 100",
             ours=count_of(quiet),
             holds=bool(quiet.mean() >= 0.95),
             note=f"In standard errors: {errors.median():.1f} in the median, {errors.max():.1f} at most. Over rows and "
@@ -101,7 +101,8 @@ def judge(table: pd.DataFrame) -> list[Claim]:
             holds=bool(no_finding.mean() >= 0.95),
         ),
         Claim(
-            statement="planted components: hidden cells are predicted better, by more than two standard errors, in all",
+            statement="planted components: held-out cells are predicted better, by more than two standard errors, in "
+            "all",
             ours=f"{count_of(_above(planted))}; by the verdict {count_of(_is_found(planted))}",
             holds=bool(_above(planted).all()),
         ),

@@ -1,4 +1,4 @@
-"""How many components: held-out cells beside AIC, BIC and held-out rows, on data whose number is known."""
+"""How many components: held-out cells compared with AIC, BIC and held-out rows, on data whose number is known."""
 
 from __future__ import annotations
 

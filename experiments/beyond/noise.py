@@ -1,4 +1,4 @@
-"""Is noise found when it is there, and only then: `noise="auto"` on planted false zeros and ones, and on fossils.
+"""Is noise found where it is present, and only there: `noise="auto"` on planted false zeros and ones, and on fossils.
 
 Rules of judgement, written before the run. Tables have 4 components (Dirichlet weights of concentration 0.3), dense
 (half ones) or sparse (15 % of a component's columns at 0.5 to 0.95, the others at 0.01), 200 x 50 or 300 x 100. Ones
@@ -230,7 +230,7 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
             spare = with_it - beside - group[f"needed_{noise}"]
             ax.scatter(spare, [place] * len(group), s=9, color=BEST if noise in kind else QUIET)
         ax.axvline(0, color="black", lw=0.8)
-        ax.set(title=f"{noise} noise", xlabel="gain beyond what is needed, nats a row")
+        ax.set(title=f"{noise} noise", xlabel="gain beyond what is needed, nats per row")
         ax.set_yticks(range(len(KINDS)), list(KINDS))
     return {"gains": figure, "kept": _kept_shares(table[table["content"] != FOSSILS])}
 

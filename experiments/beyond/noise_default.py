@@ -1,4 +1,4 @@
-"""Should the command line look for noise unless told otherwise: `noise="auto"` beside no noise components.
+"""Should the command line look for noise by default? `noise="auto"` compared with no noise components.
 
 Rules of judgement, written before the run. AspectBernoulli with 3, 5 and 8 components (3 restarts), of which those of
 noise come in addition, on real tables and on planted ones (200 x 50, four components, dense or sparse as in
@@ -7,12 +7,12 @@ components (and over two tables of each clean kind), one number for each table o
 default if all of these hold:
 
 - Held-out cells (5 folds) of real tables: predicted better in the mean over tables, and on at least two in three.
-- Held-out cells of clean planted tables: worse by at most 0.001 nats a cell.
+- Held-out cells of clean planted tables: worse by at most 0.001 nats per cell.
 - False cells (lost ones among the zeros, added ones among the ones) of planted tables and corroded digits: `suspicion`
   ranks them better, by at least 0.02 of AUC in the mean, and worse by more than 0.01 in no kind of table.
 - Cost: at most 6 times the processor time of a fit, in the median (it makes four).
 
-Beside them stands a model without noise components that has as many free ones as "auto" has in all, which isn't judged.
+For comparison, but not judged: a model without noise components that has as many free ones as "auto" has in all.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _held_out(real: pd.DataFrame) -> Claim:
     better = gain > 0
     return Claim(
         statement=f'real tables: "auto" predicts held-out cells better in the mean, and on {TABLES_BETTER:.0%} of them',
-        ours=f"{1000 * gain.mean():+.2f} thousandths of a nat a cell; better on {count_of(better)}",
+        ours=f"{1000 * gain.mean():+.2f} thousandths of a nat per cell; better on {count_of(better)}",
         holds=gain.mean() > 0 and better.mean() >= TABLES_BETTER,
         note=f"{_in_thousandths(gain)}. Over as many free components: {1000 * beside.mean():+.2f}, better on "
         f"{count_of(beside > 0)}. Noise was kept in {_kept(real)}.",
@@ -192,8 +192,8 @@ def _kept(table: pd.DataFrame) -> str:
 def _clean(clean: pd.DataFrame) -> Claim:
     gain = _gain(clean, "cells")
     return Claim(
-        statement=f"clean planted tables: held-out cells worse by at most {MOST_WORSE} nats a cell",
-        ours=f"{1000 * gain.mean():+.2f} thousandths of a nat a cell",
+        statement=f"clean planted tables: held-out cells worse by at most {MOST_WORSE} nats per cell",
+        ours=f"{1000 * gain.mean():+.2f} thousandths of a nat per cell",
         holds=bool((gain >= -MOST_WORSE).all()),
         note=f"{_in_thousandths(gain)}. Noise was kept in {_kept(clean)}, with fewer components than the true number "
         "or more.",
@@ -233,7 +233,7 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
     figure = new_figure(9.5, 5.0)
     panels = figure.subplots(1, 2, sharey=True)
     gains = {
-        "held-out cells": ({"cells": BEST}, "nats a cell more than without noise components"),
+        "held-out cells": ({"cells": BEST}, "nats per cell more than without noise components"),
         "AUC of false cells": ({"auc_lost": BEST, "auc_added": QUIET}, "more than without; false ones in grey"),
     }
     for ax, (title, (measures, words)) in zip(panels, gains.items(), strict=True):

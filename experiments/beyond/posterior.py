@@ -1,4 +1,4 @@
-"""Can the posterior be believed: intervals that cover what they say, and evidence that finds the number of components.
+"""Can the posterior be trusted? The coverage of intervals, and whether the evidence finds the number of components.
 
 Rules of judgement, written before the run. Tables are 150 x 30, drawn from the model that is fitted: three components
 from Beta(1/2, 1/2), weights of rows from a symmetric Dirichlet distribution with the concentration 1, 0.3 or 0.1, and
@@ -6,11 +6,12 @@ the prior of the fit has the same parameters.
 
 - Coverage, 20 tables for each concentration: over all of them together, the 90 % intervals of `inference="gibbs"` (by
   its defaults) cover 0.87 to 0.93 of the true components, of the true weights and of the true probabilities of cells,
-  for each concentration. Components are matched to the true ones. Intervals of `inference="vb"` stand beside them; it
-  has none of cells.
+  for each concentration. Components are matched to the true ones. Intervals of `inference="vb"` are shown for
+  comparison; it has none of cells.
 - Time: at most 5 seconds of processor time for each table, fit and intervals together.
 - Evidence, 12 other tables for each concentration: of 1 to 6 components, the evidence by thermodynamic integration (by
-  its defaults) is highest at 3 in at least 75 % of the 36 tables. The bound of variational Bayes stands beside it.
+  its defaults) is highest at 3 in at least 75 % of the 36 tables. The bound of variational Bayes is shown for
+  comparison.
 """
 
 from __future__ import annotations

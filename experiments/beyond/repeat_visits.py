@@ -1,8 +1,8 @@
 """Two visits predict the third: birds that neither of two visits saw, and whether the other visit did.
 
-Every model sees two of the three visits alone. What is judged are the cells that both of them missed, at sites where
-the third was made: how well they are ranked by the probability that the third visit sees the species, and whether that
-is a probability.
+Every model sees only two of the three visits. Judged are the cells that both of them missed, at sites where the third
+was made: how well they are ranked by the probability that the third visit sees the species, and whether that
+probability is calibrated.
 """
 
 from __future__ import annotations

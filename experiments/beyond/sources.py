@@ -1,4 +1,4 @@
-"""Binary ICA judged: is the number of sources found, does rms z tell a bad fit, do intervals cover the truth."""
+"""Binary ICA judged: is the number of sources found, does rms z detect a bad fit, do intervals cover the truth?"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(m: int, seed: int) -> list[dict[str, Any]]:
     import numpy as np
 
     from latentbits import BinaryICA, parallel_analysis, select_order, simulate
-    from latentbits.models.binary_ica.bootstrap import aligned
+    from latentbits.models.binary_ica.judgement import aligned
     from latentbits.models.binary_ica.parameters import Parameters, canonical
 
     truth = simulate.binary_ica(ROWS, N_COLUMNS, m, N_SEGMENTS, random_state=FRESH + seed)

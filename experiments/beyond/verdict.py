@@ -1,17 +1,17 @@
-"""Is the verdict right: tables of independent columns, of row and column effects, and with planted components.
+"""Is the verdict right? Tables with independent columns, with row and column effects, and with planted components.
 
 Rules of judgement, written before the run. Tables have 30 to 500 rows, 10 to 200 columns and a density of 0.02 to 0.5,
-all drawn evenly on the logarithmic scale, and 2 to 5 components are fitted (as many as were planted).
+all drawn uniformly on the logarithmic scale, and 2 to 5 components are fitted (as many as were planted).
 
 - Independent columns, 200 tables: "nothing is predicted" in at least 95 %.
 - Row and column effects, 100 tables: the same; fuller rows are no pattern.
 - Planted components (`simulate.aspect_bernoulli` with its defaults), 200 tables: "predicted" in at least 95 % of those
-  in which the truth beats the columns' frequencies by two standard errors. The truth is the model that made the table:
-  its components and the distribution of weights are known, a row's own weights only as far as its other cells tell them
-  (its posterior mean), as for any prediction of a hidden cell. The columns' frequencies are the true ones too, so that
-  the difference is what the components tell and not what it costs to estimate a frequency.
+  in which the truth beats the columns' frequencies by two standard errors. The truth is the model that generated the
+  table: its components and the distribution of weights are known, a row's own weights only as far as its other cells
+  determine them (its posterior mean), as for any prediction of a held-out cell. The columns' frequencies are the true
+  ones too, so that the difference is due to the components and not to the estimation of frequencies.
 
-How many standard errors make a finding, and how many random starts are averaged, was chosen on tables of the seeds
+How many standard errors make a finding, and how many restarts are averaged, was chosen on tables of the seeds
 10000 to 10099, none of which is used here.
 """
 

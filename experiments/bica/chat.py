@@ -36,7 +36,7 @@ ABOUT: dict[str, Any] = {
     "result": "BICA 6",
     "substitute": STANDS_IN,
     "reason": Reason.DATA,
-    "evidence": "latentbits experiments run bica/chat --full",
+    "evidence": "python -m experiments run bica/chat --full",
 }
 
 
@@ -57,7 +57,7 @@ def run(graph: str, seed: int) -> list[dict[str, Any]]:
     white = H.max(axis=1) < NEAR_WHITE
     row = {
         "links": links.adjacency.n_ones,
-        "alive": model.n_effective_components_,
+        "alive": model.n_components_,
         "near_white": white.sum(),
         "dominated": white[W.argmax(axis=1)].mean(),
         "least_white_weight": W[:, white].sum(axis=1).min() if white.any() else 0.0,

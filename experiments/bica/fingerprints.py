@@ -21,7 +21,7 @@ ABOUT: dict[str, Any] = {
     "result": "BICA 4",
     "substitute": STANDS_IN,
     "reason": Reason.DATA,
-    "evidence": "latentbits experiments run bica/fingerprints --full",
+    "evidence": "python -m experiments run bica/fingerprints --full",
 }
 
 

@@ -1,4 +1,4 @@
-"""Sampson's monks, three components, best evidence of 50 runs: the groups, and the waverers between two (figure 18)."""
+"""Sampson's monks, three components, best evidence of 50 restarts: groups, and waverers between two (figure 18)."""
 
 from __future__ import annotations
 

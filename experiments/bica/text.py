@@ -1,4 +1,4 @@
-"""Newsgroup text: the blank component, clusters without it, and words that posts leave out (tables 2 and 3)."""
+"""Newsgroup text: the blank component, clusters without it, and words that posts omit (tables 2 and 3)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _clusters(runs: pd.DataFrame, unseen: pd.DataFrame, column: str, condition: 
         better=percent.mean() < 5.75,
         condition=condition,
         reason=Reason.DATA,
-        evidence="latentbits experiments run bica/text --full",
+        evidence="python -m experiments run bica/text --full",
         note="holds up to twice the paper's error, better if below it: neither its posts nor ten of its words are "
         "recorded; "
         f"its posts have 6.3 of them on average, ours {runs['words_per_post'].mean():.1f}. Each newsgroup is matched "

@@ -1,4 +1,4 @@
-"""Data from the model with three components: does the evidence rise, and does it find them? (figure 2)."""
+"""Data from the model with three components: does the evidence rise, and does it find their number? (figure 2)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run(shape: str, concentration: float, seed: int) -> list[dict[str, Any]]:
             {
                 "k": k,
                 "evidence": model.objective_,
-                "alive": model.n_effective_components_,
+                "alive": model.n_components_,
                 "surplus_weight": surplus.mean() if surplus.size else float("nan"),
             }
         )
@@ -110,7 +110,7 @@ def _unrecorded(concentration: float, shape: str) -> dict[str, Any]:
     return {
         "condition": f"weights drawn from Dirichlet({concentration:g}){wider}",
         "reason": Reason.DATA,
-        "evidence": "latentbits experiments run bica/toy --full",
+        "evidence": "python -m experiments run bica/toy --full",
     }
 
 

@@ -51,7 +51,8 @@ def data_set(n_rows: int, sigma: float, seed: int) -> np.ndarray:
 def fit(m: int, X: np.ndarray, seed: int, **parameters: Any) -> BinaryFactorAnalysis:
     from latentbits import BinaryFactorAnalysis
 
-    return BinaryFactorAnalysis(m, n_init=STARTS, random_state=seed, **parameters).fit(X)
+    settings = {"noise": "equal", "n_init": STARTS, "random_state": seed, **parameters}  # the paper's noise
+    return BinaryFactorAnalysis(m, **settings).fit(X)
 
 
 def numbers_found(model: BinaryFactorAnalysis) -> dict[str, int]:
@@ -62,7 +63,7 @@ def numbers_found(model: BinaryFactorAnalysis) -> dict[str, int]:
 def dependent_on_starts(claims: list[Claim], experiment: str) -> list[Claim]:
     """The claims, with a reason for those that differ with one number of starts and come out with another."""
     good = {claim.statement for claim in claims if claim.holds}
-    told = {"reason": Reason.OPTIMUM, "evidence": f"latentbits experiments run {experiment} --full"}
+    told = {"reason": Reason.OPTIMUM, "evidence": f"python -m experiments run {experiment} --full"}
     return [replace(claim, **told) if claim.holds is False and claim.statement in good else claim for claim in claims]
 
 

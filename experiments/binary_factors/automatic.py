@@ -1,4 +1,4 @@
-"""How many factors, by default: a path of harmony learning judged by BIC, beside harmony learning and BIC alone.
+"""How many factors, by default: a path of harmony learning judged by BIC, compared with harmony learning and BIC alone.
 
 The paper's whole grid (Figs. 3 to 6) with fresh data, seeds from 20,000 on; nothing was chosen on them.
 """
@@ -53,7 +53,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     mean = shares.mean()
     best = shares[DEFAULT] >= shares[list(RIVALS)].max(axis=1)
     over = (table["best"] > TRUE).groupby(table["method"]).mean()
-    words = f"{table['seed'].nunique()} runs a cell, {len(shares)} cells"
+    words = f"{table['seed'].nunique()} runs per cell, {len(shares)} cells"
     return [
         Claim(
             statement=f"binary factors: the default finds the right number in at least {GOAL:.0%} ({words})",

@@ -1,4 +1,4 @@
-"""How many factors: harmony learning (round, with priors) beside variational Bayes and BIC, on the same grid."""
+"""How many factors: harmony learning (round, with priors), variational Bayes and BIC on the same grid."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ STARTS_NOTE = (
     "from a random mixing matrix both often end in poor optima."
 )
 ONE_START_NOTE = (
-    "In an earlier run of 50 data sets a cell BIC erred upwards with one start (21 % against 11 %), downwards with the "
-    "best of five (3 % against 11 %): more starts of EM mend the former."
+    "In an earlier run of 50 data sets per cell BIC erred upwards with one start (21 % against 11 %), downwards with "
+    "the best of five (3 % against 11 %): more starts of EM mend the former."
 )
 RULE_NOTE = (
     "True columns have a length of 1 to 2, and a column shorter than two standard deviations of the noise is "

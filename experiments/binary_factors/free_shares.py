@@ -1,7 +1,7 @@
 """The number of factors by four encoders again, the factors' probabilities free from the start as in Algorithm 1.
 
-Ours holds them even until the codes have settled: otherwise the uneven shares of poor codes carry an encoder that
-rounds away, most where the noise is small.
+Ours keeps them at 1/2 until the codes have settled: otherwise the uneven shares of poor codes mislead an encoder that
+rounds, most where the noise is small.
 """
 
 from __future__ import annotations

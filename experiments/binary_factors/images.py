@@ -51,8 +51,7 @@ def _random_codes(X: np.ndarray, n_components: int, rng: np.random.Generator, wo
     """A random mixing, and the codes that rounding gives it."""
     import numpy as np
 
-    from latentbits.models.binary_factors.coding import codes_of
-    from latentbits.models.binary_factors.starts import random_start
+    from latentbits.models.binary_factors.coding import codes_of, random_start
 
     theta = random_start(X, n_components, rng)
     return theta, codes_of(theta, X, "round", workers).astype(np.float64)
@@ -138,7 +137,7 @@ def _more_often(pair: str, group: pd.DataFrame, judged: str, condition: str) -> 
         ours=f"{told('found')}, best of {STARTS} starts; with one start {told('found_first')}",
         holds=right["byy"] > right["vb"],
         reason=Reason.OPTIMUM,
-        evidence="latentbits experiments run binary_factors/images --full",
+        evidence="python -m experiments run binary_factors/images --full",
         note="The paper has 100 and 10,000 runs. Our VB starts from the codes of a quick fit by least squares and "
         "rounding, "
         "which is not in the paper. What went wrong in an earlier run of 100 each was too few, never too many. Of "

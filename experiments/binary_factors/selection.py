@@ -91,7 +91,7 @@ def _fewer_rows(table: pd.DataFrame, words: str) -> Claim:
         paper="declines",
         ours=f"{ends}: " + ", ".join(f"{e} {most[e]:.2f} to {fewest[e]:.2f}" for e in ENCODERS),
         holds=(fewest < most).all(),
-        note="An earlier run of 50 data sets a cell has the decline for all four, one start or best of five.",
+        note="An earlier run of 50 data sets per cell has the decline for all four, one start or best of five.",
     )
 
 
@@ -105,7 +105,7 @@ def _peak(table: pd.DataFrame, words: str, allowed: tuple[float, ...] = (PEAK,))
         ours=", ".join(f"{share:.2f} at {sigma:g}" for sigma, share in by_noise.items()),
         holds=by_noise.idxmax() in allowed,
         note="The noise levels of the paper are 0.05 apart around 0.25; ours are coarser (0.1 and 0.5 are the next), "
-        "so a peak between two of them shows at either. An earlier run of 50 data sets a cell had it at 0.5 for one "
+        "so a peak between two of them shows at either. An earlier run of 50 data sets per cell had it at 0.5 for one "
         "start of round, at 0.25 for the best of five.",
     )
 
@@ -122,7 +122,8 @@ def _priors_help(table: pd.DataFrame, words: str) -> Claim:
         paper="improved, especially with few rows",
         ours=f"up to {FEW_ROWS} rows and above: " + ", ".join(ours),
         holds=all(g.mean() > 0 and g[few].mean() > g[~few].mean() for g in gain.values()),
-        note="The paper excepts very large noise. An earlier run of 50 data sets a cell has it for all four encoders.",
+        note="The paper excepts very large noise. An earlier run of 50 data sets per cell has it for all four "
+        "encoders.",
     )
 
 
@@ -137,7 +138,7 @@ def _round_against_cdual(table: pd.DataFrame, words: str) -> Claim:
         ours="cdual less round: " + ", ".join(f"{d:+.2f} at {sigma:g}" for sigma, d in by_noise.items()),
         holds=by_noise[PEAK] < 0 < by_noise[least],
         reason=Reason.OPTIMUM,
-        evidence="latentbits experiments run binary_factors/free_shares --full",
+        evidence="python -m experiments run binary_factors/free_shares --full",
         note="Our fits hold the factors' probabilities even until the codes have settled, which the paper does not do: "
         "it keeps an encoder that rounds from being carried away by the uneven shares of poor codes.",
     )
@@ -152,7 +153,7 @@ def _narrowed(table: pd.DataFrame, words: str) -> Claim:
         paper="narrowed",
         ours=f"mean absolute difference of a cell {gap[False]:.2f} without, {gap[True]:.2f} with priors",
         holds=gap[True] < gap[False],
-        note="With few runs a cell, chance alone makes a difference of 0.1 to 0.2 in a cell.",
+        note="With few runs per cell, chance alone makes a difference of 0.1 to 0.2 in a cell.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The column that is not needed: its length while learning goes on, when none is discarded.
+"""The superfluous column: its length during learning when none is discarded.
 
 50 rows of 10 variables from 5 factors of length 1, noise 0.3; a fit of 6 factors without priors, from the same start
 with each of the four encoders.
@@ -32,7 +32,7 @@ def jobs(full: bool) -> list[dict[str, Any]]:
 def run(update: str, seed: int) -> list[dict[str, Any]]:
     import numpy as np
 
-    from latentbits.models.binary_factors.starts import random_start
+    from latentbits.models.binary_factors.coding import random_start
     from latentbits.simulate import binary_factors
 
     X = binary_factors(50, 10, 5, 0.3, norms=(1.0, 1.0), random_state=seed).X
@@ -53,9 +53,9 @@ def _column_lengths(Z: np.ndarray, start: Any, encoder: Any, update: str) -> np.
     import numpy as np
 
     from latentbits.fitting.workers import Workers
+    from latentbits.models.binary_factors.binary_model import Prior, moments, program
     from latentbits.models.binary_factors.byy import State, closed_step, gradient_step
     from latentbits.models.binary_factors.encoders import encode
-    from latentbits.models.binary_factors.model import Prior, moments, program
 
     step = closed_step if update == "closed" else gradient_step
     state, lengths = State(start, np.ones(start.A.shape[1])), []
@@ -94,7 +94,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
                 statement="much shorter: less than half of enum's on most data sets",
                 condition=UPDATES[update],
                 reason=Reason.OPTIMUM,
-                evidence="latentbits experiments run binary_factors/shrinkage --full",
+                evidence="python -m experiments run binary_factors/shrinkage --full",
                 paper="much smaller norm",
                 ours=", ".join(f"{encoder} on {count_of(flags)}" for encoder, flags in much.items()),
                 holds=all(flags.mean() > 0.5 for flags in much.values()),

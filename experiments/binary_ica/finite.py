@@ -1,7 +1,7 @@
 """Finite samples: BLICA, linear iVAE and FastICA by rows per segment (Fig. 4).
 
-BLICA is the library's, with the model shrunk as the data. One claim of the paper is about what that mends, and is
-judged by BLICA as published, on models of its own.
+BLICA is the library's, with the model shrunk like the data. One claim of the paper is about an error that this
+corrects; it is tested with BLICA as published, on separate models.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def _dimensions_right(table: pd.DataFrame, condition: str) -> Claim:
         ours=f"{count_of(right)} trials",
         holds=right.all(),
         reason=Reason.OPTIMUM,
-        evidence="latentbits experiments run ica_mixture/dimensions --full",
+        evidence="python -m experiments run ica_mixture/dimensions --full",
         note="How many trials the paper made isn't said. Where one of ours fails, a cluster of four gets three "
         f"sources, at a lower bound than more starts find: of the best of {MORE_STARTS} starts are that trial "
         "again, and five others. How often it fails depends on how far the sources are from Gaussian, which the paper "

@@ -89,7 +89,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
             ours=decibels(table),
             holds=max(mean, unmixed) >= REACHED,
             reason=Reason.DATA,
-            evidence="latentbits experiments run ica_mixture/five_clusters --full",
+            evidence="python -m experiments run ica_mixture/five_clusters --full",
             note="The paper gives neither the densities' shapes nor the mixing, on which it depends by several dB. "
             "With 200 to 400 points a cluster, the directions themselves are uncertain by more than 38 dB allows: "
             "FastICA with the clusters known doesn't get there either.",
@@ -118,7 +118,7 @@ def _one_run(table: pd.DataFrame) -> list[Claim]:
             ours=f"in {count_of(found >= REACHED)} runs; {median_range(found, 1)} dB by the better of the two answers",
             holds=(found >= REACHED).mean() >= SELDOM,
             reason=Reason.DATA,
-            evidence="latentbits experiments run ica_mixture/five_clusters --full",
+            evidence="python -m experiments run ica_mixture/five_clusters --full",
             note=f"Holds if at least {100 * SELDOM:.0f} % of our runs are as good as the paper's one. That its 38 dB "
             "is the mean over the ten sources of one run is a reading: the 5 and 22 dB of its next section are the "
             "means of Table 2, which is of one run.",

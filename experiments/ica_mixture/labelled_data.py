@@ -1,4 +1,4 @@
-"""Clusters of labelled data that the fits don't see the labels of: ICAMixture's defaults beside mixtures of Gaussians.
+"""Clusters of data whose labels the fits don't see: ICAMixture at its defaults compared with mixtures of Gaussians.
 
 One setting for all data, the default; nothing was chosen on the seeds that are reported.
 """

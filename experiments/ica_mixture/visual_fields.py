@@ -27,7 +27,7 @@ NOTE = (
 NOT_PUBLIC: dict[str, Any] = {
     "substitute": SUBSTITUTE,
     "reason": Reason.DATA,
-    "evidence": "latentbits experiments run ica_mixture/visual_fields --full",
+    "evidence": "python -m experiments run ica_mixture/visual_fields --full",
 }
 ROWS_OF_FIELD = (4, 6, 8, 9, 9, 8, 6, 4)
 FIRST_X = (-9, -15, -21, -27, -27, -21, -15, -9)

@@ -1,4 +1,4 @@
-"""The common runner of all experiments; what an experiment needs of it is imported from here."""
+"""The common runner of all experiments; experiments import what they need from here."""
 
 from experiments.runner.claims import Claim, Reason, count_of, mean_sd, median_range
 from experiments.runner.experiment import Experiment

@@ -1,4 +1,4 @@
-"""A paper's claims beside our results, and the verdict that follows by a rule in code."""
+"""A paper's claims, our results, and the verdict that follows from a rule in code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOT_RUN = "not run"
 
 
 class Reason(StrEnum):
-    """Why a published claim doesn't come out. All but the last need evidence that a reader can run.
+    """Why a published claim is not reproduced. All but the last need evidence that a reader can run.
 
     A proof may be that what is claimed is not identifiable, or that it contradicts what can be shown.
     """
@@ -36,9 +36,9 @@ class Claim:
     result : the published result it belongs to, such as "AB 1"; "" if it goes beyond the papers.
     paper : the paper's value or words.
     better : whether ours is better than the paper's, by a rule in code.
-    substitute : the public data that stand in for the paper's, which are not public.
+    substitute : the public data used instead of the paper's, which are not public.
     condition : what ours needs that the paper doesn't say, in a few words: a reading of its text, another setting.
-        Claims of one statement are one claim in several settings: it comes out under a condition if one of them does.
+        Claims of one statement are one claim in several settings: it is reproduced under a condition if one of them is.
     reason : why it differs, if it does; unexplained if it isn't said.
     evidence : of that reason: a command, or a file of the repository such as "tests/models/aspect/test_noise.py::name".
     note : what was tried and found, above all where ours differs.

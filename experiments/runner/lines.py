@@ -16,7 +16,7 @@ MISSING = "missing"
 
 
 class Status(IntEnum):
-    """How a published result, or one claim of it, comes out; the least of a result's claims is the result's."""
+    """How far a published result, or one claim of it, is reproduced; a result is as good as its worst claim."""
 
     NOT_JUDGED = 0
     DIFFERS = 1
@@ -44,13 +44,13 @@ class Line(NamedTuple):
 
     @property
     def conditions(self) -> list[str]:
-        """What it needs that the paper hasn't."""
-        stand_in = ["on public data that stand in"] if self.claim["substitute"] else []
+        """Conditions that the paper doesn't state."""
+        stand_in = ["on substitute public data"] if self.claim["substitute"] else []
         return [*stand_in, *filter(None, [self.claim.get("condition", "")])]
 
     @property
     def status(self) -> Status:
-        """How this row alone comes out."""
+        """How far this row alone is reproduced."""
         if self.verdict in (NOT_RUN, MISSING):
             return Status.NOT_JUDGED
         if self.reason:
@@ -59,7 +59,7 @@ class Line(NamedTuple):
 
 
 def lines_of(results: dict[str, Result], declared: dict[str, tuple[str, ...]]) -> list[Line]:
-    """All claims in the order of the papers; a published result without any stands as not run, or as missing."""
+    """All claims in the order of the papers; a published result without any is listed as not run, or as missing."""
     lines = []
     for name, result in results.items():
         scale = f"{result['scale']}, {result['jobs']} job{'s' * (result['jobs'] != 1)}"

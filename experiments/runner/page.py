@@ -19,13 +19,13 @@ __all__ = ["page_file", "pages", "write_page"]
 BEYOND = "Beyond the papers"
 _HEAD = ("result", "claim", "paper", "ours", "verdict", "because", "run", "experiment")
 _VERDICTS = ("reproduced", "better", "differs", "not better", NOT_RUN, MISSING)
-_WHOLE = "**whole**: "
+_WHOLE = "**fully**: "
 
 Experiments = dict[str, tuple[Found, tuple[str, ...]]]
 
 
 def page_file(folder: Path, out: Path) -> Path:
-    """The page stands in the folder of experiments for their own results, and in OUT for any other."""
+    """The page is written to the folder of experiments for their own results, and to OUT for any other."""
     return (folder if out.resolve() == (folder / "results").resolve() else out) / "RESULTS.md"
 
 
@@ -71,14 +71,14 @@ def _summary(lines: list[Line], results: dict[str, Result]) -> str:
     quick = sum(result["scale"] != FULL for result in results.values())
     older = sum(result["jobs_of_older_code"] for result in results.values())
     text = [
-        "# Published results, and ours",
-        "Made by `latentbits experiments run`; not edited by hand. A verdict follows from the numbers by a rule in the "
-        "experiment's code, and a row that differs has one of four reasons, with its evidence. A claim may have "
+        "# Published results and their reproduction",
+        "Written by `python -m experiments run`; not edited by hand. A verdict follows from the numbers by a rule in "
+        "the experiment's code, and a row that differs has one of four reasons, with its evidence. A claim may have "
         "several rows: in the paper's setting, and under conditions that the paper doesn't state (another reading of "
-        "its text, public data that stand in, another setting). It comes out if one of them does, and a result "
-        "comes out whole if all its claims do.",
-        f"**{len(PUBLISHED)} published results: {found[Status.COMES_OUT]} come out whole, "
-        f"{found[Status.UNDER_CONDITIONS]} under stated conditions, {found[Status.DIFFERS]} in part or not at all. "
+        "its text, substitute public data, another setting). It is reproduced if one of its rows is, and a result is "
+        "fully reproduced if all its claims are.",
+        f"**{len(PUBLISHED)} published results: {found[Status.COMES_OUT]} fully reproduced, "
+        f"{found[Status.UNDER_CONDITIONS]} under stated conditions, {found[Status.DIFFERS]} partly or not at all. "
         f"Unexplained rows: {reasons[Reason.UNEXPLAINED]} of {len(of_papers)}.**",
         f"{_count(len(of_papers), 'row')} of the papers: {_counted(of_papers)}."
         + (" Why rows differ: " + _told(reasons) + "." if reasons else "")
@@ -92,8 +92,8 @@ def _summary(lines: list[Line], results: dict[str, Result]) -> str:
 
 
 def _glance(lines: list[Line], out: Path, folder: Path, top: Path) -> str:
-    """One row for each published result; claims are counted, each in its best setting."""
-    rows = [("result", "what", "comes out", "under conditions", "can't, because"), ("---",) * 5]
+    """One row per published result; claims are counted, each in its best setting."""
+    rows = [("result", "what", "reproduced", "under conditions", "not reproduced, because"), ("---",) * 5]
     for published, title in PUBLISHED.items():
         claims = statements(line for line in lines if line.result == published)
         by_status: dict[Status, list[list[Line]]] = {status: [] for status in Status}
@@ -114,14 +114,14 @@ def _glance(lines: list[Line], out: Path, folder: Path, top: Path) -> str:
 
 
 def _conditions(claims: list[list[Line]]) -> str:
-    """The conditions under which claims come out, with the number of those claims."""
+    """The conditions under which claims are reproduced, with the number of those claims."""
     rows = [next(line for line in claim if line.status == Status.UNDER_CONDITIONS) for claim in claims]
     counts = Counter(_cell("; ".join(line.conditions)) for line in rows)
     return "<br>".join(f"{n} {words}" for words, n in counts.items()) or "-"
 
 
 def _failures(claims: list[list[Line]], folder: Path, page: Path) -> str:
-    """Why claims come out in no setting, with the number of those claims."""
+    """Why claims are reproduced in no setting, with the number of those claims."""
     rows = [next(line for line in claim if line.status == Status.DIFFERS) for claim in claims]
     counts = Counter(_because(line, folder, page) for line in rows)
     return "<br>".join(f"{n} {words}" for words, n in counts.items()) or "-"
@@ -165,7 +165,7 @@ def _table(lines: list[Line], links: dict[str, str], folder: Path, page: Path) -
 
 
 def _notes(lines: list[Line]) -> list[str]:
-    """What was tried where ours differs, and which data stood in; a note of several rows is told once."""
+    """What was tried where ours differs, and which substitute data were used; a note of several rows appears once."""
     about: dict[str, list[str]] = {}
     for line in lines:
         claim = line.claim
@@ -189,7 +189,7 @@ def _figures(results: dict[str, Result], out: Path, page: Path) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """Text that can't break out of its cell."""
+    """Text that stays within its cell."""
     return " ".join(text.split()).replace("|", "\\|")
 
 

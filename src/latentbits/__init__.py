@@ -1,7 +1,11 @@
 """latentbits: the hidden causes in binary (0-1) data.
 
-Public names are imported on first use: otherwise even `latentbits --help` would have to import Numba.
+Public is what can be imported from `latentbits` (its `__all__`), the names in `__all__` of its modules `datasets`,
+`metrics`, `plots`, `sequences` and `simulate`, and the public attributes and methods of what these return; every other
+module is private and may change in any version.
 """
+
+# Names are imported on first use: otherwise even `latentbits --help` would have to import Numba.
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -51,6 +55,60 @@ if TYPE_CHECKING:
     from latentbits.tasks.stability import component_stability
     from latentbits.tasks.verdict import verdict
 
+# A literal, which type checkers can read; a test compares it with the homes of the names.
+__all__ = [
+    "NMF",
+    "PLSA",
+    "AspectBernoulli",
+    "BernoulliMixture",
+    "BernoulliNMF",
+    "BetaICA",
+    "BinaryData",
+    "BinaryFactorAnalysis",
+    "BinaryICA",
+    "DataError",
+    "DegenerateDataWarning",
+    "FalseZeros",
+    "FastICA",
+    "Histories",
+    "ICAMixture",
+    "IndependentBernoulli",
+    "IsingModel",
+    "LinearAutoencoder",
+    "LogisticPCA",
+    "ModelFileError",
+    "ProbitFactors",
+    "RepeatedSurvey",
+    "RowColumnBernoulli",
+    "__version__",
+    "apply_marks",
+    "compare",
+    "component_stability",
+    "datasets",
+    "factor_analysis",
+    "fit_blica",
+    "identifiability",
+    "identifiability_rank",
+    "load_model",
+    "mean_cosine_similarity",
+    "methods_text",
+    "metrics",
+    "pairwise_from_model",
+    "parallel_analysis",
+    "plots",
+    "read_histories",
+    "read_table",
+    "repair_correlation",
+    "save_model",
+    "segments_by_length",
+    "select_order",
+    "sequences",
+    "simulate",
+    "solve_bqp",
+    "tetrachoric",
+    "verdict",
+]
+
 _HOME = {
     "BinaryData": "latentbits.data.binary_data",
     "DataError": "latentbits.errors",
@@ -83,15 +141,15 @@ _HOME = {
 }
 _MODULES = ("datasets", "metrics", "plots", "sequences", "simulate")
 
-__all__ = sorted((*_HOME, *_MODULES, "__version__"))
 
+if not TYPE_CHECKING:  # else type checkers would take any name for one of these
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"latentbits.{name}")
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'latentbits' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f"latentbits.{name}")
+        if name in _HOME:
+            return getattr(import_module(_HOME[name]), name)
+        raise AttributeError(f"module 'latentbits' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.runner.command import program as experiments
 from latentbits import simulate
 from latentbits.cli.main import program
 from latentbits.storage import run_folder
@@ -126,7 +127,7 @@ def line_of(command: str, folder: Path, forced: bool) -> tuple[list[str], Path]:
         made = folder / "page.html"
         return ["report", str(model), "--out", str(made), *force], made
     made = folder / "results"
-    return ["experiments", "run", "toys/coin", "--jobs", "1", "--out", str(made), *["--fresh"] * forced], made
+    return ["run", "toys/coin", "--jobs", "1", "--out", str(made), *["--fresh"] * forced], made
 
 
 def rivals(folder: Path) -> None:
@@ -170,7 +171,7 @@ def start(
         code = 99
         try:
             prepare(folder, words, accident, at_event, limit)
-            program(arguments, prog_name="latentbits")
+            (experiments if arguments[0] == "run" else program)(arguments, prog_name="latentbits")
         except SystemExit as end:
             code = int(end.code or 0)
         except BaseException:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from latentbits import datasets, read_table
-from latentbits.cli.commands import demo
+from latentbits.cli.commands import examples as demo
 
 from .conftest import Run
 

@@ -124,7 +124,7 @@ def test_the_folder_is_that_of_a_fit(folder: Path, sites, model):
     assert set(found["kind"]) == {"absence"}
     members = pd.read_csv(folder / "members.csv")
     assert members["member"].tolist() == [*MEMBERS, "ensemble"]
-    np.testing.assert_allclose(members["weight"][:2], model.weights_)
+    np.testing.assert_allclose(members["weight"][:2], model.member_weights_)
     assert pd.read_csv(folder / "reliability.csv")["count"].sum() == model.n_hidden_
     assert_frame_equal(load_model(folder / "model.npz").suspects(read_table(sites)), model.suspects(read_table(sites)))
 

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from latentbits import read_table
-from latentbits.cli.commands.repeat_visits import repeat_visits
-from latentbits.cli.commands.suspects import suspects
+from latentbits.cli.commands.ask import suspects
+from latentbits.cli.commands.survey import repeat_visits
 from latentbits.cli.options.reading import READING
 from latentbits.data.numbers import read_numbers
 from latentbits.storage.persistence import load_model

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
-from latentbits.cli.commands import demo
+from latentbits.cli.commands import examples as demo
 from latentbits.storage.files import to_json, to_records
 
 from .conftest import FAST, Run, write_table

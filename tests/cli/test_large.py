@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from latentbits import load_model, read_table, simulate
-from latentbits.cli import fit_run
-from latentbits.data import large_parquet
+from latentbits.cli.commands import fit as fit_run
+from latentbits.data import typed_tables as large_parquet
 
 from .conftest import FAST, Run, assert_refused, summary_of
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from latentbits import AspectBernoulli, verdict
-from latentbits.cli.model_selection import sentences_of_range
+from latentbits.cli.commands.choose import sentences_of_range
 from latentbits.data import BinaryData
 from latentbits.findings import gather, lead_with_verdict
 from latentbits.storage.files import write_json
@@ -142,7 +142,7 @@ class TestOfARange:
 
     @staticmethod
     def verdict_of(z: float) -> Verdict:
-        from latentbits.fitting.gains import Gain
+        from latentbits.fitting.held_out import Gain
 
         gain = Gain(z, 0.0, 0.1, 0.0, 0.1, 0.5, 0.5)
         return Verdict(z > 2, gain, gain, {}, 100, 5, [f"first {z}", f"second {z}"])

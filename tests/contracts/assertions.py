@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-FITTED_ARRAYS = ("components_", "weights_", "couplings_", "bias_", "means_", "objective_", "objective_history_")
+FITTED_ARRAYS = ("components_", "weights_", "couplings_", "intercepts_", "means_", "objective_", "objective_history_")
 
 
 def assert_same_fit(a, b, rounding=0.0):

@@ -80,7 +80,7 @@ class Contract:
     @staticmethod
     def learned(model: Any) -> np.ndarray:
         """What a fitted model has learned of the columns."""
-        names = ("components_", "couplings_", "weights_")
+        names = ("components_", "couplings_", "member_weights_")
         return next(getattr(model, name) for name in names if hasattr(model, name))
 
     @property

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
-from latentbits import RepeatedSurvey, simulate
+from latentbits import BetaICA, RepeatedSurvey, simulate
 from latentbits.models.abilities import PROTOCOLS, Ability, abilities_of, members_of
 from latentbits.models.cell_model import CellModel
 from latentbits.models.factor_model import ClimbingFactorModel, FactorModel
@@ -44,6 +44,11 @@ def test_declared_is_what_a_fitted_model_can_do(spec):
 def test_a_subclass_can_do_what_its_base_can(spec):
     kind = spec.load()
     assert abilities_of(kind) == abilities_of(kind()) == abilities_of(type("Own", (kind,), {})) == spec.abilities
+
+
+def test_parameters_can_exclude_an_ability():
+    assert abilities_of(BetaICA(inference="vb")) == abilities_of(BetaICA)
+    assert abilities_of(BetaICA) - abilities_of(BetaICA(inference="em")) == {Ability.EVIDENCE}
 
 
 def test_a_class_on_the_base_classes_can_do_what_these_can():

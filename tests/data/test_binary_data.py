@@ -9,7 +9,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 
+from latentbits import AspectBernoulli
 from latentbits.data import MISSING, BinaryData, codes
 from latentbits.errors import DataError
 from tests.data.tables import BITS, HOLES, HOLES_CODES, NAMES
@@ -127,3 +130,75 @@ def test_constructor_wants_one_form() -> None:
 def test_repr_is_short() -> None:
     assert repr(BinaryData.of(HOLES)) == "BinaryData(3 rows x 3 columns, 3 ones, 3 missing)"
     assert repr(BinaryData.of(sp.csr_array(BITS))).startswith("BinaryData(sparse, 4 rows x 3 columns")
+
+
+# ---- in place of an array ----
+
+
+@pytest.mark.parametrize(
+    "form", [lambda data: data, BinaryData.to_packed, lambda data: BinaryData.of(as_sparse(data.dense()))]
+)
+def test_an_array_of_the_data(form) -> None:
+    full, holes = form(BinaryData.of(BITS)), form(BinaryData.of(HOLES))
+    assert np.asarray(full).dtype == np.int8
+    np.testing.assert_array_equal(np.asarray(full), BITS)
+    assert np.asarray(holes).dtype == np.float64
+    np.testing.assert_array_equal(np.asarray(holes), HOLES)
+    assert np.asarray(full, dtype=float).dtype == np.asarray(holes, dtype=float).dtype == np.float64
+    np.testing.assert_array_equal(np.asarray(full).astype(int), BITS)
+    for dtype in (int, bool, np.int8):
+        with pytest.raises(DataError, match="can't hold missing cells, of which the data have 3; use dtype=float"):
+            np.asarray(holes, dtype=dtype)
+    with pytest.raises(ValueError, match="always copied"):
+        np.array(full, copy=False)
+
+
+def test_an_array_is_a_copy() -> None:
+    data = BinaryData.of(BITS.astype(np.int8))
+    np.asarray(data)[:] = 0
+    np.testing.assert_array_equal(data.dense(), BITS)
+
+
+def test_large_sparse_and_packed_data_are_no_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    huge = BinaryData.of(sp.csr_array((10**6, 10**5)))
+    with pytest.raises(DataError, match=r"the array would take 93\.1 GiB; give .* or take some rows at a time"):
+        np.asarray(huge)
+    assert np.asarray(huge[:3]).shape == (3, 10**5)
+    monkeypatch.setattr("latentbits.data.binary_data.MOST_BYTES", 11)
+    assert np.asarray(BinaryData.of(BITS)).nbytes == 12, "dense data are there already"
+    with pytest.raises(DataError, match="the array would take"):
+        np.asarray(BinaryData.of(BITS).to_packed())
+
+
+def test_rows_by_index_carry_their_names() -> None:
+    data = BinaryData.of(BITS, row_names="abcd", column_names=NAMES)
+    assert (len(data), data.ndim) == (4, 2)
+    for index, names in [
+        (slice(0, 2), ["a", "b"]),
+        ([3, 1], ["d", "b"]),
+        (np.array([True, False, False, True]), ["a", "d"]),
+        ([True, False, True, False], ["a", "c"]),
+        ([], []),
+        ((np.array([2]), ...), ["c"]),
+        ((slice(1, 3), slice(None)), ["b", "c"]),
+    ]:
+        chosen = data[index]
+        assert (chosen.row_names, chosen.column_names) == (names, NAMES)
+        np.testing.assert_array_equal(chosen.dense(), BITS[["abcd".index(name) for name in names]])
+    np.testing.assert_array_equal(data[-1], BITS[-1])
+    assert [row.tolist() for row in data] == BITS.tolist()
+    for index in (4, [4], (slice(None), 0), (slice(None), [True, False, True])):
+        with pytest.raises(IndexError):
+            data[index]
+
+
+def test_scikit_learn_splits_scores_and_searches_data() -> None:
+    data = BinaryData.of(np.random.default_rng(0).integers(0, 2, (30, 5)), row_names=range(30))
+    train, test = train_test_split(data, test_size=10, random_state=0)
+    assert (len(train), len(test)) == (20, 10)
+    assert sorted(map(int, train.row_names + test.row_names)) == list(range(30))
+    model = AspectBernoulli(2, n_init=1, random_state=0)
+    np.testing.assert_array_equal(cross_val_score(model, data, cv=3), cross_val_score(model, data.dense(), cv=3))
+    search = GridSearchCV(model, {"n_components": [1, 2]}, cv=3).fit(data)
+    assert search.best_params_["n_components"] in (1, 2)
+    assert LogisticRegression().fit(data, data.dense()[:, 0]).score(data, data.dense()[:, 0]) == 1

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from latentbits.data import MISSING, BinaryData
-from latentbits.data.datasets.images import load_digits
+from latentbits.datasets.images import load_digits
 from latentbits.errors import DataError, DataTypeError
 from tests.data.tables import BITS, HOLES, HOLES_CODES, NAMES
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from latentbits import BinaryData, DataError, Histories, read_histories
-from latentbits.data import visits
+from latentbits.data import long_format as visits
 
 NAN = np.nan
 CUBE = np.array([[[1, 0], [0, 0], [NAN, NAN]], [[0, 0], [0, 1], [1, 1]], [[NAN, NAN], [NAN, NAN], [NAN, NAN]]])

@@ -6,7 +6,9 @@ import pytest
 import scipy.sparse as sp
 
 from latentbits import AspectBernoulli, BetaICA, BinaryData, DataError, read_table, simulate
-from latentbits.data import blocks, large_parquet, packed
+from latentbits.data import blocks
+from latentbits.data import blocks as packed
+from latentbits.data import typed_tables as large_parquet
 from latentbits.fitting import rows
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from latentbits.data import words
+from latentbits.data import codes as words
 from latentbits.errors import DataError
 from tests.data.tables import Reader, cells
 

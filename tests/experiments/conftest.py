@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from latentbits.cli.main import program
+from experiments.runner.command import program
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -112,9 +112,9 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toys:
 
 @pytest.fixture
 def command() -> Run:
-    """Run `latentbits experiments` in this process."""
+    """Run `python -m experiments` in this process."""
 
     def invoke(*args: object) -> Result:
-        return CliRunner().invoke(program, ["experiments", *map(str, args)], prog_name="latentbits")
+        return CliRunner().invoke(program, [*map(str, args)], prog_name="python -m experiments")
 
     return invoke

@@ -8,14 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
-
-import pytest
 
 from experiments.runner.published import PUBLISHED
-from latentbits.cli.commands import experiments as module
+from latentbits.cli.main import program as installed
 
-from .conftest import COIN, Run, Toys
+from .conftest import COIN, REPOSITORY, Run, Toys
 
 
 def test_finished_jobs_are_not_run_again(toys: Toys, command: Run) -> None:
@@ -79,10 +76,10 @@ def test_the_page_has_every_published_result(toys: Toys, command: Run) -> None:
     page = toys.page.read_text()
     rows = {result: line for result in PUBLISHED for line in page.splitlines() if line.startswith(f"| [{result}](")}
     assert list(rows) == list(PUBLISHED)
-    assert "| **whole**: 1 of 1 claim | - | - |" in rows["AB 2"]
+    assert "| **fully**: 1 of 1 claim | - | - |" in rows["AB 2"]
     assert "| not judged |" in rows["AB 3"]
     n = len(PUBLISHED)
-    assert f"**{n} published results: 1 come out whole, 0 under stated conditions, 0 in part or not at all." in page
+    assert f"**{n} published results: 1 fully reproduced, 0 under stated conditions, 0 partly or not at all." in page
     assert f"Unexplained rows: 0 of {n}.**" in page
     assert f"{n} rows of the papers: 1 reproduced, 1 not run, {n - 2} missing." in page
     paper = toys.rows("ab")
@@ -94,7 +91,7 @@ def test_the_page_has_every_published_result(toys: Toys, command: Run) -> None:
     elsewhere = toys.root / "elsewhere"
     assert command("page", "--out", elsewhere).exit_code == 0
     assert "**missing**" in (elsewhere / "ab.md").read_text()
-    assert "0 come out whole" in (elsewhere / "RESULTS.md").read_text()
+    assert "0 fully reproduced" in (elsewhere / "RESULTS.md").read_text()
 
 
 def test_the_page_says_why_a_claim_differs(toys: Toys, command: Run) -> None:
@@ -112,7 +109,7 @@ def test_the_page_says_why_a_claim_differs(toys: Toys, command: Run) -> None:
     assert "| 1 data not public ([toys/coin.py](../toys/coin.py)) |" in page
     toys.add("toys/coin", changed.replace('coin.py")', f'coin.py"){other}'))
     command("run", "toys/coin")
-    assert "| 0 of 1 claim | **whole**: 1 a fair coin | - |" in toys.page.read_text()
+    assert "| 0 of 1 claim | **fully**: 1 a fair coin | - |" in toys.page.read_text()
 
 
 def test_claims_are_judged_again_from_the_stored_table(toys: Toys, command: Run) -> None:
@@ -164,13 +161,13 @@ def test_wrong_usage(toys: Toys, command: Run) -> None:
     assert command("run", "all", "--jobs", 0).exit_code == 2
 
 
-def test_outside_of_the_repository(tmp_path: Path, command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    installed = tmp_path / "lib" / "site-packages" / "latentbits" / "cli" / "commands" / "x.py"
-    monkeypatch.setattr(module, "__file__", str(installed))
-    result = command("list")
-    assert result.exit_code == 1
-    assert "come with the source repository" in result.stderr
+def test_it_is_a_module_of_the_repository_and_no_command_of_the_package(toys: Toys) -> None:
+    (toys.folder / "__main__.py").symlink_to(REPOSITORY / "experiments" / "__main__.py")
+    listed = subprocess.run(
+        [sys.executable, "-m", "experiments", "list"], cwd=toys.root, capture_output=True, text=True
+    )
+    assert (listed.returncode, listed.stdout.count("\n")) == (0, 2), listed.stderr
+    assert "experiments" not in installed.commands
 
 
 def test_claims_must_fit_the_declaration(toys: Toys, command: Run) -> None:
@@ -199,8 +196,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toys: Toys, command: Run) -
     broken.touch()
     script = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from latentbits.cli.main import program\n"
-        "program(['experiments', 'run', 'toys/coin', '--jobs', '1'])"
+        "from experiments.runner.command import program\n"
+        "program(['run', 'toys/coin', '--jobs', '1'])"
     )
     process = subprocess.Popen([sys.executable, "-c", script], cwd=toys.root, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 30

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from latentbits.cli.main import program
+from experiments.runner.command import program
 from tests.shared_data import needs_data
 
 
@@ -13,7 +13,7 @@ from tests.shared_data import needs_data
     "name", ["binary_factors/encoders", pytest.param("bica/monks", marks=needs_data("sampson_monks.npz"))]
 )
 def test_a_real_experiment(tmp_path, name):
-    result = CliRunner().invoke(program, ["experiments", "run", name, "--quick", "--out", str(tmp_path), "--json"])
+    result = CliRunner().invoke(program, ["run", name, "--quick", "--out", str(tmp_path), "--json"])
     assert result.exit_code == 0, result.output
     (found,) = json.loads(result.stdout)
     assert found["experiment"] == name

@@ -24,7 +24,7 @@ from latentbits.models.aspect import gibbs, sparse_zeros, variational
 from latentbits.models.aspect import statistics as aspect
 from latentbits.models.bernoulli_nmf import bernoulli_nmf
 from latentbits.models.binary_factors import encoders
-from latentbits.models.ica_mixture import statistics as ica_mixture
+from latentbits.models.ica_mixture import cluster_updates as ica_mixture
 from latentbits.models.logistic_pca import logistic_pca
 from latentbits.models.mixture import bernoulli_mixture
 from latentbits.models.probit_factors import sampler as probit_factors

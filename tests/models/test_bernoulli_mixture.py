@@ -5,8 +5,7 @@ from scipy.special import logsumexp
 
 from latentbits import BernoulliMixture, BinaryData
 from latentbits.fitting.cell_sums import column_products, row_products
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.models.mixture.bernoulli_mixture import MixtureEM, State
 from tests.reference.assertions import assert_nondecreasing
@@ -153,3 +152,9 @@ def test_a_component_without_rows_stays_where_it_was(X):
     new, _ = em.step(lost)
     assert np.isfinite(new.H).all()
     assert np.isfinite(new.pi).all()
+
+
+def test_classes_by_the_words_of_scikit_learn(X):
+    model = BernoulliMixture(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict_proba(X), model.weights_)
+    np.testing.assert_array_equal(model.labels_, model.predict(X))

@@ -9,8 +9,7 @@ from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import BinaryData
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.tanh_rows import tanh_bound
 from latentbits.models.bernoulli_nmf.bernoulli_nmf import (

@@ -79,7 +79,7 @@ def test_a_missing_cell_says_nothing_and_is_predicted(model):
     X = simulate.ising(200, 6, random_state=1).X.astype(float)
     model.fit(X)
     p = model.reconstruct(np.full((1, 6), np.nan))[0]
-    bias = getattr(model, "bias_", None)
+    bias = getattr(model, "intercepts_", None)
     np.testing.assert_allclose(p, model.means_ if bias is None else 1 / (1 + np.exp(-bias)), rtol=1e-12)
     one = np.full((1, 6), np.nan)
     one[0, 2] = 1
@@ -154,4 +154,6 @@ def test_findings_of_a_model_without_couplings():
 def test_the_fingerprint_is_that_of_the_training_data():
     X = simulate.ising(30, 5, random_state=0).X
     model = LinearAutoencoder().fit(sp.csr_array(X))
-    assert model.data_fingerprint_ == BinaryData.of(X).fingerprint()
+    assert model.data_checksum_ == BinaryData.of(X).fingerprint()
+    with pytest.warns(FutureWarning, match="is now data_checksum_"):
+        assert model.data_fingerprint_ == model.data_checksum_

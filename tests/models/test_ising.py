@@ -61,21 +61,21 @@ def test_the_gradient_equals_finite_differences_of_the_twin():
 def test_the_solution_is_the_optimum(ridge):
     X, weight = table()
     model = IsingModel(ridge, tol=0, max_iter=2000).fit(X, sample_weight=weight)
-    best = twin.penalised_pseudo_likelihood(X, weight, ridge, model.bias_, model.couplings_)
+    best = twin.penalised_pseudo_likelihood(X, weight, ridge, model.intercepts_, model.couplings_)
     assert model.objective_ == pytest.approx(best, rel=1e-12)
     assert model.gradient_norm_ < 1e-4
     rng = np.random.default_rng(0)
     for size in (1e-3, 1e-1):
         for _ in range(20):
             by = random_state_of(6, rng)
-            moved = model.bias_ + size * by.bias, model.couplings_ + size * symmetric(by)
+            moved = model.intercepts_ + size * by.bias, model.couplings_ + size * symmetric(by)
             assert twin.penalised_pseudo_likelihood(X, weight, ridge, *moved) < best
 
 
 def test_the_certificate_is_the_norm_of_the_gradient_there():
     X, weight = table()
     model = IsingModel(2.0, max_iter=500).fit(X, sample_weight=weight)
-    state = IsingState(model.bias_, model.couplings_[np.triu_indices(6, 1)])
+    state = IsingState(model.intercepts_, model.couplings_[np.triu_indices(6, 1)])
     _, gradient = likelihood_of(X, weight).value_and_gradient(state)
     assert model.gradient_norm_ == pytest.approx(np.sqrt(np.sum(gradient.bias**2) + np.sum(gradient.pairs**2)))
     start = likelihood_of(X, weight).gradient_norm(likelihood_of(X, weight).start())
@@ -99,7 +99,7 @@ def test_couplings_are_symmetric_with_a_zero_diagonal_and_0_where_nothing_is_kno
     np.testing.assert_array_equal(np.diag(model.couplings_), 0)
     np.testing.assert_array_equal(model.couplings_[-1], 0)
     assert np.abs(model.couplings_).max() > 0.1
-    assert np.isfinite(model.bias_).all(), "also of a column of zeros"
+    assert np.isfinite(model.intercepts_).all(), "also of a column of zeros"
 
 
 def test_known_couplings_are_found():
@@ -110,7 +110,7 @@ def test_known_couplings_are_found():
         model = IsingModel(1.0).fit(truth.X)
         errors.append(np.abs(model.couplings_ - truth.couplings).max())
         # The model's bias is that of a row of means, the simulator's that of a row of zeros.
-        np.testing.assert_allclose(model.bias_ - model.couplings_ @ model.means_, truth.bias, atol=2 * errors[-1])
+        np.testing.assert_allclose(model.intercepts_ - model.couplings_ @ model.means_, truth.bias, atol=2 * errors[-1])
     assert np.abs(truth.couplings).max() > 1
     assert errors[1] < 0.15
     assert errors[1] < 0.5 * errors[0]

@@ -53,7 +53,7 @@ def random_state(seed=0, K=2):
 def balanced_factors(model):
     """U, V and b of a fitted model, in the form in which both factors carry the same ridge."""
     root = np.sqrt(model.singular_values_)
-    return model.weights_ / root, root[:, None] * model.components_, model.bias_
+    return model.weights_ / root, root[:, None] * model.components_, model.intercepts_
 
 
 class TestBound:
@@ -188,7 +188,7 @@ class TestRows:
             np.testing.assert_allclose(found, u, atol=1e-10)
 
     def test_scores_maximise_each_row(self, tight):
-        parts = tight.components_, tight.singular_values_, tight.bias_, RIDGE
+        parts = tight.components_, tight.singular_values_, tight.intercepts_, RIDGE
         for x, w in zip(X[:15], tight.weights_, strict=False):
             gradient = approx_fprime(w, lambda w, x=x: twin.row_objective(x, w, *parts), 1e-6)
             assert np.abs(gradient).max() < 1e-4
@@ -199,7 +199,7 @@ class TestRows:
         cells = BinaryData.of(np.vstack([np.zeros(12), np.ones(12), np.full(12, NAN), X]))
         for ridge in (1e-3, 1.0):
             model = LogisticPCA(2, ridge=ridge, n_init=1, random_state=0, tol=1e-4).fit(X)
-            form = model.components_, model.singular_values_, model.bias_
+            form = model.components_, model.singular_values_, model.intercepts_
             W, gap = solve_rows(cells, *form, ridge, Workers())
             assert (gap <= 1e-16).all()
             assert np.isfinite(W).all()
@@ -227,13 +227,13 @@ class TestRows:
 class TestAnswers:
     def test_probabilities_and_likelihood(self, tight):
         found = tight.reconstruct(X)
-        np.testing.assert_allclose(found, expit(tight.weights_ @ tight.components_ + tight.bias_))
+        np.testing.assert_allclose(found, expit(tight.weights_ @ tight.components_ + tight.intercepts_))
         expected = sum(twin.log_probability(x, np.log(p / (1 - p))) for x, p in zip(X.flat, found.flat) if x == x)  # noqa: B905
         assert tight.log_likelihood(X) == pytest.approx(expected)
 
     def test_scores_equal_the_twin(self, tight):
         new = np.vstack([X[:4], np.ones(12), np.full(12, NAN)])
-        expected = twin.empirical_bayes(new, tight.weights_, tight.components_, tight.bias_, WEIGHT)
+        expected = twin.empirical_bayes(new, tight.weights_, tight.components_, tight.intercepts_, WEIGHT)
         np.testing.assert_allclose(tight.score_samples(new), expected, rtol=1e-9, atol=1e-12)
 
     def test_simulated_probabilities_come_back_and_more_columns_help(self):
@@ -259,11 +259,11 @@ class TestAnswers:
 
     def test_missing_cells_are_not_zeros(self):
         a, b = (LogisticPCA(2, random_state=0).fit(cells) for cells in (X, np.nan_to_num(X)))
-        assert np.abs(a.bias_ - b.bias_).max() > 0.1
+        assert np.abs(a.intercepts_ - b.intercepts_).max() > 0.1
 
     def test_sparse_equals_dense(self):
         dense, sparse = (LogisticPCA(2, n_init=2, random_state=0).fit(form) for form in (X, sp.csr_array(X)))
-        for name in ("components_", "weights_", "bias_", "singular_values_"):
+        for name in ("components_", "weights_", "intercepts_", "singular_values_"):
             np.testing.assert_array_equal(getattr(dense, name), getattr(sparse, name))
 
     def test_weights_equal_repeated_rows(self):
@@ -309,7 +309,7 @@ def test_strange_data(name, ridge):
             warnings.simplefilter("ignore", ConvergenceWarning)
         model = LogisticPCA(K, ridge=ridge, n_init=2, random_state=0, max_iter=300).fit(cells)
     assert model.components_.shape == (K, cells.shape[1])
-    for part in (model.components_, model.weights_, model.bias_, model.singular_values_):
+    for part in (model.components_, model.weights_, model.intercepts_, model.singular_values_):
         assert np.isfinite(part).all()
     assert_nondecreasing(model.objective_history_, slack=1e-9 * (1 + abs(model.objective_history_[0])))
     strange = np.vstack([cells, np.zeros(cells.shape[1]), np.ones(cells.shape[1]), np.full(cells.shape[1], NAN)])

@@ -12,8 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from latentbits import AspectBernoulli, BetaICA, BinaryData, load_model, save_model, simulate
 from latentbits.errors import DataError
-from latentbits.fitting.restarts import stopped_by
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Workers, stopped_by
 from latentbits.models.aspect import mini_batch
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood
 from latentbits.models.aspect.mini_batch import (

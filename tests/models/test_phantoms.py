@@ -174,7 +174,7 @@ def test_the_number_of_living_components_does_not_depend_on_the_dead(K):
     spread = model.components_.std(axis=1)
     living = np.setdiff1d(np.arange(K), model.extinct_)
     assert spread[living].min() > 3 * spread[model.extinct_].max(initial=0.02)
-    assert model.n_effective_components_ == len(living) == K - np.sum(model.phantoms_ == "extinct") < 12
+    assert model.n_components_ == len(living) == K - np.sum(model.phantoms_ == "extinct") < 12
 
 
 def test_sparse_content_is_not_called_blank_beside_dead_components():

@@ -11,8 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from latentbits import BinaryData
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.metrics import match_components
 from latentbits.models.plsa import plsa as mathematics

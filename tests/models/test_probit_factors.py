@@ -47,7 +47,7 @@ class TestTruth:
         V, U = turn.T @ TRUTH.components, TRUTH.weights @ turn
         assert np.corrcoef(V.ravel(), model.components_[:2].ravel())[0, 1] > 0.9
         assert np.corrcoef(U.ravel(), model.weights_[:, :2].ravel())[0, 1] > 0.8
-        assert np.corrcoef(TRUTH.bias, model.bias_)[0, 1] > 0.9
+        assert np.corrcoef(TRUTH.bias, model.intercepts_)[0, 1] > 0.9
         assert np.corrcoef(TRUTH.row_effects, model.row_effects_)[0, 1] > 0.6
         of_columns = np.abs(np.nanmean(X, axis=0) - TRUTH.probabilities).mean()
         assert np.abs(model.reconstruct(X) - TRUTH.probabilities).mean() < 0.5 * of_columns
@@ -104,7 +104,7 @@ class TestSamples:
         assert model.r_hat_["components"].shape == model.ess_["components"].shape == (4, 25)
         assert model.r_hat_["bias"].shape == (25,)
         np.testing.assert_allclose(model.components_, samples.theta[:, :, 1:5].mean(axis=0).T, atol=1e-5)
-        np.testing.assert_allclose(model.bias_, samples.theta[:, :, 0].mean(axis=0), atol=1e-5)
+        np.testing.assert_allclose(model.intercepts_, samples.theta[:, :, 0].mean(axis=0), atol=1e-5)
 
     def test_components_are_orthogonal_and_their_largest_loading_is_positive(self, model):
         products = model.components_ @ model.components_.T
@@ -225,7 +225,7 @@ class TestAnswers:
             for i in range(len(X)):
                 total[i] += ndtr(theta[s, :, 0] + theta[s, :, 1:] @ W[i, s])
         np.testing.assert_allclose(model.reconstruct(X), total / len(theta), atol=1e-9)
-        plugged_in = ndtr(model.weights_ @ model.components_ + model.bias_ + model.row_effects_[:, None])
+        plugged_in = ndtr(model.weights_ @ model.components_ + model.intercepts_ + model.row_effects_[:, None])
         assert np.abs(plugged_in - total / len(theta)).max() > 0.02, "uncertainty makes probabilities less extreme"
 
     def test_weights_and_row_effects_are_means_of_the_draws(self, model):

@@ -8,10 +8,12 @@ import threading
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from latentbits import PLSA, AspectBernoulli, BernoulliMixture, BetaICA, LogisticPCA, simulate
+from latentbits import PLSA, AspectBernoulli, BernoulliMixture, BetaICA, BinaryData, LogisticPCA, simulate
 from latentbits.models import solved_rows
 from latentbits.models.aspect import aspect_bernoulli, beta_ica, statistics
 from latentbits.models.plsa import plsa
@@ -230,3 +232,24 @@ class TestCertificate:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             make().fit(X)
+
+
+class TestTrainingRows:
+    def test_one_component_does_not_make_every_table_the_training_rows(self, X):
+        model = BernoulliMixture(1, n_init=1, random_state=0).fit(X)
+        assert model._solved(X).are_training_rows()
+        assert not model._solved(1 - X).are_training_rows()  # all weights are 1, as those of the training rows
+
+    def test_names_of_columns_and_the_form_of_the_data_do_not_matter(self, X):
+        frame = pd.DataFrame(X).add_prefix("c")
+        model = BernoulliMixture(2, n_init=1, random_state=0).fit(frame)
+        assert model._solved(BinaryData.of(X)).are_training_rows()
+        assert model._solved(frame).are_training_rows()
+        assert model._solved(BinaryData.of(csr_array(X))).are_training_rows()
+        assert not model._solved(frame[::-1]).are_training_rows()
+
+    def test_a_model_without_a_checksum_compares_weights(self, X):
+        model = BernoulliMixture(2, n_init=1, random_state=0).fit(X)
+        model.data_checksum_ = None
+        assert model._solved(X).are_training_rows()
+        assert not model._solved(X[1:]).are_training_rows()

@@ -61,9 +61,10 @@ def dual_solution(Q, f):
 
 
 def log_joint(x, y, A, c, phi, beta):
-    """log p(x, y), of the cells of x that are there"""
+    """log p(x, y), of the cells of x that are there; phi is one number, or one for each column"""
     there = ~np.isnan(x)
-    noise = stats.norm.logpdf(x[there], (A @ y + c)[there], phi**-0.5).sum()
+    sd = np.broadcast_to(np.asarray(phi, dtype=float) ** -0.5, len(x))
+    noise = stats.norm.logpdf(x[there], (A @ y + c)[there], sd[there]).sum()
     return noise + sum(np.log(b) if sign > 0 else np.log(1 - b) for sign, b in zip(y, beta, strict=True))
 
 
@@ -80,19 +81,20 @@ def posterior(x, A, c, phi, beta):
 def em_step(X, A, c, phi, beta):
     """One step of EM as weighted least squares over all pairs of a row and a code; A, c, phi, beta.
 
-    A column at a time, with the rows in which it is there.
+    A column at a time, with the rows in which it is there. The noise is that of a column if phi has one for each.
     """
     m = len(beta)
     weight = np.concatenate([posterior(x, A, c, phi, beta) for x in X])
     Z = np.array([[*y, 1.0] for _ in X for y in codes(m)])
-    B, squares = [], 0.0
+    B, squares, cells = [], [], np.sum(~np.isnan(X), axis=0)
     for target in np.repeat(X, 2**m, axis=0).T:
         there = ~np.isnan(target)
         root = np.sqrt(weight[there])
         B.append(np.linalg.lstsq(root[:, None] * Z[there], root * target[there], rcond=None)[0])
-        squares += np.sum(weight[there] * (target[there] - Z[there] @ B[-1]) ** 2)
+        squares.append(np.sum(weight[there] * (target[there] - Z[there] @ B[-1]) ** 2))
     B = np.array(B)
-    return B[:, :-1], B[:, -1], np.sum(~np.isnan(X)) / squares, weight @ (Z[:, :-1] > 0) / len(X)
+    new = [cells.sum() / sum(squares)] if np.size(phi) == 1 else cells / np.array(squares)
+    return B[:, :-1], B[:, -1], np.array(new), weight @ (Z[:, :-1] > 0) / len(X)
 
 
 # ---- harmony and evidence ----------------------------------------------------------------------------
@@ -100,7 +102,8 @@ def em_step(X, A, c, phi, beta):
 
 def log_prior(A, c, phi, beta, alpha, *, alpha_rate, phi_rate, xi, c_variance):
     """Eq. 3-6 with Gamma(1, rate) and Beta(xi / 2, xi / 2)."""
-    total = stats.norm.logpdf(c, 0, np.sqrt(c_variance)).sum() + stats.gamma.logpdf(phi, 1, scale=1 / phi_rate)
+    total = stats.norm.logpdf(c, 0, np.sqrt(c_variance)).sum()
+    total += sum(stats.gamma.logpdf(one, 1, scale=1 / phi_rate) for one in np.ravel(phi))
     for i in range(len(beta)):
         total += stats.norm.logpdf(A[:, i], 0, alpha[i] ** -0.5).sum()
         total += stats.gamma.logpdf(alpha[i], 1, scale=1 / alpha_rate)
@@ -118,31 +121,32 @@ def sampled_bound(X, q, rng, n_samples, *, alpha_rate, phi_rate, xi, c_variance)
     """E_q[log p(X, Y, theta) - log q(Y, theta)] by Monte Carlo: the mean, and its standard error.
 
     q: Y (means), B, cov, alpha_shape, alpha_rate, phi_shape, phi_rate, on, off, as attributes. All draws at once, the
-    first axis; every density is SciPy's.
+    first axis; every density is SciPy's. Columns have one noise and one covariance of B together, or each its own.
     """
     S, m = n_samples, q.Y.shape[1]
+    cov = [q.cov[j % len(q.cov)] for j in range(len(q.B))]
     p_on = (1 + q.Y) / 2
     Y = np.where(rng.random((S, *p_on.shape)) < p_on, 1.0, -1.0)
-    B = np.stack([rng.multivariate_normal(b, q.cov, size=S) for b in q.B], axis=1)
+    B = np.stack([rng.multivariate_normal(b, one, size=S) for b, one in zip(q.B, cov, strict=True)], axis=1)
     alpha = rng.gamma(q.alpha_shape, 1 / q.alpha_rate, size=(S, m))
-    phi = rng.gamma(q.phi_shape, 1 / q.phi_rate, size=S)
+    phi = rng.gamma(q.phi_shape, 1 / q.phi_rate, size=(S, len(q.phi_rate)))
     beta = rng.beta(q.on, q.off, size=(S, m))
 
     A, c = B[:, :, :-1], B[:, :, -1]
     mean = np.einsum("sni,sti->stn", A, Y) + c[:, None]
-    log_p = stats.norm.logpdf(X, mean, phi[:, None, None] ** -0.5).sum(axis=(1, 2))
+    log_p = stats.norm.logpdf(X, mean, phi[:, None, :] ** -0.5).sum(axis=(1, 2))
     log_p += np.log(np.where(Y > 0, beta[:, None], 1 - beta[:, None])).sum(axis=(1, 2))
     log_p += stats.norm.logpdf(A, 0, alpha[:, None] ** -0.5).sum(axis=(1, 2))
     log_p += stats.norm.logpdf(c, 0, np.sqrt(c_variance)).sum(axis=1)
     log_p += stats.gamma.logpdf(alpha, 1, scale=1 / alpha_rate).sum(axis=1)
-    log_p += stats.gamma.logpdf(phi, 1, scale=1 / phi_rate)
+    log_p += stats.gamma.logpdf(phi, 1, scale=1 / phi_rate).sum(axis=1)
     log_p += stats.beta.logpdf(beta, xi / 2, xi / 2).sum(axis=1)
 
     log_q = np.log(np.where(Y > 0, p_on, 1 - p_on)).sum(axis=(1, 2))
     for j, b in enumerate(q.B):
-        log_q += stats.multivariate_normal.logpdf(B[:, j], b, q.cov)
+        log_q += stats.multivariate_normal.logpdf(B[:, j], b, cov[j])
     log_q += stats.gamma.logpdf(alpha, q.alpha_shape, scale=1 / q.alpha_rate).sum(axis=1)
-    log_q += stats.gamma.logpdf(phi, q.phi_shape, scale=1 / q.phi_rate)
+    log_q += stats.gamma.logpdf(phi, q.phi_shape, scale=1 / q.phi_rate).sum(axis=1)
     log_q += stats.beta.logpdf(beta, q.on, q.off).sum(axis=1)
     draws = log_p - log_q
     return draws.mean(), draws.std() / np.sqrt(S)

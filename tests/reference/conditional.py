@@ -73,7 +73,7 @@ def ising_scores(model, X):
     """The sum of log P(cell | rest of the row) over each row's observed cells."""
     totals = []
     for row in np.asarray(X, float):
-        odds = log_odds(row, model.means_, model.bias_, model.couplings_)
+        odds = log_odds(row, model.means_, model.intercepts_, model.couplings_)
         totals.append(sum(log_logistic(e if x == 1 else -e) for x, e in zip(row, odds, strict=True) if x == x))
     return np.array(totals)
 

@@ -49,10 +49,21 @@ def quantile(X, j, weights):
     return norm.ppf(sum(x * w for x, w in seen) / sum(w for _, w in seen))
 
 
-def correlation(X, i, j, weights, correct=0.5):
-    """The maximum of the likelihood of one corrected table, thresholds from the columns (about eight digits)."""
-    counts = [n or correct for n in table(X, i, j, weights)]
+def correlation(X, i, j, weights, correct=None):
+    """The maximum of the likelihood of one corrected table, thresholds from the columns (about eight digits).
+
+    An empty cell counts as `correct`; if that is None, as the posterior mean of a rate with no rows seen, whose prior
+    is a gamma distribution of the shape 1/2 and the mean E, the rows expected of independent columns.
+    """
+    counts = table(X, i, j, weights)
     h, k = quantile(X, i, weights), quantile(X, j, weights)
+    for cell, (one, other) in enumerate([(1, 1), (1, 0), (0, 1), (0, 0)]):
+        if counts[cell] == 0 and correct is not None:
+            counts[cell] = correct
+        elif counts[cell] == 0:
+            p, q = (norm.cdf(h) if one else norm.cdf(-h)), (norm.cdf(k) if other else norm.cdf(-k))
+            E = sum(table(X, i, j, weights)) * p * q
+            counts[cell] = (0 + 0.5) / (1 + 0.5 / E)
 
     def loss(rho):
         return -log_likelihood(counts, h, k, rho)

@@ -17,7 +17,7 @@ from latentbits.findings import gather, lead_with_verdict
 from latentbits.findings.false_zeros import ask
 from latentbits.models.false_zeros.explanation import explain_cells
 from latentbits.report import write_report
-from latentbits.report.content import page_content
+from latentbits.report.page import page_content
 
 from .conftest import HOSTILE, Fitted, Open, cells_with, named, playwright, saved
 from .test_marks import mark, pressed, saved_marks
@@ -145,7 +145,7 @@ def test_many_cells_are_explained_as_one_by_one(ensemble: Fitted, top: pd.DataFr
 
 
 def test_cells_beyond_those_explained_say_so(open_page: Open, tmp_path: Path, monkeypatch: Any) -> None:
-    from latentbits.report import ensemble as part
+    from latentbits.report import workbench as part
 
     monkeypatch.setattr(part, "N_EXPLAINED", 3)
     page = open_page(made(named(cells_with("white")), tmp_path / "few.html").file)
@@ -169,7 +169,7 @@ def test_the_reliability_curve_has_every_bin_with_its_count(open_page: Open, ens
         assert title.endswith(f"{count:,} cell{'s' * (count != 1)}")
     weights = page.locator("#sure-plots .bars li").evaluate_all(BARS)
     assert [name for name, _ in weights] == MEMBERS
-    np.testing.assert_allclose([float(w) for _, w in weights], ensemble.model.weights_, atol=0.00501)
+    np.testing.assert_allclose([float(w) for _, w in weights], ensemble.model.member_weights_, atol=0.00501)
     assert "use aspect-bernoulli" in page.locator("#sure").inner_text()
 
 

@@ -255,8 +255,8 @@ class TestLoading:
         self, open_page: Open, white: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("latentbits.report.workbench.MOST_CELLS", 24 * 10)
-        monkeypatch.setattr("latentbits.report.suspect_lists.N_SUSPECTS", 5)
-        monkeypatch.setattr("latentbits.report.suspect_lists.N_TOTALS", 1)
+        monkeypatch.setattr("latentbits.report.workbench.N_SUSPECTS", 5)
+        monkeypatch.setattr("latentbits.report.workbench.N_TOTALS", 1)
         white.model.report(white.data, tmp_path / "r.html")
         marks = [{"row": name, "column": "genus 2", "mark": "unsure"} for name in white.data.row_names]
         page = open_page(tmp_path / "r.html")

@@ -2,8 +2,8 @@
 Scans whose ink has flaked off
 ==============================
 
-Up to 80 % of the ink of each scan is missing. The model has seen no clean scan; a *white phantom* has taken the
-missing ink, and without it the digits come back.
+Up to 80 % of the ink of each scan is missing. The model has seen no clean scan; a noise component (the papers' *white
+phantom*) accounts for the missing ink, and without it the digits reappear.
 """
 
 import latentbits as lb

@@ -2,8 +2,8 @@
 What digits are made of
 =======================
 
-Components of damaged scans: parts of strokes, and one that is empty. Each is a picture of probabilities; the framed
-one is the phantom that has caused the missing ink.
+Components of damaged scans: parts of strokes, and an empty one. Each image shows probabilities; the framed one is the
+noise component that accounts for the missing ink.
 """
 
 import latentbits as lb

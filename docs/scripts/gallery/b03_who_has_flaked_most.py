@@ -1,9 +1,9 @@
 """
-Who has flaked most?
-====================
+Which scans have lost most ink?
+===============================
 
-The weight of the phantom says how much of a scan's zeros it has caused: the fewer ones are left, the larger it is. It
-was learned without knowing how much ink was removed.
+The weight of the noise component is the share of a scan's cells that it caused: the fewer ones are left, the larger it
+is. It was learned without knowing how much ink was removed.
 """
 
 import latentbits as lb

@@ -2,8 +2,8 @@
 Cell nuclei in a plane
 ======================
 
-The breast cancer data that come with scikit-learn, each measurement replaced by whether it is above its median. The
-plane comes from the 0-1 table alone; the colours, which the model has not seen, are the diagnoses.
+The breast cancer data that come with scikit-learn, with each measurement replaced by whether it is above its median.
+The ordination uses the 0-1 table alone; the colours are the diagnoses, which the model has not seen.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Irises: clusters with their own directions
 ==========================================
 
-`ICAMixture` finds how many groups there are, and along which directions flowers of a group differ (arrows). It
-started with six clusters.
+`ICAMixture` finds the number of groups and the directions along which flowers of a group differ (arrows). The fit began
+with six clusters.
 """
 
 from sklearn.datasets import load_iris

@@ -1,10 +1,10 @@
 """
-Wines: what sets clusters apart
-===============================
+Wines: what distinguishes clusters
+==================================
 
-`ICAMixture` with three clusters (:doc:`../guides/a12_how_many_clusters` tells why), set beside the cultivars, of which
-it wasn't told. The picture shows in which measurements the clusters lie above (red) or
-below (blue) the mean of all wines.
+`ICAMixture` with three clusters (:doc:`../guides/a12_how_many_clusters` explains why), compared with the cultivars,
+which the model has not seen. The figure shows in which measurements the clusters lie above (red) or below (blue) the
+mean of all wines.
 """
 
 import pandas as pd

@@ -1,9 +1,9 @@
 """
-Who depends on whom?
-====================
+Which columns depend on each other?
+===================================
 
-Two columns can go together only because both depend on a third. An Ising model looks at all at once and keeps the
-direct couplings. Left: the true ones of this simulation. Right: those found from 800 rows.
+Two columns can be associated only because both depend on a third. An Ising model considers all columns at once and
+keeps the direct couplings. Left: the true couplings of this simulation. Right: the estimates from 800 rows.
 """
 
 import numpy as np

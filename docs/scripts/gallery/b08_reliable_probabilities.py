@@ -2,8 +2,8 @@
 When it says 70 %, is it 70 %?
 ==============================
 
-The ensemble behind `FalseZeros` was weighted by cells that had been hidden from it, so its probabilities can be
-checked: of the cells to which it gave 70 %, about 70 % should be ones.
+The weights of the `FalseZeros` ensemble are learned from held-out cells, so its probabilities can be checked: of the
+cells to which it gives 70 %, about 70 % should be ones.
 """
 
 import latentbits as lb

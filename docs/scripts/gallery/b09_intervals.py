@@ -1,10 +1,10 @@
 """
-How sure is a component?
-========================
+How certain is a component?
+===========================
 
-Sampled from the posterior, each probability of a component has an interval. With 40 rows (left) they are wide, with
-400 narrow. Dots are the truth. The prior (Dirichlet weights, Beta probabilities) is what the data were drawn from;
-with a prior that is far off, intervals are too.
+Sampling from the posterior gives each probability of a component an interval. With 40 rows (left) intervals are wide,
+with 400 (right) narrow. Dots are the truth. The data were drawn from the prior (Dirichlet weights, Beta probabilities);
+with a prior that is far off, the intervals are too.
 """
 
 import numpy as np

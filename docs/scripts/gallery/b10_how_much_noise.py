@@ -2,7 +2,7 @@
 How much may be missing?
 ========================
 
-More and more ink is removed from scans. How well are the missing pixels told from the true zeros? 0.5 is a coin, 1 is
+More and more ink is removed from scans. How well are missing pixels distinguished from true zeros? 0.5 is chance, 1 is
 perfect. The dashed line ranks pixels by how often they are inked at all.
 """
 
@@ -21,7 +21,7 @@ for share in shares:
 
 figure = Figure(figsize=(5.6, 3.4), layout="constrained")
 ax = figure.subplots()
-ax.plot(shares, np.array(scores)[:, 0], "o-", color="#0072b2", label="suspicion (BetaICA)")
+ax.plot(shares, np.array(scores)[:, 0], "o-", color="#0072b2", label="score (BetaICA)")
 ax.plot(shares, np.array(scores)[:, 1], "s--", color="#8c8c8c", label="frequency of the pixel")
 ax.set(xlabel="largest share of ink removed from a scan", ylabel="area under the ROC curve", ylim=(0.8, 1))
 ax.legend(frameon=False, loc="lower left")

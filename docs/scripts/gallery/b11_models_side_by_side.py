@@ -2,8 +2,8 @@
 Models side by side
 ===================
 
-Seven models predict the same hidden pixels of scans. Further right is better; dots are folds. Where a simple model is
-as good, take the simple one.
+Seven models predict the same held-out pixels of scans. Further right is better; dots are folds. Where a simple model is
+as good, use the simple one.
 """
 
 import latentbits as lb

@@ -2,8 +2,8 @@
 Sources behind switches
 =======================
 
-Ten binary series in fifteen sessions, driven by two hidden sources. Each panel shows a true column of the mixing
-(bars) and the one found (dots), after matching order, sign and scale.
+Ten binary series in fifteen sessions, driven by two latent sources. Each panel shows a true column of the mixing matrix
+(bars) and its estimate (dots), after matching order, sign and scale.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ for j, ax in enumerate(figure.subplots(1, 2, sharey=True)):
     k = int(np.abs(alike[j]).argmax())
     ax.bar(range(10), A[:, j], color="#a6a6a6", label="true")
     ax.plot(range(10), np.sign(alike[j, k]) * B[:, k], "o", color="#0072b2", label="found")
-    ax.set(title=f"source {j}: likeness {abs(alike[j, k]):.3f}", xlabel="series")
+    ax.set(title=f"source {j}: cosine similarity {abs(alike[j, k]):.3f}", xlabel="series")
 figure.axes[0].set_ylabel("mixing (unit length)")
 figure.axes[0].legend(frameon=False)
 figure

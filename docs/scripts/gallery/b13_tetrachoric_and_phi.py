@@ -2,8 +2,8 @@
 Tetrachoric and phi
 ===================
 
-Two opinions correlate by 0.7. Cut into yes and no, the correlation of the answers (phi) shrinks, more so if one
-answer is rare. The tetrachoric correlation doesn't.
+Two opinions have a correlation of 0.7. When they are cut into yes and no, the correlation of the answers (phi) shrinks,
+the more so if one answer is rare. The tetrachoric correlation doesn't.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 Is one more visit worth it?
 ===========================
 
-How likely is a species present although it was never seen, after one, two, three and four visits in vain? Each line
-is a species at the sites where nobody saw it; black is their mean.
+How likely is a species to be present after one, two, three or four visits without a sighting? Each line is a species at
+the sites where nobody saw it; the black line is their mean.
 """
 
 import numpy as np
@@ -24,5 +24,5 @@ figure = Figure(figsize=(5.6, 3.6), layout="constrained")
 ax = figure.subplots()
 ax.plot(range(1, 5), lines, color="#56b4e9", linewidth=0.8)
 ax.plot(range(1, 5), lines.mean(axis=1), "o-", color="#262626", linewidth=2)
-ax.set(xlabel="visits in vain", ylabel="probability of presence", xticks=range(1, 5), ylim=(0, None))
+ax.set(xlabel="visits without a sighting", ylabel="probability of presence", xticks=range(1, 5), ylim=(0, None))
 figure

@@ -1,9 +1,10 @@
 """
-Who caused this zero?
-=====================
+What caused this zero?
+======================
 
-For each cell of a row the model says which component has caused it. Here a row of the table: blue bars are content,
-orange is the phantom. A tall orange bar on a 0 is a zero that the content of the row doesn't explain.
+For each cell of a row the model gives the probability that a component caused it. One row of the table: blue and green
+bars are content, orange is the noise component. A tall orange bar on a 0 marks a zero that the content of the row
+doesn't explain.
 """
 
 import numpy as np
@@ -25,6 +26,6 @@ for k, kind in enumerate(model.phantoms_):
     colour = "#e69f00" if kind == "white" else next(blues)
     ax.bar(range(24), table[:, k], bottom=below, color=colour, label=f"component {k} ({kind})")
     below += table[:, k]
-ax.set(xticks=range(24), xticklabels=truth.X[row], xlabel="the 24 cells of the row", ylabel="posterior of the cause")
+ax.set(xticks=range(24), xticklabels=truth.X[row], xlabel="the 24 cells of the row", ylabel="posterior probability")
 figure.legend(loc="outside upper center", ncols=3, frameon=False)
 figure

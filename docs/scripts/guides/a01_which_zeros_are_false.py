@@ -2,11 +2,11 @@
 Which zeros are false?
 ======================
 
-A species list, a questionnaire, a log of events: a 1 is usually certain, a 0 may only mean that nobody noticed.
-`FalseZeros` ranks the zeros of a table, the most suspicious first. It needs no settings.
+In a species list, a questionnaire or a log of events a 1 is usually certain, but a 0 may only mean that nobody
+noticed. `FalseZeros` ranks the zeros of a table, the most likely false first. It needs no settings.
 
-Here the truth is known, so that we can check it: 150 sites, 30 species, and up to half of what is at a site was
-overlooked.
+In this example the truth is known, so that we can check the list: 150 sites, 30 species, and up to half of the species
+at a site were overlooked.
 """
 
 import pandas as pd
@@ -21,42 +21,42 @@ sites = pd.DataFrame(
 sites.iloc[:4, :8]
 
 # %%
-# Fit, and ask first whether there is anything to find. Cells were hidden from the model and predicted by it; if it
-# can't do that better than counting, its list is no evidence of anything.
+# Fit, and ask first whether there is anything to find. Cells were held out and predicted by the model; if it predicts
+# them no better than row and column frequencies do, its list is no evidence of false zeros.
 
 model = lb.FalseZeros(random_state=0, n_jobs=2).fit(sites)
 answer = lb.verdict(model, sites)
 answer
 
 # %%
-# The list. `score` ranks the cells. `P(1 | the rest)` is how likely the rest of the table makes a 1 there, as if this
-# cell hadn't been looked at. The other columns are what each member of the ensemble says.
+# The list. `score` ranks the cells. `P(1 | the rest)` is the probability of a 1 given the rest of the table, as if the
+# cell itself had not been observed. The other columns are the predictions of the members of the ensemble.
 
 suspects = model.suspects(sites, top=20)
 suspects.iloc[:5, :4].round(2)
 
 # %%
-# As a map: rings are suspects, grey cells are ones.
+# The same list as a map: rings are suspects, grey cells are ones.
 
 lb.plots.plot_suspects(model, sites.iloc[:40], top=25)
 
 # %%
-# How good is the list? In this experiment we know what was lost.
+# How good is the list? In this simulation we know which ones were lost.
 
 lost = pd.DataFrame(seen.lost, index=sites.index, columns=sites.columns)
 true_hits = sum(lost.loc[row, column] for row, column in zip(suspects["row"], suspects["column"], strict=True))
 share = seen.lost.sum() / (sites == 0).to_numpy().sum()
-print(f"{true_hits} of the first 20 suspects are false zeros; of 20 random zeros it would be {20 * share:.0f}")
+print(f"{true_hits} of the first 20 suspects are false zeros; of 20 random zeros about {20 * share:.0f} would be")
 
 # %%
-# And how far can its probabilities be trusted? The points are cells that the model had not seen.
+# Can its probabilities be trusted? The points are groups of held-out cells.
 
 lb.plots.plot_reliability(model)
 
 # %%
 # **What the score is not.** One visit can't tell how many zeros are false: a species that is never seen where it
-# lives looks like one that isn't there. If you know how often a visit finds what is there, say so:
-# ``model.suspects(sites, rate=0.4)`` gives the probability of presence. If some sites were visited again, give these
-# as `revisits`, or all visits to :class:`~latentbits.RepeatedSurvey`.
+# lives looks like one that isn't there. If you know the detection rate of a visit, ``model.suspects(sites, rate=0.4)``
+# gives the probability of presence. If some sites were visited again, pass these visits as `revisits`; if all were, use
+# :class:`~latentbits.RepeatedSurvey`.
 #
 # On the command line: ``latentbits false-zeros sites.csv --top 20 --out run``.

@@ -2,8 +2,8 @@
 Which ones are false?
 =====================
 
-Sometimes the ones are in doubt: a misread label, a wrong click, a contaminated sample. Every model that ranks zeros
-ranks ones as well, with ``kind="presence"``.
+Sometimes the ones are in doubt: a misread label, a wrong click, a contaminated sample. Every model that ranks zeros can
+also rank ones, with ``kind="presence"``.
 """
 
 from sklearn.metrics import roc_auc_score
@@ -17,19 +17,19 @@ model = lb.AspectBernoulli(8, n_init=3, random_state=0, n_jobs=2).fit(noisy.X)
 model.phantoms_
 
 # %%
-# A *black* phantom is a component that makes ones everywhere: dirt. The map rings the ones that the rest of their row
-# doesn't explain.
+# "black" marks a noise component (the papers' *phantom*) that generates ones everywhere: dirt. The map rings the ones
+# that the rest of their row doesn't explain.
 
 lb.plots.plot_suspects(model, noisy.X[:60], kind="presence", top=60)
 
 # %%
-# Without the dirt; below, the truth.
+# The scans without the dirt; at the bottom, the truth.
 
 clean = model.denoise(noisy.X)
 lb.plots.plot_denoising(noisy.X, clean, clean=digits.X, shape=(8, 8), n=8)
 
 # %%
-# The area under the ROC curve tells how well false ones are ranked above true ones: 0.5 is a coin, 1 is perfect.
+# The area under the ROC curve: how well false ones are ranked above true ones (0.5 is chance, 1 is perfect).
 
 ones = noisy.X == 1
 score = model.suspicion(noisy.X, kind="presence")

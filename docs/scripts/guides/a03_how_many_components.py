@@ -2,8 +2,8 @@
 How many components?
 ====================
 
-There is no true number in real data, but there are numbers that help. The most useful question is: how many
-components predict a cell best that the model hasn't seen?
+Real data have no true number of components, but some numbers are more useful than others. The most useful question is:
+how many components best predict held-out cells?
 """
 
 import latentbits as lb
@@ -16,36 +16,38 @@ found = lb.select_order(
 found
 
 # %%
-# `table` has everything: for each number the criteria, how far it is behind the best (``cells_behind``) with the
-# standard error of that, and the stability.
+# `table` has the details: for each number the criteria, its distance from the best (``cells_behind``) with a standard
+# error, and the stability.
 
 found.table.round(3)
 
 # %%
-# The same as a picture. Bars are standard errors of the *difference* from the best, which is what matters, as all
-# numbers were tried on the same hidden cells. The last panel shows how stable the components are from start to start.
+# The same as a figure. Bars are standard errors of the *difference* from the best, which is what matters, because all
+# numbers were evaluated on the same held-out cells. The last panel shows the stability of the components across
+# restarts.
 
 found.plot()
 
 # %%
-# Criteria need not agree. AIC asks how many components describe the rows; hidden cells ask how many still help to
-# predict. Take the smallest number that isn't worse than the best by more than its error (`rival` below), unless you
-# have a reason to want more.
+# Criteria need not agree. AIC asks how many components describe the rows; held-out cells ask how many improve
+# prediction. Choose the smallest number within one standard error of the best (`rival` below), unless you have a reason
+# to want more.
 
 found.choices
 
 # %%
-# All these models are fitted already: `best_model` has the best number, `models` all of them. The stability of a
-# component is how well the next best starts found it again: 1 is the same component in all of them, 0 is as alike as
-# two different components of these fits are, and unrelated ones come out somewhat above 0, as each is matched with its
-# nearest. It takes ten starts or so to be judged: with two or three, one of them may have ended elsewhere. A component
-# far below the others is then one that the data don't fix; don't build on it.
+# All these models are already fitted: `best_model` has the best number, `models` holds all of them. The stability of a
+# component measures its agreement with the next best restarts: 1 means the same component in all of them, 0 means as
+# similar as two different components of these fits are. Unrelated components score somewhat above 0, because each is
+# matched with the most similar one. Judging stability takes about ten restarts: with two or three, one of them may have
+# ended in another optimum. The data don't determine a component whose stability is far below the others'; don't build
+# on it.
 
 model = lb.BetaICA(found.choices["rival"][0], n_init=10, random_state=0, n_jobs=2).fit(truth.X)
 lb.plots.plot_stability(lb.component_stability(model))
 
 # %%
-# For the paper, `methods_text` of the selection tells how the number was chosen.
+# For the paper, `methods_text` of the selection says how the number was chosen.
 
 print(lb.methods_text(found).splitlines()[0])
 

@@ -2,8 +2,8 @@
 Is there anything to find at all?
 =================================
 
-Every factorisation finds components, in noise too. So ask this before you look at them: does the model predict cells
-that were hidden from it better than the frequencies of rows and columns do?
+Every factorisation finds components, even in noise. So before looking at them, ask: does the model predict held-out
+cells better than row and column frequencies do?
 """
 
 import numpy as np
@@ -18,19 +18,18 @@ model = lb.AspectBernoulli(3, n_init=3, random_state=0)
 lb.verdict(model, nothing, random_state=0, n_jobs=2)
 
 # %%
-# Nothing, and it says so. The other table:
+# There is nothing to find, and the verdict says so. The other table:
 
 lb.verdict(model, something, random_state=0, n_jobs=2)
 
 # %%
-# The components of the empty table look as convincing as any:
+# The components of the first table look as convincing as any:
 
 lb.plots.plot_components(model.fit(nothing), top=6)
 
 # %%
-# **A table whose rows differ only in how full they are** (good and bad surveyors, long and short answers) is no
-# finding either, and the verdict tells this case apart: the second baseline knows the frequencies of rows *and*
-# columns.
+# **A table whose rows differ only in their number of ones** (good and bad surveyors, long and short answers) has no
+# components either, and the verdict recognises this case: its second baseline uses row *and* column frequencies.
 
 full = np.clip(rng.beta(2, 3, (150, 1)) + rng.normal(0, 0.15, (1, 25)), 0.02, 0.98)
 lb.verdict(model, (rng.random((150, 25)) < full).astype(int), random_state=0, n_jobs=2)

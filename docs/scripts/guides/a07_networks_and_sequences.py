@@ -3,7 +3,7 @@ Networks and sequences
 ======================
 
 Who likes whom, which page links to which, who answers whom: a network is a 0-1 table whose rows and columns are the
-same things. A sequence (speakers, pages, states) becomes one by asking who follows whom.
+same items. A sequence (speakers, pages, states) becomes a network by recording who follows whom.
 """
 
 import numpy as np
@@ -25,8 +25,8 @@ graph = lb.sequences.first_order_graph(talk, min_count=2)
 graph.adjacency
 
 # %%
-# Rows are speakers, columns those who speak next. A model of its rows finds the circles; each person has a weight on
-# each.
+# Rows are speakers, columns are those who speak next. A model of the rows finds the circles; each person has a weight
+# on each of them.
 
 model = lb.BetaICA(3, n_init=5, random_state=0).fit(graph.adjacency)
 strongest = model.weights_.argmax(axis=1)
@@ -34,18 +34,18 @@ for k in range(3):
     print(k, sorted(str(graph.names[i]) for i in np.flatnonzero(strongest == k)))
 
 # %%
-# People and whom they address, in one plane.
+# People and those whom they address, in one plane.
 
 lb.plots.plot_ordination(model, groups=[str(name)[0] for name in graph.names], n_named=12)
 
 # %%
-# Missing links are false zeros of such a table: whom would they have answered, had the conversation gone on?
+# Missing links are false zeros of such a table: whom would they have answered if the conversation had continued?
 
 model.suspects(graph.adjacency, top=5).round(2)
 
 # %%
-# **Answers that come later.** In a busy chat the answer to a message isn't the next message.
-# :func:`~latentbits.sequences.mixture_transition` learns how many messages later answers come, and links those who
+# **Delayed answers.** In a busy chat the answer to a message often isn't the next message.
+# :func:`~latentbits.sequences.mixture_transition` estimates how many messages later answers come, and links those who
 # answer each other.
 
 later = lb.sequences.mixture_transition(talk, max_lag=3, n_init=1, random_state=0)

@@ -2,10 +2,10 @@
 Text: which words belong here?
 ==============================
 
-A text as a row, a word as a column, 1 where the word occurs. A word that is absent from a short text is often one
-that its author could have used: a false zero. Finding these is query expansion.
+Each text is a row and each word a column, with a 1 where the word occurs. A word that is absent from a short text is
+often one that its author could have used: a false zero. Finding such words is query expansion.
 
-The texts here are the docstrings of NumPy's and SciPy's functions, as everybody who runs this has them.
+The texts here are docstrings of SciPy's functions, which everybody who runs this guide has.
 """
 
 import inspect
@@ -36,7 +36,7 @@ X = words.fit_transform(texts)
 print(X.shape, f"{X.nnz / np.prod(X.shape):.1%} ones")
 
 # %%
-# Sparse in, sparse worked on: a pass costs what the ones cost.
+# A sparse table stays sparse: the cost of a pass is proportional to the number of ones.
 
 names = words.get_feature_names_out().tolist()
 data = lb.BinaryData.of(X, column_names=names)
@@ -44,12 +44,12 @@ model = lb.AspectBernoulli(8, n_init=3, max_iter=300, tol=1e-5, random_state=0, 
 lb.plots.plot_components(model, top=6)
 
 # %%
-# Documents in a plane; the colours are the modules, which the model has not seen.
+# Documents in a plane, coloured by module; the model has not seen the modules.
 
 lb.plots.plot_ordination(model, groups=topic, n_named=10)
 
 # %%
-# What could have been said? Words that are absent from a text although its content calls for them.
+# Which words are missing? Words that are absent from a text although its content suggests them.
 
 row = next(i for i, text in enumerate(texts) if text.startswith("Butterworth"))
 first = lb.BinaryData.of(X[[row]], column_names=names)

@@ -2,9 +2,9 @@
 Yes-no items: correlations and factors
 ======================================
 
-Answers to yes-no questions are usually thought of as opinions on a scale that were cut at a threshold. The
-correlation of the opinions underneath is the *tetrachoric* correlation; that of the zeros and ones (phi) is too
-small, and smaller the more one-sided the questions are.
+Answers to yes-no questions are usually modelled as continuous opinions cut at a threshold. The correlation of the
+underlying opinions is the *tetrachoric* correlation; that of the zeros and ones (phi) is too small, all the more so the
+more one-sided the questions are.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 import latentbits as lb
 
 # %%
-# Twelve items, two opinions behind them.
+# Twelve items that depend on two opinions.
 
 rng = np.random.default_rng(0)
 loadings = np.zeros((2, 12))
@@ -26,12 +26,12 @@ found = lb.tetrachoric(answers)
 found
 
 # %%
-# As a table with the items' names (`to_pairs()` has a line for each pair, with its standard error):
+# As a table with the items' names (`to_pairs()` has one line per pair, with its standard error):
 
 found.to_frame().iloc[:4, :4].round(2)
 
 # %%
-# How many factors? Parallel analysis keeps those whose eigenvalue is larger than chance would give.
+# How many factors? Parallel analysis keeps those whose eigenvalues are larger than expected by chance.
 
 scree = lb.parallel_analysis(answers, n_draws=30)
 scree
@@ -47,12 +47,12 @@ factors = lb.factor_analysis(answers, 2, n_samples=20, n_jobs=2)
 factors
 
 # %%
-# A table for the paper, with standard errors from rows drawn again (without `n_samples` there are none):
+# A table for the paper, with bootstrap standard errors (without `n_samples` there are none):
 
 factors.to_frame().round(2)
 
 # %%
-# How far the factors go together (the opinions were made independent of each other):
+# Correlations of the factors (the opinions were simulated as independent):
 
 factors.factor_correlations.round(2)
 

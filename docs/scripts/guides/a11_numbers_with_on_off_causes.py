@@ -1,10 +1,10 @@
 """
-Numbers with on-off causes
-==========================
+Numbers with on-off factors
+===========================
 
-Measurements (spectra, loads of a power line, expression levels) to which each cause either adds its pattern or
-doesn't: an appliance is running or not, a compound is in the mixture or not. `BinaryFactorAnalysis` finds the
-patterns, how many there are, and which are on in each row.
+Some measurements (spectra, the load of a power line, expression levels) are sums of patterns, each of which is either
+present or not: an appliance is running or not, a compound is in the mixture or not. `BinaryFactorAnalysis` finds the
+patterns, their number, and which of these factors are on in each row.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 import latentbits as lb
 
 # %%
-# A household's meter: four appliances, each with its own daily curve.
+# The electricity meter of a household: four appliances, each with its own daily curve.
 
 hours = np.linspace(0, 24, 48)
 curves = np.array(
@@ -27,24 +27,24 @@ model = lb.BinaryFactorAnalysis(8, n_init=2, random_state=0).fit(load)
 model.n_components_
 
 # %%
-# It began with eight and kept as many as the data support. The patterns it found, and the true ones (dashed). Codes
-# are -1 and 1, so what a cause adds when it is switched on is twice its column of the mixing:
+# The fit began with eight factors and kept as many as the data support. The patterns that it found, and the true ones
+# (dashed). Codes are -1 and 1, so switching a factor on adds twice its column of the mixing matrix:
 
 from matplotlib.figure import Figure
 
 figure = Figure(figsize=(6.4, 3.2), layout="constrained")
 ax = figure.subplots()
 for k, pattern in enumerate(model.mixing_.T):
-    ax.plot(hours, 2 * np.sign(pattern.sum()) * pattern, label=f"cause {k}")
+    ax.plot(hours, 2 * np.sign(pattern.sum()) * pattern, label=f"factor {k}")
 ax.plot(hours, curves.T, color="#8c8c8c", linestyle="--", linewidth=0.8)
 ax.set(xlabel="hour of the day", ylabel="load added when on (kW)")
 ax.legend(frameon=False, fontsize=8)
 figure
 
 # %%
-# Which were on? The order of the causes is arbitrary, and so is which of two states is called *on* (here: the rarer
-# one), so each true cause is compared with the code that goes along with it best.
+# Which appliances were on? The order of the factors is arbitrary, and so is which of their two states is called *on*
+# (here the rarer one), so each appliance is compared with the factor that agrees with it best.
 
 codes = model.transform(load)
 same = np.array([[(codes[:, k] > 0) == on[:, j] for k in range(codes.shape[1])] for j in range(4)]).mean(axis=2)
-print("share of days that are right:", np.maximum(same, 1 - same).max(axis=1).round(3))
+print("share of correct days:", np.maximum(same, 1 - same).max(axis=1).round(3))

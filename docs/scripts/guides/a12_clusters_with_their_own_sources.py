@@ -2,8 +2,9 @@
 Clusters with their own sources
 ===============================
 
-Groups of rows in each of which the numbers vary along directions of their own: types of cells, regimes of a market,
-stages of a disease. `ICAMixture` finds the groups, the directions within each, and how many of both.
+Rows may fall into groups, and within each group the numbers may vary along their own directions: types of cells,
+regimes of a market, stages of a disease. `ICAMixture` finds the groups, the directions within each, and the number of
+both.
 """
 
 import numpy as np
@@ -18,35 +19,35 @@ model = lb.ICAMixture(6, 2, n_init=2, random_state=0, n_jobs=2).fit(truth.X)
 lb.plots.plot_clusters(model, truth.X)
 
 # %%
-# It started with six clusters (`n_clusters`); those that others could replace are gone. What is left is `n_clusters_`,
-# and `n_sources_` says how many directions each has.
+# The fit began with six clusters (`n_clusters`) and removed redundant ones. `n_clusters_` is the number that remains,
+# and `n_sources_` is the number of directions of each.
 
 print(f"{model.n_clusters_} clusters of sizes {model.proportions_.round(2)}, with {model.n_sources_} sources")
 
 # %%
-# The densities of the sources tell what kind of variation it is: one-sided, flat, heavy-tailed.
+# The densities of the sources show what kind of variation it is: skewed, flat, heavy-tailed.
 
 lb.plots.plot_source_densities(model, truth.X)
 
 # %%
-# What sets the clusters apart: the means of their rows. With more columns than two this is the picture to look at.
+# What distinguishes the clusters: the means of their rows. With more than two columns, this is the figure to look at.
 
 lb.plots.plot_cluster_means(model, truth.X)
 
 # %%
-# Clusters of new rows, and how sure they are:
+# Clusters of new rows, and their probabilities:
 
 new = truth.X[:5] + 0.05
 print(model.predict(new))
 model.predict_proba(new).round(2)
 
 # %%
-# How well were the groups found? 1 is perfect, up to their names.
+# How well were the groups recovered? 1 is perfect, up to their labels.
 
 from sklearn.metrics import adjusted_rand_score
 
 print(f"{adjusted_rand_score(truth.labels, model.predict(truth.X)):.3f}")
 
 # %%
-# These clusters are far apart. Where they aren't, the number depends on where the fit begins and on what decides:
+# These clusters are far apart. Where clusters overlap, their number depends on the start and on the criterion:
 # :doc:`a12_how_many_clusters`.

@@ -2,17 +2,17 @@
 Big data
 ========
 
-Large tables need nothing special: give what you have, and it is kept as small as it can be.
+Large tables need no special preparation: pass what you have, and it is stored compactly.
 
 ========================================  =====================================================================
 what you have                             what happens
 ========================================  =====================================================================
-a SciPy sparse matrix                     it stays sparse; a pass costs what the ones cost
-Parquet files, a folder of them           read block by block, a cell is a bit (a billion cells are 125 MB)
+a SciPy sparse matrix                     it stays sparse; the cost grows with the number of ones
+Parquet files, a folder of them           read block by block, one bit per cell (a billion cells are 125 MB)
 a memory map, zarr, h5py, a Dask array    likewise
-rows that keep coming                     ``partial_fit(block)``
-a fit of hours                            ``checkpoint="folder"``: killed and made again, it goes on where it was
-a Dask cluster                            rows stay on their workers, the answer is the same to the last bit
+a stream of rows                          ``partial_fit(block)``
+a fit that takes hours                    ``checkpoint="folder"``: repeat the call to resume after an interruption
+a Dask cluster                            rows stay on their workers; the result is identical to the last bit
 ========================================  =====================================================================
 """
 
@@ -32,7 +32,7 @@ X = sp.csr_array((rng.random((20_000, 1000)) < popular[taste]).astype(np.int8))
 print(f"{X.shape[0]:,} x {X.shape[1]:,} cells, {X.nnz:,} ones")
 
 # %%
-# A fit to twenty million cells, from one start, beginning with steps on small batches of rows.
+# A fit to twenty million cells, with one restart, beginning with steps on small batches of rows.
 
 before = time.process_time()
 model = lb.AspectBernoulli(5, n_init=1, max_iter=60, tol=1e-4, batch_size=1000, random_state=0, n_jobs=2).fit(X)
@@ -40,7 +40,7 @@ print(f"{time.process_time() - before:.0f} CPU seconds")
 model
 
 # %%
-# Rows that come one block after the other:
+# Rows that arrive block by block:
 
 online = lb.AspectBernoulli(5, total_samples=20_000, random_state=0)
 for block in range(0, 4000, 1000):
@@ -48,20 +48,20 @@ for block in range(0, 4000, 1000):
 online.shares_.round(2)
 
 # %%
-# A fit that may be interrupted. The same call again goes on where the first one ended, with the same answer to the
-# last bit as if it had never been interrupted.
+# A fit that may be interrupted. Repeating the call resumes from the checkpoint; the result is identical to that of an
+# uninterrupted fit, to the last bit.
 
 with tempfile.TemporaryDirectory() as folder:
     settings = {"n_init": 1, "max_iter": 30, "tol": 1e-4, "random_state": 0, "checkpoint": folder}
     first = lb.AspectBernoulli(5, **settings).fit(X[:3000])
-    warnings.simplefilter("ignore")  # it says that it goes on from the checkpoint
+    warnings.simplefilter("ignore")  # it says that it resumes from the checkpoint
     again = lb.AspectBernoulli(5, **settings).fit(X[:3000])
 print(np.array_equal(first.components_, again.components_))
 
 # %%
 # **For lists of recommendations** (ten zeros for each of a million rows) use
-# ``FalseZeros(members=["linear_autoencoder"])`` or :class:`~latentbits.LinearAutoencoder`: closed form, sparse, and
-# never a dense table.
+# ``FalseZeros(members=["linear_autoencoder"])`` or :class:`~latentbits.LinearAutoencoder`, which has a closed form and
+# never makes a dense table.
 
 ranked = lb.FalseZeros(n_folds=None, noise=None, members=["linear_autoencoder"], random_state=0).fit(X[:5000])
 ranked.suspects(X[:3], per_row=3, top=None).round(3)

@@ -2,10 +2,10 @@
 How to read the report
 ======================
 
-Every fit on the command line leaves a `report.html`; ``model.report(X)`` shows the same page inside a notebook. It is
-one file that needs no network, and computes by itself: move a slider, and everything follows.
+Every fit on the command line writes a `report.html`; ``model.report(X)`` shows the same page inside a notebook. It is a
+single file that works offline and does its own computations: move a slider, and all results follow.
 
-Below is a real one. Try it.
+Below is a working report. Try it.
 """
 
 import pandas as pd
@@ -23,21 +23,21 @@ model.report(sites)
 # %%
 # From top to bottom:
 #
-# **The answer.** One or two sentences. On the command line the verdict comes first: if nothing is predicted better
-# than by frequencies, stop here.
+# **The answer.** One or two sentences. On the command line the verdict comes first: if held-out cells are predicted no
+# better than by frequencies, stop here.
 #
-# **Suspects.** Cells that are most likely wrong, to sort and to search. Mark those that you have looked up: *confirm*
-# (the cell is wrong), *reject* (it is right), *unsure*. The browser keeps the marks; save them as `ratings.json` and
-# give them to the next fit (``latentbits fit --marks ratings.json``).
+# **Suspects.** The cells that are most likely wrong, in a list that can be sorted and searched. Mark those that you
+# have checked: *confirm* (the cell is wrong), *reject* (it is right), *unsure*. The browser keeps the marks; save them
+# as `ratings.json` and pass them to the next fit (``latentbits fit --marks ratings.json``).
 #
-# **Components.** Each is a list of columns with the probability of a 1. A *white phantom* makes zeros only, a *black*
-# one ones only: noise, which the cleaned table leaves out. You decide: rate each component from 0 (noise) to 1
-# (content).
+# **Components.** Each is a list of columns with the probability of a 1. Noise components (the papers' *phantoms*)
+# generate only zeros (*white*) or only ones (*black*), and the denoised table leaves them out. The decision is yours:
+# rate each component from 0 (noise) to 1 (content).
 #
-# **Rows and cells.** Click a row or a cell to see which component has caused it.
+# **Rows and cells.** Click a row or a cell to see which component caused it.
 #
-# **How sure?** How many random starts agree, and how stable each component is. If starts disagree, trust the ranking
+# **How sure?** How many restarts agree, and the stability of each component. If restarts disagree, trust the ranking
 # more than single cells.
 #
-# **Files.** Everything that you have made, to download. ``latentbits denoise run sites.csv --ratings ratings.json
-# --out clean.csv`` then makes the same table again.
+# **Files.** Download the results of your work. ``latentbits denoise run sites.csv --ratings ratings.json --out
+# clean.csv`` reproduces the same table.

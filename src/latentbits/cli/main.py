@@ -7,25 +7,15 @@ from typing import Any
 import click
 
 from latentbits.cli import terminal
-from latentbits.cli.commands.compare import compare
-from latentbits.cli.commands.completion import completion
-from latentbits.cli.commands.demo import demo
-from latentbits.cli.commands.denoise import denoise
-from latentbits.cli.commands.experiments import experiments
-from latentbits.cli.commands.explain import explain
-from latentbits.cli.commands.false_zeros import false_zeros
-from latentbits.cli.commands.fit import fit
-from latentbits.cli.commands.repeat_visits import repeat_visits
-from latentbits.cli.commands.report import report
-from latentbits.cli.commands.rows import rows
-from latentbits.cli.commands.select import select
-from latentbits.cli.commands.simulate import simulate
-from latentbits.cli.commands.suspects import suspects
-from latentbits.cli.commands.tetrachoric import tetrachoric
+from latentbits.cli.commands.ask import denoise, explain, report, rows, suspects
+from latentbits.cli.commands.choose import compare, select
+from latentbits.cli.commands.examples import completion, demo, simulate
+from latentbits.cli.commands.fit import false_zeros, fit
+from latentbits.cli.commands.survey import repeat_visits, tetrachoric
 from latentbits.errors import DataError, ModelFileError
 from latentbits.version import __version__
 
-__all__ = ["main", "program"]
+__all__ = ["Program", "main", "program"]
 
 REFUSED = (DataError, ModelFileError, OSError)
 TOO_LARGE = "the memory is too small for this; give fewer rows or columns, or use a larger machine"
@@ -76,7 +66,7 @@ def program() -> None:
 COMMANDS = (
     *(fit, false_zeros, repeat_visits, select, compare, tetrachoric),
     *(report, denoise, suspects, explain, rows),
-    *(simulate, demo, experiments, completion),
+    *(simulate, demo, completion),
 )
 
 for command in COMMANDS:

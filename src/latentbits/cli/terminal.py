@@ -1,4 +1,4 @@
-"""What the terminal shows: answers on stdout; notes, errors and progress on stderr."""
+"""What a command leaves: answers on stdout or in a file; notes, errors and progress on stderr."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from latentbits.storage.files import to_json
+from latentbits.storage.files import atomic_file, to_json, to_records, write_csv, write_json
 
-__all__ = ["INTERRUPTED", "REFUSED", "Terminal", "print_error", "warnings_as_notes"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["INTERRUPTED", "REFUSED", "Terminal", "check_target", "output_table", "print_error", "warnings_as_notes"]
 
 REFUSED, INTERRUPTED = 1, 130
 """Exit codes beside click's own 0 (done) and 2 (wrong usage)."""
@@ -68,3 +72,31 @@ def warnings_as_notes() -> Iterator[list[str]]:
 
 def _one_line(text: object) -> str:
     return " ".join(str(text).split())
+
+
+def check_target(out: Path, *, force: bool) -> None:
+    """Refuse a file that exists, unless `force`, or that could not be written."""
+    if out.is_dir():
+        raise IsADirectoryError(f"{out} is a folder; give the name of a file")
+    if out.exists() and not force:
+        raise FileExistsError(f"{out} exists already; choose another --out, or use --force to replace it")
+    if not out.parent.is_dir():
+        raise FileNotFoundError(f"{out.parent}: no such folder to write into; make it first")
+
+
+def output_table(table: pd.DataFrame, out: Path | None, *, force: bool, terminal: Terminal, details: str = "") -> None:
+    """Write a table as CSV or JSON records to stdout, or to a file, which is printed with `details` behind its name."""
+
+    def write(target: Path | IO[str]) -> None:
+        if terminal.as_json:
+            write_json(to_records(table), target)
+        else:
+            write_csv(table, target)
+
+    if out is None:
+        write(sys.stdout)
+        return
+    check_target(out, force=force)
+    with atomic_file(out) as draft:
+        write(draft)
+    terminal.print(f"Wrote {out}{details}.")

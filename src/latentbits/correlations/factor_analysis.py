@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment, minimize
 
 from latentbits.constraints import Choice
-from latentbits.correlations.parallel_analysis import LARGEST_CONDITION, of_correlations
+from latentbits.correlations.parallel_analysis import LARGEST_CONDITION, beside_shuffled, draws_within
 from latentbits.correlations.repair import regularise, repair_correlation
 from latentbits.correlations.rotation import Rotated, Rotation, rotate
 from latentbits.correlations.tetrachoric import estimate, tetrachoric
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
-from latentbits.fitting.jobs import run_all
+from latentbits.fitting.workers import run_all
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import counted
 
@@ -139,7 +139,11 @@ def factor_analysis(
     check_number("n_samples", n_samples, least=0, integer=True)
     data = BinaryData.of(X, binarize=binarize)
     found = tetrachoric(data, n_jobs=n_jobs)
-    K = max(1, of_correlations(found).n_factors) if n_factors is None else n_factors
+    K = (
+        max(1, beside_shuffled(found, data, n_draws=draws_within(found), n_jobs=n_jobs).n_factors)
+        if n_factors is None
+        else n_factors
+    )
     check_number("n_factors", K, least=1, integer=True)
     if data.shape[1] <= K:
         raise DataError(f"n_factors={K} of {counted(data.shape[1], 'column')}; use fewer factors than columns")

@@ -10,21 +10,22 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from latentbits.data.blocks import comes_in_blocks, read_blocks
+from latentbits.data.blocks import MOST_BYTES, PackedCells, comes_in_blocks, pack, read_blocks
 from latentbits.data.codes import MISSING, row_blocks, with_index_types
 from latentbits.data.encoding import check_threshold, encode
 from latentbits.data.names import choose_names
-from latentbits.data.packed import PackedCells, pack
-from latentbits.data.placed_marks import PlacedMarks
 from latentbits.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from latentbits.data.marks import PlacedMarks
 
 __all__ = ["MISSING", "BinaryData", "row_blocks"]
 
@@ -34,6 +35,11 @@ class BinaryData:
     """An N x D table of 0, 1 and missing cells, dense, sparse or packed into bits, with its names.
 
     Make one with `BinaryData.of`, which checks the values; the constructor trusts its arguments.
+
+    It can stand where scikit-learn and NumPy expect a table: `data[rows]` selects rows with their names, `data[i]` is
+    one row as an array, and `len(data)` is the number of rows. `np.asarray(data)` is a new int8 array of 0 and 1 or, if
+    any cell is missing, a new float64 array in which these are NaN. Sparse and packed data of which the array would
+    take more than 1 GiB are refused.
 
     Attributes
     ----------
@@ -73,6 +79,12 @@ class BinaryData:
     array([1., 2., 0.])
     >>> data.density
     0.6
+    >>> import numpy as np
+    >>> np.asarray(data)
+    array([[ 0.,  1., nan],
+           [ 1.,  1.,  0.]])
+    >>> data[1:]
+    BinaryData(1 rows x 3 columns, 2 ones, 0 missing)
     >>> BinaryData.of([[0, 3], [1, 0]])
     Traceback (most recent call last):
     ...
@@ -161,6 +173,49 @@ value >= 1 present
         assert form is not None
         n_rows, n_columns = form.shape
         return int(n_rows), int(n_columns)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, always 2."""
+        return 2
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("BinaryData are always copied to an array; leave out copy=False")
+        wanted = np.dtype(dtype or (np.float64 if self.has_missing else np.int8))
+        n_bytes = wanted.itemsize * self.shape[0] * self.shape[1]
+        if self.cells is None and n_bytes > MOST_BYTES:
+            raise DataError(
+                f"the array would take {n_bytes / 2**30:.1f} GiB; give the BinaryData to a model of latentbits, or "
+                "take some rows at a time, such as data[:1000]"
+            )
+        if not self.has_missing:
+            return self.dense().astype(wanted)
+        if wanted.kind not in "fcO":
+            raise DataError(
+                f"{wanted} can't hold missing cells, of which the data have {self.n_missing}; use dtype=float, where "
+                "they are NaN"
+            )
+        cells = self.dense().astype(wanted)
+        cells[cells == MISSING] = np.nan
+        return cells
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, tuple):
+            index, *others = index  # scikit-learn says data[rows, ...]
+            if any(other is not ... and other != slice(None) for other in others):
+                raise IndexError(
+                    "BinaryData are indexed by rows; take columns from np.asarray(data) or data.to_frame()"
+                )
+        if isinstance(index, Integral):
+            return np.asarray(self.rows([int(index)]))[0]
+        return self.rows(index)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[i] for i in range(len(self)))
 
     @property
     def is_sparse(self) -> bool:
@@ -361,7 +416,7 @@ value >= 1 present
         >>> BinaryData.of([[0, 1], [1, 1]], row_names=["a", "b"]).rows([1]).row_names
         ['b']
         """
-        chosen = index if isinstance(index, slice) else np.asarray(index)
+        chosen = index if isinstance(index, slice) else np.asarray(index, dtype=None if len(index) else int)
         beside = self._beside(chosen) if self.row_names or self.metadata or self.marks else {}
         if self.sparse is not None:
             parts = (self.sparse.data, self.sparse.indices, self.sparse.indptr)

@@ -1,21 +1,95 @@
-"""Tables that come in blocks of rows: larger than memory, on disk, or made on the way. They are packed into bits."""
+"""Cells as bits, in memory or in a file, and tables that come in blocks of rows, which are packed into bits."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from latentbits.data.codes import with_index_types
-from latentbits.data.packed import PackedCells, new_array, pack
+from latentbits.data.codes import MISSING, row_blocks, with_index_types
 from latentbits.errors import DataError
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
 
-__all__ = ["comes_in_blocks", "encoded_block", "read_blocks", "stacked"]
+__all__ = ["PackedCells", "comes_in_blocks", "encoded_block", "new_array", "pack", "read_blocks", "stacked"]
+
+
+MOST_BYTES = 1 << 30
+"""Larger arrays are kept in a temporary file, which the operating system pages in and out."""
+
+
+class PackedCells(NamedTuple):
+    """A table of 0, 1 and missing cells, eight of them in a byte; every row begins with a byte of its own.
+
+    Attributes
+    ----------
+    ones : uint8 array of shape (N, ceil(D / 8))
+        The bits of cells that are 1, the first column in the highest bit.
+    missing : uint8 array of the same shape, or None
+        The bits of missing cells; None if there are none.
+    n_columns : int
+        D.
+    """
+
+    ones: np.ndarray
+    missing: np.ndarray | None
+    n_columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.ones), self.n_columns
+
+    def rows(self, index: slice | np.ndarray) -> PackedCells:
+        """These rows, packed; a slice is not copied."""
+        return PackedCells(self.ones[index], None if self.missing is None else self.missing[index], self.n_columns)
+
+    def unpacked(self) -> np.ndarray:
+        """The codes of all cells: int8, N x D."""
+        cells = np.unpackbits(self.ones, axis=1, count=self.n_columns).view(np.int8)
+        if self.missing is not None:
+            # 0 - 1: a missing cell is no 1, so the subtraction makes it MISSING.
+            cells -= np.unpackbits(self.missing, axis=1, count=self.n_columns).view(np.int8)
+        return cells
+
+
+def pack(blocks: Iterable[np.ndarray], n_rows: int, n_columns: int) -> PackedCells:
+    """Pack codes that come in blocks of rows.
+
+    Examples
+    --------
+    >>> table = pack([np.array([[0, 1, -1]], np.int8), np.array([[1, 1, 0]], np.int8)], 2, 3)
+    >>> table.unpacked()
+    array([[ 0,  1, -1],
+           [ 1,  1,  0]], dtype=int8)
+    """
+    shape = (n_rows, -(-n_columns // 8))
+    ones, missing, start = new_array(shape, np.uint8), None, 0
+    for block in blocks:
+        for part in row_blocks(*block.shape):
+            cells = block[part]
+            rows = slice(start, start + len(cells))
+            ones[rows] = np.packbits(cells == 1, axis=1)
+            if missing is None and (cells == MISSING).any():
+                missing = new_array(shape, np.uint8)
+                missing[:start] = 0
+            if missing is not None:
+                missing[rows] = np.packbits(cells == MISSING, axis=1)
+            start = rows.stop
+    return PackedCells(ones, missing, n_columns)
+
+
+def new_array(shape: tuple[int, ...], dtype: type | np.dtype = np.float64) -> np.ndarray:
+    """An array whose values are not set; a large one lies in a temporary file that vanishes with it."""
+    if int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize <= MOST_BYTES:
+        return np.empty(shape, dtype)
+    with tempfile.TemporaryFile(prefix="latentbits-") as file:  # the map keeps the unnamed file alive
+        return np.memmap(file, dtype=dtype, mode="w+", shape=shape).view(np.ndarray)
+
 
 BLOCK_CELLS = 1 << 24
 """Cells that are read at a time: 16 MB of bytes, 128 MB of floats."""
@@ -40,22 +114,7 @@ def _is_chunked(X: Any) -> bool:
 
 
 def read_blocks(X: Any, encode: Encode, binarize: float | None) -> BinaryData:
-    """All blocks as one table: bits, or sparse if all of them are.
-
-    Parameters
-    ----------
-    X : memory map, chunked array or iterable of tables
-        See `comes_in_blocks`. Every block is read once.
-    encode : callable
-        `BinaryData.of`.
-    binarize : float or None
-        As in `BinaryData.of`.
-
-    Returns
-    -------
-    BinaryData
-        With the column names of the blocks.
-    """
+    """All blocks as one table: bits, or sparse if all of them are."""
     if hasattr(X, "shape"):
         if len(X.shape) != 2 or 0 in X.shape:
             return encode(np.empty(X.shape), binarize=binarize)  # which refuses it in the usual words

@@ -1,14 +1,30 @@
-"""How cells are held: one byte each, sparse data with one pair of index types, worked on in blocks of rows."""
+"""The byte of a cell (0, 1, missing), what the words in cells mean, and blocks of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from latentbits.data.messages import Origin, quoted
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["BAD", "BLOCK_CELLS", "MISSING", "row_blocks", "with_index_types"]
+__all__ = [
+    "BAD",
+    "BAD_BYTE",
+    "BLOCK_CELLS",
+    "MISSING",
+    "MISSING_BYTE",
+    "Tokens",
+    "has_decimal_comma",
+    "row_blocks",
+    "vocabulary",
+    "with_index_types",
+]
+
 
 MISSING = -1
 """The code of a missing cell in `BinaryData.cells` and among the stored values of `BinaryData.sparse`."""
@@ -23,16 +39,6 @@ BLOCK_CELLS = 1 << 18
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Cover the rows with consecutive slices of about `BLOCK_CELLS` cells.
 
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        The shape of the table.
-
-    Yields
-    ------
-    slice
-        Of rows; at least one row, however many columns it has.
-
     Examples
     --------
     >>> list(row_blocks(5, BLOCK_CELLS // 2))
@@ -44,19 +50,122 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def with_index_types(csr: sp.csr_array) -> sp.csr_array:
-    """Sort the indices in place, and make them int32 and indptr int64: the one pair of types that kernels compile for.
-
-    Parameters
-    ----------
-    csr : scipy.sparse.csr_array
-        Changed in place, so it must share no arrays with a caller's matrix.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        The same object.
-    """
+    """Sort in place, and make indices int32 and indptr int64: the one pair of types that kernels compile for."""
     csr.sort_indices()
     csr.indices = csr.indices.astype("int32", copy=False)
     csr.indptr = csr.indptr.astype("int64", copy=False)
     return csr
+
+
+BAD_BYTE, MISSING_BYTE = BAD & 0xFF, MISSING & 0xFF
+"""The codes as two's complement: bytes can't be negative."""
+
+_TRUE = ("true", "yes")
+_FALSE = ("false", "no")
+_MISSING = ("", "na", "nan", "?", "n/a", "null", "none")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
+_CACHED_TOKENS = 100_000  # distinct measurements under a threshold may be as many as the cells
+
+
+def has_decimal_comma(word: str) -> bool:
+    """Check whether a word is a number with a decimal comma.
+
+    Examples
+    --------
+    >>> [has_decimal_comma(word) for word in ("0,5", "-1,25", "0.5", "a,b")]
+    [True, True, False, False]
+    """
+    return _DECIMAL_COMMA.fullmatch(word) is not None
+
+
+def vocabulary(
+    missing: str | Sequence[str] | None,
+    true: str | Sequence[str] | None,
+    false: str | Sequence[str] | None,
+    presence: str | None,
+    origin: Origin,
+) -> dict[str, int]:
+    """Collect the known words; what the caller says goes before the defaults.
+
+    Examples
+    --------
+    >>> vocabulary("-9", None, None, "x", Origin())
+    {'true': 1, 'yes': 1, 'false': 0, 'no': 0, '': 0, 'x': 1, '-9': -1}
+    """
+    given: dict[str, int] = {}
+    if presence is not None:
+        given = {presence.strip().lower(): 1, "": 0}
+    for words, code in ((missing, MISSING), (true, 1), (false, 0)):
+        for word in [words] if isinstance(words, str) else words or ():
+            key = word.strip().lower()
+            if given.setdefault(key, code) != code:
+                raise origin.error(
+                    f"the word {quoted(word)} has two meanings; give it in only one of missing, true, false "
+                    "and presence"
+                )
+    defaults = dict.fromkeys(_TRUE, 1) | dict.fromkeys(_FALSE, 0)
+    defaults |= dict.fromkeys(_MISSING if missing is None else ("",), MISSING)
+    return defaults | given
+
+
+class Tokens(dict[str, int]):
+    """The byte for each cell text: its code, with MISSING and BAD as two's complement.
+
+    A text is interpreted once and then looked up, so that a file costs one dict access a cell.
+
+    Examples
+    --------
+    >>> list(Tokens({"yes": 1}, threshold=None).codes(["Yes", "1.0", " 0", "2"]))
+    [1, 1, 0, 254]
+    """
+
+    def __init__(self, words: dict[str, int], threshold: float | None, decimal: str = ".") -> None:
+        super().__init__()
+        self.words = words
+        self.threshold = threshold
+        self.decimal = decimal
+
+    def without_threshold(self) -> Tokens:
+        """Make tokens of the same words that know no numbers but 0 and 1."""
+        return self if self.threshold is None else Tokens(self.words, None, self.decimal)
+
+    def number(self, word: str) -> float | None:
+        """Read a word as a finite number."""
+        if self.decimal == ",":
+            return None if "." in word else finite_number(word.replace(",", "."))
+        return finite_number(word)
+
+    def __missing__(self, text: str) -> int:
+        byte = self._code(text.strip().lower()) & 0xFF
+        if len(self) < _CACHED_TOKENS:
+            self[text] = byte
+        return byte
+
+    def _code(self, word: str) -> int:
+        if word in self.words:
+            return self.words[word]
+        number = self.number(word)
+        if number is None:
+            return BAD
+        if self.threshold is not None:
+            return int(number >= self.threshold)
+        return int(number) if number in (0, 1) else BAD
+
+    def codes(self, texts: Iterable[str]) -> bytes:
+        """Look the texts up."""
+        return bytes(map(self.__getitem__, texts))
+
+
+def finite_number(text: str) -> float | None:
+    """Read a text as a finite number.
+
+    Examples
+    --------
+    >>> finite_number("1e3"), finite_number("inf"), finite_number("1_0"), finite_number("ten")
+    (1000.0, None, None, None)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in text else None

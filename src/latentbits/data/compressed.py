@@ -43,23 +43,6 @@ def open_bytes(file: Path, origin: Origin) -> Iterator[Any]:
     """Open a file for reading, compressed by gzip, bzip2, xz or zip, or not at all.
 
     A compressed file is unpacked once before, so that damage is found there and nowhere else.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        The file.
-    origin : Origin
-        Where the data come from, for error messages.
-
-    Yields
-    ------
-    binary stream
-        With `read`, `peek` and `seek`.
-
-    Raises
-    ------
-    DataError
-        If the compressed data are damaged or unpack to too much, or a zip archive doesn't hold exactly one file.
     """
     with refusing_damage(origin, "this can't be read", "copy the file again"), file.open("rb") as stream:
         start = stream.read(6)
@@ -80,24 +63,7 @@ def open_bytes(file: Path, origin: Origin) -> Iterator[Any]:
 
 
 def check_unpacked(packed: int, unpacked: int, allowed: int, origin: Origin) -> None:
-    """Refuse a small file that unpacks to a huge one.
-
-    Parameters
-    ----------
-    packed : int
-        The size of the file in bytes.
-    unpacked : int
-        How many bytes it becomes in memory.
-    allowed : int
-        How many bytes a file of any size may become: TEXT_BYTES or ARRAY_BYTES.
-    origin : Origin
-        Where the data come from, for error messages.
-
-    Raises
-    ------
-    DataError
-        If it becomes more, and more than UNPACKED_TIMES its size.
-    """
+    """Refuse a small file that unpacks to a huge one."""
     if unpacked > max(allowed, UNPACKED_TIMES * packed):
         raise origin.error(
             f"the file of {counted(packed, 'byte')} becomes {counted(unpacked, 'byte')} or more, over {UNPACKED_TIMES} "
@@ -106,17 +72,7 @@ def check_unpacked(packed: int, unpacked: int, allowed: int, origin: Origin) -> 
 
 
 def check_archive(file: Path, allowed: int, origin: Origin) -> None:
-    """Refuse a zip archive (.npz, .xlsx) whose members together unpack to too much; see `check_unpacked`.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        The archive.
-    allowed : int
-        How many bytes an archive of any size may become.
-    origin : Origin
-        Where the data come from, for error messages.
-    """
+    """Refuse a zip archive (.npz, .xlsx) whose members together unpack to too much; see `check_unpacked`."""
     with zipfile.ZipFile(file) as archive:  # what is claimed here, no reader of a member goes beyond
         unpacked = sum(member.file_size for member in archive.infolist())
     check_unpacked(file.stat().st_size, unpacked, allowed, origin)

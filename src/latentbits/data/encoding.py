@@ -73,27 +73,6 @@ def encode(
 ) -> Encoded:
     """Encode a table of any form; `BinaryData.of` says which forms there are.
 
-    Parameters
-    ----------
-    X : array, list of lists, SciPy sparse, or a pandas, polars or Arrow frame
-        Never changed; a C-contiguous array of one-byte 0-1 values is used without a copy.
-    binarize : float, optional
-        Every value >= `binarize` counts as 1, every smaller one as 0.
-    row_names, column_names : sequence, optional
-        Names to use instead of those of `X`.
-    origin : Origin, optional
-        Where the data come from, for error messages.
-
-    Returns
-    -------
-    Encoded
-        The codes and names.
-
-    Raises
-    ------
-    DataError
-        With the number of bad cells and the first three of them.
-
     Examples
     --------
     >>> encode([[0, 1, None]], column_names=["Equus", "Sus", "Bos"]).cells
@@ -110,23 +89,7 @@ def encode(
 
 
 def check_threshold(binarize: float | None) -> float | None:
-    """Refuse a threshold that is no finite number.
-
-    Parameters
-    ----------
-    binarize : float or None
-        The threshold; None is allowed.
-
-    Returns
-    -------
-    float or None
-        The threshold as a float.
-
-    Raises
-    ------
-    DataError
-        If it is neither a finite number nor None.
-    """
+    """Refuse a threshold that is no finite number."""
     if binarize is None:
         return None
     if not isinstance(binarize, Real) or not math.isfinite(binarize):
@@ -138,20 +101,7 @@ def check_threshold(binarize: float | None) -> float | None:
 
 
 def codes_of(values: np.ndarray, threshold: float | None) -> np.ndarray:
-    """Encode values without checking them.
-
-    Parameters
-    ----------
-    values : array
-        Of any dtype and shape.
-    threshold : float or None
-        Every value >= `threshold` is 1, every smaller one 0.
-
-    Returns
-    -------
-    int8 array
-        The codes 0, 1, MISSING and BAD, in a new array.
-    """
+    """Encode values without checking them."""
     if isinstance(values, np.ma.MaskedArray):
         codes = codes_of(values.data, threshold)
         codes[np.ma.getmaskarray(values)] = MISSING

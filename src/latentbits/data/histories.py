@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.codes import MISSING
+from latentbits.data.codes import MISSING, Tokens, vocabulary
 from latentbits.data.encoding import Encoded, check_threshold, encode
+from latentbits.data.long_format import Surveyed, collect_visits
 from latentbits.data.messages import Origin, quoted
 from latentbits.data.names import check_column_names, checked_text, choose_names
 from latentbits.data.sheet import as_text
-from latentbits.data.visits import Surveyed, collect_visits
-from latentbits.data.words import Tokens, vocabulary
 from latentbits.errors import DataError
 from latentbits.wording import place
 

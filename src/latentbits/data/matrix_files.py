@@ -3,50 +3,27 @@
 from __future__ import annotations
 
 import math
+from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.compressed import ARRAY_BYTES, check_archive, check_unpacked
+from latentbits.data.compressed import ARRAY_BYTES, check_archive, check_unpacked, open_bytes
 from latentbits.data.encoding import encode
-from latentbits.data.matrix_market import read_matrix_market
 from latentbits.data.messages import Origin, quoted, refusing_damage
 
-__all__ = ["read_matrix"]
+__all__ = ["read_matrix", "read_matrix_market"]
+
 
 _BYTES_A_LINE = 32
 """What each row and column of a sparse matrix costs, empty or not, while its form is changed."""
 
 
 def read_matrix(file: Path, kind: str, array: str | None, threshold: float | None, origin: Origin) -> BinaryData:
-    """Read a matrix without names.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        The file.
-    kind : {"npy", "npz", "mtx"}
-        Its format.
-    array : str or None
-        The array to read from an .npz file.
-    threshold : float or None
-        Every number >= `threshold` is 1 and every smaller one 0.
-    origin : Origin
-        Where the data come from, for error messages.
-
-    Returns
-    -------
-    BinaryData
-        The data, with the names that the file has.
-
-    Raises
-    ------
-    DataError
-        If the file can't be read, or holds something else than 0-1 data.
-    """
+    """Read a matrix without names."""
     with refusing_damage(origin, f"this can't be read as a .{kind} file of numbers", "save the matrix again"):
         if kind == "mtx":
             X = read_matrix_market(file, origin)
@@ -92,3 +69,98 @@ def _check_claim(stream: IO[bytes], size: int) -> None:
     shape, _, dtype = read_header(stream)
     if math.prod(shape) * max(1, dtype.itemsize) > size:
         raise ValueError(f"an array of shape {shape} doesn't fit into {size} bytes")
+
+
+_COMMENT = "%"
+_LAYOUTS = ("coordinate", "array")
+_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+_SYMMETRIES = {"general": 0, "symmetric": 1, "hermitian": 1, "skew-symmetric": -1}
+"""What an entry is multiplied by to get the one on the other side of the diagonal; 0 if that is an entry of its own."""
+
+
+class _Head(NamedTuple):
+    """What the first lines say: `n_entries` is None if there is one for each cell."""
+
+    n_rows: int
+    n_columns: int
+    n_entries: int | None
+    is_pattern: bool
+    mirror: int
+
+
+def read_matrix_market(file: Path, origin: Origin) -> Any:
+    """Read a matrix from text in the Matrix Market exchange format, compressed or not."""
+    with open_bytes(file, origin) as stream:
+        text = TextIOWrapper(stream, encoding="latin-1")
+        head = _read_head(text)
+        width = 1 if head.n_entries is None else 2 if head.is_pattern else 3
+        n_entries = _n_stored(head) if head.n_entries is None else head.n_entries
+        entries = _read_entries(text, n_entries, width)
+    return _dense(head, entries[:, 0]) if head.n_entries is None else _sparse(head, entries)
+
+
+def _read_head(text: TextIOWrapper) -> _Head:
+    banner = text.readline(1000).lower().split()
+    if len(banner) != 5 or banner[:2] != ["%%matrixmarket", "matrix"]:
+        raise ValueError('it does not begin with "%%MatrixMarket matrix", a layout, a field and a symmetry')
+    layout, field, symmetry = banner[2:]
+    for word, known in ((layout, _LAYOUTS), (field, _FIELDS), (symmetry, tuple(_SYMMETRIES))):
+        if word not in known:
+            raise ValueError(f"{quoted(word)} is none of {', '.join(known)}")
+    is_array = layout == "array"
+    if is_array and field == "pattern":
+        raise ValueError("an array needs values")
+    sizes = next((line for line in text if line.strip() and not line.startswith(_COMMENT)), "").split()
+    if len(sizes) != 3 - is_array or not all(size.isascii() and size.isdigit() for size in sizes):
+        raise ValueError(f"the line of sizes has to be {'two' if is_array else 'three'} whole numbers")
+    n_rows, n_columns = int(sizes[0]), int(sizes[1])
+    if symmetry != "general" and n_rows != n_columns:
+        raise ValueError(f"{n_rows} x {n_columns} is not {symmetry}")
+    return _Head(n_rows, n_columns, None if is_array else int(sizes[2]), field == "pattern", _SYMMETRIES[symmetry])
+
+
+def _n_stored(head: _Head) -> int:
+    """How many cells of an array are in the file: of a symmetric one, those of the lower triangle."""
+    if not head.mirror:
+        return head.n_rows * head.n_columns
+    return head.n_rows * (head.n_rows + head.mirror) // 2
+
+
+def _read_entries(text: TextIOWrapper, n_entries: int, width: int) -> np.ndarray:
+    """So many lines of so many numbers; comments and blank lines are skipped."""
+    lines = (line for line in text if line.strip() and not line.startswith(_COMMENT))
+    if not n_entries:
+        entries = np.empty((sum(1 for _ in lines), width))
+    else:
+        entries = np.loadtxt(lines, dtype=np.float64, ndmin=2, comments=None, max_rows=n_entries + 1)
+    if entries.shape != (n_entries, width):
+        found = "more" if len(entries) > n_entries else len(entries)
+        raise ValueError(f"there should be {n_entries} lines of {width}, but are {found} of {entries.shape[1]}")
+    return entries
+
+
+def _dense(head: _Head, values: np.ndarray) -> np.ndarray:
+    """Cells are stored column by column."""
+    if not head.mirror:
+        return values.reshape(head.n_columns, head.n_rows).T
+    cells = np.zeros((head.n_rows, head.n_rows))
+    columns, rows = np.triu_indices(head.n_rows, k=int(head.mirror < 0))
+    cells[columns, rows] = head.mirror * values
+    cells[rows, columns] = values
+    return cells
+
+
+def _sparse(head: _Head, entries: np.ndarray) -> sp.coo_array:
+    places = entries[:, :2] - 1
+    inside = (places >= 0) & (places < (head.n_rows, head.n_columns)) & (places == np.floor(places))
+    if not inside.all():
+        first = int(np.flatnonzero(~inside.all(axis=1))[0])
+        row, column = entries[first, :2]
+        raise ValueError(f"entry {first + 1} is at {row:g}, {column:g}, outside of {head.n_rows} x {head.n_columns}")
+    values = np.ones(len(entries)) if head.is_pattern else entries[:, 2]
+    rows, columns = places.astype(np.int64).T
+    if head.mirror:
+        other = rows != columns
+        values = np.concatenate([values, head.mirror * values[other]])
+        rows, columns = np.concatenate([rows, columns[other]]), np.concatenate([columns, rows[other]])
+    return sp.coo_array((values, (rows, columns)), shape=(head.n_rows, head.n_columns))

@@ -52,89 +52,27 @@ class Origin:
     row: str = "line"
 
     def place(self, line: int | str, column: str | None = None) -> str:
-        """Name a row or a cell of the file.
-
-        Parameters
-        ----------
-        line : int or str
-            The number of the line or row, counted from 1, or its name in quotes.
-        column : str, optional
-            The name of the column.
-
-        Returns
-        -------
-        str
-            The text to put into a message.
-        """
+        """Name a row or a cell of the file."""
         return f"{self.row} {line}" + (f", column {quoted(column)}" if column is not None else "")
 
     def error(self, message: str, place: str = "", kind: type[DataError] = DataError) -> DataError:
-        """Make the error, with file and place, if any, in front of the message.
-
-        Parameters
-        ----------
-        message : str
-            What is wrong and what to do about it.
-        place : str, optional
-            Where in the file or table.
-        kind : type of DataError, optional
-            The class of the error.
-
-        Returns
-        -------
-        DataError
-            For the caller to raise.
-        """
+        """Make the error, with file and place, if any, in front of the message."""
         where = ", ".join(filter(None, (self.file, place)))
         # Files and their names may hold anything, so this is the place where every message becomes one short line.
         text = one_line(f"{where}: {message}" if where else message)
         return kind(text if len(text) <= _LENGTH else f"{text[: _LENGTH // 2]} ... {text[-_LENGTH // 2 :]}")
 
     def advice(self, value: float, *, no_zeros: bool = False) -> str:
-        """Advise what to do about a number that is neither 0 nor 1.
-
-        Parameters
-        ----------
-        value : float
-            The number; one between 0 and 1 is taken for a probability.
-        no_zeros : bool, optional
-            Whether there is no 0 beside it; 1 and 2 are then taken for codes of absent and present.
-
-        Returns
-        -------
-        str
-            The end of a sentence.
-        """
+        """Advise what to do about a number that is neither 0 nor 1."""
         return f"use {self.calling(0.5 if 0 < value < 1 else 2 if no_zeros and value == 2 else 1)}"
 
     def calling(self, cut: float) -> str:
-        """Spell the option that thresholds values.
-
-        Parameters
-        ----------
-        cut : float
-            The threshold.
-
-        Returns
-        -------
-        str
-            The option, and what it does.
-        """
+        """Spell the option that thresholds values."""
         return f"{self.threshold.format(cut)} to call every value >= {cut:g} present"
 
 
 def quoted(text: str) -> str:
     """Show text as error messages do: in quotes, on one line, at most 40 characters.
-
-    Parameters
-    ----------
-    text : str
-        Of any length.
-
-    Returns
-    -------
-    str
-        The text to put into a message.
 
     Examples
     --------
@@ -147,18 +85,6 @@ def quoted(text: str) -> str:
 
 def option(name: str, value: object) -> str:
     """Spell an option both as Python and as the command line do.
-
-    Parameters
-    ----------
-    name : str
-        The name of the parameter.
-    value : object
-        The value to give; of a list, the command line takes one after the other.
-
-    Returns
-    -------
-    str
-        The text to put into a message.
 
     Examples
     --------
@@ -182,26 +108,6 @@ def bad_cells_error(
 ) -> DataError:
     """Make one error for all bad cells, in one sentence.
 
-    Parameters
-    ----------
-    origin : Origin
-        Where the data come from, for error messages.
-    cells : sequence of (str, str)
-        Place and value of the first few.
-    total : int
-        How many there are.
-    way_out : str
-        What to do about them.
-    fault : str, optional
-        What the values are.
-    kind : type of DataError, optional
-        The class of the error.
-
-    Returns
-    -------
-    DataError
-        For the caller to raise.
-
     Examples
     --------
     >>> bad_cells_error(Origin(), [("row 1", "3"), ("row 5", "7")], 2, "correct them")
@@ -222,20 +128,6 @@ def refusing_damage(origin: Origin, fault: str, way_out: str) -> Iterator[None]:
     Damaged and crafted files make parsers raise nearly anything (TokenError, OverflowError, KeyError, ...), so
     everything is caught; therefore only calls of libraries stand within the `with` statement.
 
-    Parameters
-    ----------
-    origin : Origin
-        Where the data come from.
-    fault : str
-        What can't be done with them.
-    way_out : str
-        What to do about it.
-
-    Raises
-    ------
-    DataError
-        With the fault, the library's reason and the way out.
-
     Examples
     --------
     >>> with refusing_damage(Origin("bits.npy"), "this can't be read as .npy", "save the matrix again"):
@@ -255,20 +147,7 @@ def refusing_damage(origin: Origin, fault: str, way_out: str) -> Iterator[None]:
 
 
 def check_is_file(file: Path, origin: Origin) -> None:
-    """Refuse what is no file that can be read: a folder, a pipe, a device, or nothing (with what may have been meant).
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        What should be a file.
-    origin : Origin
-        Where the data come from, for error messages.
-
-    Raises
-    ------
-    DataError
-        If `file` is not a file.
-    """
+    """Refuse a folder, a pipe, a device, or nothing (with what may have been meant)."""
     try:
         mode = file.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -1,13 +1,23 @@
-"""Names of rows and columns: those that the caller gives or the data have, validated."""
+"""Names of rows and columns, validated, and what people call them: a name, "row 3", "Samos (row 3)" if names repeat."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import TYPE_CHECKING
 
 from latentbits.data.messages import Origin, quoted
+from latentbits.errors import DataError
+from latentbits.wording import place
 
-__all__ = ["Names", "check_column_names", "checked_text", "choose_names"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Names", "Places", "check_column_names", "checked_text", "choose_names", "clear_names"]
+
 
 Names = tuple[list[str] | None, list[str] | None]
 """Row names and column names."""
@@ -17,27 +27,6 @@ def check_column_names(
     names: Iterable[object], origin: Origin, place: str = "", unnamed: int | None = None
 ) -> list[str]:
     """Refuse column names that are empty or repeated.
-
-    Parameters
-    ----------
-    names : iterable
-        Names of any type that can be written as text.
-    origin : Origin
-        Where the data come from, for error messages.
-    place : str, optional
-        Where the names are in the file.
-    unnamed : int, optional
-        The position of the column that may have an empty name.
-
-    Returns
-    -------
-    list of str
-        The names as text.
-
-    Raises
-    ------
-    DataError
-        If a name is empty, repeated or no valid text.
 
     Examples
     --------
@@ -60,29 +49,7 @@ def check_column_names(
 
 
 def checked_text(names: Iterable[object], origin: Origin, what: str, place: str = "") -> list[str]:
-    """Turn names into strings that can be written to a file, which half a surrogate pair can't.
-
-    Parameters
-    ----------
-    names : iterable
-        Names of any type.
-    origin : Origin
-        Where the data come from, for error messages.
-    what : str
-        What the names are called in an error message.
-    place : str, optional
-        Where the names are in the file.
-
-    Returns
-    -------
-    list of str
-        The names as text.
-
-    Raises
-    ------
-    DataError
-        If a name is no valid text.
-    """
+    """Turn names into strings that can be written to a file, which half a surrogate pair can't."""
     texts = [str(name) for name in names]
     for position, name in enumerate(texts):
         if any("\ud800" <= letter <= "\udfff" for letter in name):
@@ -97,29 +64,7 @@ def choose_names(
     own: Names = (None, None),
     origin: Origin | None = None,
 ) -> Names:
-    """Choose the caller's names, validated, or else the data's own.
-
-    Parameters
-    ----------
-    shape : (int, int)
-        The shape of the data.
-    given_rows, given_columns : sequence or None
-        The caller's names.
-    own : (list of str or None, list of str or None), optional
-        The data's own names of rows and columns.
-    origin : Origin, optional
-        Where the data come from, for error messages.
-
-    Returns
-    -------
-    (list of str or None, list of str or None)
-        Row names and column names; the very lists of `own` where the caller gave none.
-
-    Raises
-    ------
-    DataError
-        If the caller's names are not valid, or not one for each row or column.
-    """
+    """Choose the caller's names, validated, or else the data's own."""
     source, (rows, columns) = origin or Origin(), own
     if given_rows is not None:
         rows = checked_text(given_rows, source, "row name")
@@ -133,3 +78,93 @@ def choose_names(
 def _check_length(what: str, given: int, needed: int, origin: Origin) -> None:
     if given != needed:
         raise origin.error(f"{what} has {given} names for {needed}; give one name each")
+
+
+def clear_names(names: Sequence[str], what: str) -> list[str]:
+    """Tell rows or columns with the same name apart, and those without any.
+
+    Examples
+    --------
+    >>> clear_names(["Samos", "Pikermi", "Samos", ""], "row")
+    ['Samos (row 1)', 'Pikermi', 'Samos (row 3)', '(row 4)']
+    """
+    times = Counter(names)
+    return [
+        name if times[name] == 1 and name.strip() else f"{name} ({place(what, i)})".strip()
+        for i, name in enumerate(names)
+    ]
+
+
+@dataclass(frozen=True)
+class Places:
+    """The rows or columns of a table.
+
+    Attributes
+    ----------
+    names : sequence of str or None
+        Their names, if they have any.
+    number : int
+        How many there are.
+    what : str
+        "row" or "column".
+
+    Examples
+    --------
+    >>> rows = Places(["Samos", "Pikermi", "Samos"], 3, "row")
+    >>> rows.find("Pikermi"), rows.find("Samos (row 3)"), rows.find("row 1")
+    (1, 2, 0)
+    >>> rows.find("Samos")
+    Traceback (most recent call last):
+    ...
+    latentbits.errors.DataError: 2 rows are named "Samos"; give one of them, such as "Samos (row 1)"
+    """
+
+    names: Sequence[str] | None
+    number: int
+    what: str
+
+    @cached_property
+    def _known(self) -> dict[str, int]:
+        """Positions by every name that means one of them; a name of the data goes before one that is made here."""
+        made = {place(self.what, i): i for i in range(self.number)}
+        return made if self.names is None else made | {name: i for i, name in enumerate(self._clear)}
+
+    @cached_property
+    def _clear(self) -> list[str]:
+        return clear_names(self.names or [], self.what)
+
+    def has_name(self, key: object) -> bool:
+        """Check whether the data themselves name a row or column so."""
+        return key in self._own
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return frozenset(self.names or ())
+
+    def find(self, name: str) -> int:
+        """Find a row or column."""
+        if name in self._known:
+            return self._known[name]
+        same = [i for i, other in enumerate(self.names or []) if other == name]
+        if same:
+            first = quoted(self._clear[same[0]])
+            raise DataError(f"{len(same)} {self.what}s are named {quoted(name)}; give one of them, such as {first}")
+        last = f'"{place(self.what, 0)}" to "{place(self.what, self.number - 1)}"'
+        raise DataError(f"no {self.what} is named {quoted(name)}; give the name of one, or {last}")
+
+    def position(self, key: object) -> int:
+        """Find a row or column that is given by its name or its position."""
+        if isinstance(key, str):
+            return self.find(key)
+        if not isinstance(key, Integral) or not -self.number <= int(key) < self.number:
+            raise DataError(
+                f"there is no {self.what} at position {key!r}; give a whole number from 0 (the first) to "
+                f"{self.number - 1}"
+            )
+        return int(key) % self.number
+
+    def labels(self, positions: np.ndarray) -> np.ndarray:
+        """Name rows or columns."""
+        import numpy as np  # late: commands are listed without NumPy
+
+        return positions if self.names is None else np.array(self._clear, dtype=object)[positions]

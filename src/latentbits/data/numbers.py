@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latentbits.data.codes import MISSING
-from latentbits.data.columns import ColumnChoice
+from latentbits.data.codes import MISSING, Tokens, vocabulary
 from latentbits.data.messages import Origin, check_is_file, option, quoted
 from latentbits.data.names import check_column_names
 from latentbits.data.readers import check_decimal, row_source
-from latentbits.data.roles import examine, is_identifier
+from latentbits.data.roles import ColumnChoice, examine, is_identifier
 from latentbits.data.text_reader import RowSource, open_rows
-from latentbits.data.words import Tokens, vocabulary
 from latentbits.storage.files import restore_label
 
 if TYPE_CHECKING:
@@ -53,16 +51,6 @@ class NumberTable:
     def of(cls, X: Any) -> NumberTable:
         """Make a table of an array or a pandas frame, whose names are kept.
 
-        Parameters
-        ----------
-        X : array-like or pandas.DataFrame of shape (N, D)
-            Numbers; their finiteness is for the models to check.
-
-        Returns
-        -------
-        NumberTable
-            The numbers with their names.
-
         Examples
         --------
         >>> NumberTable.of([[1.5, 2], [0, -3]]).shape
@@ -90,25 +78,13 @@ class NumberTable:
         return int(np.isnan(self.values).sum())
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas frame with the names of the columns, as models take it.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Of float64 columns, without the row names.
-        """
+        """Make a pandas frame with the names of the columns, as models take it."""
         import pandas as pd
 
         return pd.DataFrame(self.values, columns=self.column_names)
 
     def fingerprint(self) -> str:
-        """Identify shape, values and column names.
-
-        Returns
-        -------
-        str
-            16 hex digits.
-        """
+        """Identify shape, values and column names."""
         digest = hashlib.sha256(json.dumps([self.shape, self.column_names]).encode())
         digest.update(np.ascontiguousarray(self.values, "<f8").tobytes())
         return digest.hexdigest()[:16]
@@ -130,47 +106,6 @@ def read_numbers(
     allow_missing: bool = True,
 ) -> NumberTable:
     """Read delimited text (also compressed) or a sheet (.xlsx) in which every cell is a finite number, or missing.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    delimiter : str, optional
-        One character. By default the one of comma, tab, semicolon and | that splits the first lines into the
-        same number of fields, and into the most.
-    header : bool, default=True
-        Whether the first line names the columns. Without a header the columns are x1, x2, ...
-    row_labels : str or False, optional
-        The column that names the rows; False if there is none. By default it is the first one if its name is
-        empty, if at least half of its cells are no numbers, or if it is named like an identifier (id, site, ...) and
-        holds different whole numbers.
-    columns : sequence of str, optional
-        Read only these columns, in this order.
-    exclude : sequence of str, optional
-        Leave these columns out.
-    encoding : str, default="utf-8"
-        Of the text. A byte-order mark is skipped, and one of UTF-16 or UTF-32 is recognised.
-    decimal : {".", ","}, default="."
-        What separates the decimals of numbers in text.
-    comment : str, optional
-        How lines begin that are skipped. By default those that begin with #, unless they may be rows; "" for none.
-    sheet : str, optional
-        The sheet of a workbook that has several.
-    missing : str or sequence of str, optional
-        What marks missing cells, beside empty ones, in any case. By default NA, NaN, ?, N/A, null and None.
-    allow_missing : bool, default=True
-        Whether cells may be missing, which are NaN then; not all models take them.
-
-    Returns
-    -------
-    NumberTable
-        The numbers with their names.
-
-    Raises
-    ------
-    DataError
-        One sentence with the file, the line, the column and the value, and what to do about it; missing cells
-        are errors too unless they are allowed.
 
     Examples
     --------

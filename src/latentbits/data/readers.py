@@ -14,16 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from latentbits.data.columns import ColumnChoice
+from latentbits.data.codes import Tokens, vocabulary
 from latentbits.data.like import remembers_reading
-from latentbits.data.long_format import pivot, refuse_wide_options
+from latentbits.data.long_format import Surveyed, collect_visits, pivot, refuse_wide_options
 from latentbits.data.messages import Origin, check_is_file, option
 from latentbits.data.names import check_column_names
+from latentbits.data.roles import ColumnChoice
 from latentbits.data.sheet import ExcelSheet
 from latentbits.data.text_file import TextFile
 from latentbits.data.text_reader import RowSource, TextReader, open_rows
-from latentbits.data.visits import Surveyed, collect_visits
-from latentbits.data.words import Tokens, vocabulary
 from latentbits.errors import UselessOptionError
 
 if TYPE_CHECKING:
@@ -309,8 +308,7 @@ def _read(
         refuse_wide_options(vars(choice), way_out, origin)
     tokens = Tokens(vocabulary(missing, true, false, presence, origin), threshold, decimal)
     if kind in _TYPED:
-        from latentbits.data.large_parquet import LargeParquet, is_large
-        from latentbits.data.typed_tables import TypedTable, read_frame
+        from latentbits.data.typed_tables import LargeParquet, TypedTable, is_large, read_frame
 
         words_given = any(map(_is_given, words.values()))
         if observed is None and kind == "parquet" and is_large(file):
@@ -330,27 +328,7 @@ def _read(
 def row_source(
     file: Path, origin: Origin, *, encoding: str, delimiter: str | None, comment: str | None, sheet: str | None
 ) -> RowSource:
-    """Choose how the rows of a file are read.
-
-    Parameters
-    ----------
-    file : pathlib.Path
-        The file.
-    origin : Origin
-        Where the data come from, for error messages.
-    encoding, delimiter, comment, sheet : str or None
-        As `read_table` takes them.
-
-    Returns
-    -------
-    RowSource
-        A sheet of a workbook, or delimited text.
-
-    Raises
-    ------
-    DataError
-        If the format is known and not read.
-    """
+    """Choose how the rows of a file are read."""
     kind = _kind(file)
     if kind in _FOREIGN:
         raise origin.error(f".{kind} files are not read; {_FOREIGN[kind]}")
@@ -395,22 +373,7 @@ def _refuse_options(options: dict[str, Any], applies: str, origin: Origin) -> No
 
 
 def check_decimal(decimal: str, delimiter: str | None, origin: Origin) -> None:
-    """Refuse what can't separate decimals.
-
-    Parameters
-    ----------
-    decimal : str
-        What separates the decimals of numbers.
-    delimiter : str or None
-        What separates fields, if the caller said so.
-    origin : Origin
-        Where the data come from, for error messages.
-
-    Raises
-    ------
-    DataError
-        If it is neither a dot nor a comma, or the delimiter too.
-    """
+    """Refuse what can't separate decimals."""
     if decimal not in (".", ","):
         raise origin.error(f"decimal={decimal!r} is neither a dot nor a comma; use {option('decimal', ',')}")
     if decimal == "," == delimiter:

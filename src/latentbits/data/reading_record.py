@@ -18,22 +18,7 @@ Reading = dict[str, Any]
 
 
 def reading_record(read: Callable[..., BinaryData], options: Mapping[str, Any], data: BinaryData) -> Reading:
-    """The options by which another file can be read like this one.
-
-    Parameters
-    ----------
-    read : callable
-        `read_table`, whose signature says what the defaults are.
-    options : mapping
-        Its keyword arguments.
-    data : BinaryData
-        What was read with them: the name of the label column stands for its position, or for what was found.
-
-    Returns
-    -------
-    dict
-        The options that differ from their defaults, all of them plain JSON.
-    """
+    """The options by which another file can be read like this one."""
     defaults = {name: parameter.default for name, parameter in inspect.signature(read).parameters.items()}
     record = {name: _plain(value) for name, value in options.items() if value is not None and value != defaults[name]}
     if data.row_label is not None and "long" not in record:  # which says itself where the rows' names are

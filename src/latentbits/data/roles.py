@@ -17,20 +17,101 @@ in every row stays data, with a warning.
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from latentbits.data.columns import ColumnChoice
+from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, has_decimal_comma
 from latentbits.data.messages import Origin, option, quoted
-from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens, has_decimal_comma
+from latentbits.errors import UnknownColumnError
 
-__all__ = ["Content", "Roles", "examine", "find_roles", "is_identifier", "is_measure", "is_visit"]
+__all__ = [
+    "ColumnChoice",
+    "Content",
+    "Roles",
+    "examine",
+    "find_roles",
+    "is_identifier",
+    "is_measure",
+    "is_visit",
+    "positions",
+]
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """The columns that the caller asked for, as `read_table` takes them.
+
+    Attributes
+    ----------
+    row_labels : str, int, bool or None
+        The column that names the rows; False if there is none, None to find out.
+    columns, exclude : sequence of str or None
+        Names of the columns to read, None for all, and of those to leave out.
+    metadata : sequence of str or None
+        Names of the columns to keep beside the rows.
+
+    Examples
+    --------
+    >>> choice = ColumnChoice("site", None, ["age"])
+    >>> names = ["site", "age", "Equus", "Sus"]
+    >>> label = choice.label(names, Origin())
+    >>> label, choice.data(names, [label], Origin())
+    (0, [2, 3])
+    """
+
+    row_labels: str | int | bool | None
+    columns: Sequence[str] | None
+    exclude: Sequence[str] | None
+    metadata: Sequence[str] | None = None
+
+    def label(self, names: Sequence[str], origin: Origin) -> int | None:
+        """Find the label column that the caller named."""
+        if self.row_labels is None or self.row_labels is False:
+            return None
+        if isinstance(self.row_labels, str):
+            return positions([self.row_labels], names, origin)[0]
+        if not 0 <= self.row_labels < len(names):
+            raise origin.error(
+                f"row_labels={self.row_labels} is not a column; use 0 to {len(names) - 1}, a name or False"
+            )
+        return int(self.row_labels)
+
+    def data(self, names: Sequence[str], others: Collection[int | None], origin: Origin) -> list[int]:
+        """Find the data columns."""
+        wanted = range(len(names)) if self.columns is None else positions(self.columns, names, origin)
+        left_out = {*self.excluded(names, origin), *others}
+        chosen = [j for j in wanted if j not in left_out]
+        if not chosen:
+            raise origin.error("no data columns are left; check columns, exclude and row_labels")
+        return chosen
+
+    def excluded(self, names: Sequence[str], origin: Origin) -> set[int | None]:
+        """Find the columns to leave out."""
+        return set(positions(self.exclude or (), names, origin))
+
+    def beside(self, names: Sequence[str], origin: Origin) -> list[int]:
+        """Find the metadata columns that the caller named."""
+        return positions(self.metadata or (), names, origin)
+
+
+def positions(wanted: str | Sequence[str], names: Sequence[str], origin: Origin) -> list[int]:
+    """Find columns by their names."""
+    where = {name: j for j, name in enumerate(names)}
+    listed = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in listed:
+        if name not in where:
+            near = difflib.get_close_matches(str(name), names, 3) or names[:3]
+            message = f"there is no column {quoted(str(name))}; did you mean {' or '.join(map(quoted, near))}?"
+            raise UnknownColumnError(str(origin.error(message)), str(name))
+    return [where[name] for name in listed]
+
 
 _VISITS = frozenset(["visit", "day", "date", "week", "survey", "occasion", "replicate", "round"])
 _THINGS = frozenset(
@@ -54,16 +135,6 @@ _MANY_ROWS = 20
 def is_identifier(name: str) -> bool:
     """Check whether a column is named like an identifier of rows.
 
-    Parameters
-    ----------
-    name : str
-        The name of the column, in any case.
-
-    Returns
-    -------
-    bool
-        True for one of the usual words, alone or before id, code, label, name, nr, no or number.
-
     Examples
     --------
     >>> [is_identifier(name) for name in ("Site", "plot_id", "SampleID", "siteid", "Plot No.", "site area", "Equus")]
@@ -80,16 +151,6 @@ def is_identifier(name: str) -> bool:
 def is_visit(name: str) -> bool:
     """Check whether a column is named like a visit: a day, a survey, an occasion.
 
-    Parameters
-    ----------
-    name : str
-        The name of the column, in any case.
-
-    Returns
-    -------
-    bool
-        True if one of the usual words is in it.
-
     Examples
     --------
     >>> [is_visit(name) for name in ("day", "Visit_nr", "surveyDate", "count", "Daystar")]
@@ -100,16 +161,6 @@ def is_visit(name: str) -> bool:
 
 def is_measure(name: str) -> bool:
     """Check whether a column is named like a measurement, so that its numbers are no counts.
-
-    Parameters
-    ----------
-    name : str
-        The name of the column, in any case.
-
-    Returns
-    -------
-    bool
-        True if one of its words is such as year, depth or lat.
 
     Examples
     --------
@@ -190,18 +241,6 @@ class Content:
 def examine(texts: Sequence[str], tokens: Tokens) -> Content:
     """Look at the cells of a column.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        The cells without surrounding blanks.
-    tokens : Tokens
-        What words mean; without a threshold, so that the answer doesn't depend on one.
-
-    Returns
-    -------
-    Content
-        What the column holds.
-
     Examples
     --------
     >>> tokens = Tokens({"": -1}, None)
@@ -256,31 +295,14 @@ class Roles(NamedTuple):
     numbered: int | None = None
 
     def doubting(self, measures: Sequence[str]) -> Roles:
-        """Add a guess for each column of data that is named like a measurement, and 1 in every row.
-
-        Parameters
-        ----------
-        measures : sequence of str
-            The names of these columns.
-
-        Returns
-        -------
-        Roles
-            With a note and a guess more for each.
-        """
+        """Add a guess for each column of data that is named like a measurement, and 1 in every row."""
         notes = [f"the column {quoted(name)} is data, and 1 in every row by the threshold" for name in measures]
         ways_out = [f"use {option('exclude', [name])} if it is a measurement" for name in measures]
         guesses = [f"{note}; {way_out}" for note, way_out in zip(notes, ways_out, strict=True)]
         return self._replace(notes=(*self.notes, *notes), guesses=(*self.guesses, *guesses))
 
     def warn(self, origin: Origin) -> None:
-        """Warn of the guesses, as something that the caller of `read_table` should look at.
-
-        Parameters
-        ----------
-        origin : Origin
-            Where the data come from, for the message.
-        """
+        """Warn of the guesses, as something that the caller of `read_table` should look at."""
         level, frame = 1, sys._getframe()
         while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("latentbits.data."):
             level, frame = level + 1, frame.f_back
@@ -291,26 +313,7 @@ class Roles(NamedTuple):
 def find_roles(
     names: Sequence[str], contents: Mapping[int, Content], choice: ColumnChoice, origin: Origin, unnamed: str = ""
 ) -> Roles:
-    """Find the columns that are no data.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of all columns.
-    contents : mapping of int to Content
-        What those columns hold that may be something else than data, by position.
-    choice : ColumnChoice
-        The columns that the caller asked for.
-    origin : Origin
-        Where the data come from, for error messages.
-    unnamed : str, optional
-        Why the first column has no name, for the note; empty if it has one.
-
-    Returns
-    -------
-    Roles
-        Labels and metadata.
-    """
+    """Find the columns that are no data."""
     label, beside = choice.label(names, origin), choice.beside(names, origin)
     left_out = {*choice.excluded(names, origin), *beside}
     data = set(choice.data(names, (), origin))

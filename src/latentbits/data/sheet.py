@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from latentbits.data.compressed import ARRAY_BYTES, SHEET_BYTES, check_archive, check_unpacked
 from latentbits.data.messages import Origin, option, quoted, refusing_damage
-from latentbits.data.text_rows import Rows, empty_file_error
+from latentbits.data.text_file import Rows, empty_file_error
 
 __all__ = ["ExcelSheet", "as_text"]
 
@@ -21,16 +21,6 @@ _ROWS = 1 << 20
 
 def as_text(value: Any) -> str:
     """Write a cell as text, as a person would.
-
-    Parameters
-    ----------
-    value : object
-        Text, number, bool, date or a missing value.
-
-    Returns
-    -------
-    str
-        Whole numbers without decimals; empty for missing values.
 
     Examples
     --------
@@ -67,18 +57,7 @@ class ExcelSheet:
 
     @contextmanager
     def rows(self) -> Iterator[Rows]:
-        """Read the sheet, within a `with` statement.
-
-        Yields
-        ------
-        iterator of (int, list of str)
-            Row numbers and cells of all rows, without columns and with rows that are empty throughout.
-
-        Raises
-        ------
-        DataError
-            If openpyxl is not installed, the file can't be read, or the sheet is empty or has to be chosen.
-        """
+        """Read the sheet, within a `with` statement."""
         try:
             import openpyxl  # noqa: F401
         except ImportError:

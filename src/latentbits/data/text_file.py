@@ -1,4 +1,4 @@
-"""Delimited text as rows of fields: encodings, comments, delimiters and quotes."""
+"""Delimited text as rows of fields: encodings, comments, delimiters and quotes, the header and the number of fields."""
 
 from __future__ import annotations
 
@@ -9,15 +9,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
+from latentbits.data.codes import finite_number
 from latentbits.data.compressed import open_bytes
 from latentbits.data.messages import Origin, option, quoted
-from latentbits.data.text_rows import Rows, empty_file_error, finite_number, is_blank
 from latentbits.errors import DataError
+from latentbits.storage.files import restore_label
 
-__all__ = ["TextFile"]
+__all__ = [
+    "Header",
+    "Rows",
+    "TextFile",
+    "empty_file_error",
+    "is_blank",
+    "no_row_error",
+    "rows_of_width",
+    "split_header",
+]
+
 
 _DELIMITERS = (",", "\t", ";", "|")
 _COMMENT = "#"
@@ -62,18 +74,7 @@ class TextFile:
 
     @contextmanager
     def rows(self) -> Iterator[Rows]:
-        """Open the file, within a `with` statement.
-
-        Yields
-        ------
-        iterator of (int, list of str)
-            Line numbers and fields of all rows, those of the header included.
-
-        Raises
-        ------
-        DataError
-            If the file is empty, damaged or no text of this encoding, or its quotes don't match.
-        """
+        """Open the file, within a `with` statement."""
         self._check_options()
         with self._lines() as lines:
             sample, used = self._sample(lines)
@@ -268,3 +269,123 @@ def _find_delimiter(sample: Sequence[str]) -> str:
     several, regular, _, width = evenness(found)
     blanks = evenness(" ")
     return " " if not (several and regular) and all(blanks[:2]) and blanks[-1] > width else found
+
+
+Rows = Iterator[tuple[int, list[str]]]
+"""Rows of a file: the number of the line where each ends, and its fields."""
+
+_PEEKED = 20
+"""How many rows say whether the header has a name for the row labels."""
+
+
+def empty_file_error(origin: Origin) -> DataError:
+    """Make the error for a file without any row."""
+    return origin.error("the file is empty; it needs a header line and at least one row")
+
+
+def no_row_error(origin: Origin) -> DataError:
+    """Make the error for a file without any row below its header."""
+    return origin.error("there is a header but no row below it; add rows, or use header=False (--no-header)")
+
+
+def is_blank(row: list[str], width: int) -> bool:
+    """Check whether a row is a blank line.
+
+    Examples
+    --------
+    >>> is_blank([""], width=2), is_blank([""], width=1), is_blank(["", ""], width=2)
+    (True, False, False)
+    """
+    return not row or (width > 1 and len(row) == 1 and not row[0].strip())
+
+
+class Header(NamedTuple):
+    """The column names of a file.
+
+    Attributes
+    ----------
+    names : list of str
+        Without surrounding blanks, and the apostrophe that our own tables have in front of formulas.
+    place : str
+        The line they are on, for error messages.
+    lacks_label : bool
+        Whether the header has one name less than the rows have fields, as R writes it; `names` then begins with
+        an empty name for the row labels.
+    """
+
+    names: list[str]
+    place: str
+    lacks_label: bool = False
+
+
+def split_header(rows: Rows, header: bool, origin: Origin) -> tuple[Header, Rows]:
+    """Take the column names off the first row that isn't blank.
+
+    Examples
+    --------
+    >>> split_header(iter([(1, ["a ", "b"]), (2, ["0", "1"])]), True, Origin())[0].names
+    ['a', 'b']
+    >>> rows = [(1, ["a", "b"]), (2, ["Pikermi", "0", "1"]), (3, ["Samos", "1", "1"])]
+    >>> split_header(iter(rows), True, Origin())[0].names
+    ['', 'a', 'b']
+    """
+    # Above the names an exported sheet may have rows of nothing but delimiters.
+    used = (lambda row: any(map(str.strip, row))) if header else (lambda row: not is_blank(row, width=2))
+    line, first = next(((line, row) for line, row in rows if used(row)), (0, []))
+    if not first:
+        raise empty_file_error(origin)
+    peeked = list(islice(rows, _PEEKED))
+    body = [row for _, row in peeked if not is_blank(row, width=2)]
+    if not header:
+        width = _filled_width([first, *body])
+        names = [f"x{j + 1}" for j in range(max(width, 1))]
+        return Header(names, origin.place(line)), chain([(line, first)], peeked, rows)
+    names = [restore_label(name.strip()) for name in first]
+    lacks_label = _lacks_label(len(names), body)
+    if lacks_label:
+        names = ["", *names]
+    while len(names) > 1 and not names[-1] and _filled_width(body) < len(names):
+        names.pop()
+    return Header(names, origin.place(line), lacks_label), chain(peeked, rows)
+
+
+def _filled_width(rows: list[list[str]]) -> int:
+    """The number of fields up to the last that is filled in any row."""
+    return max((j + 1 for row in rows for j, field in enumerate(row) if field.strip()), default=0)
+
+
+def _lacks_label(n_names: int, body: list[list[str]]) -> bool:
+    """Whether all of several rows have a field more than the header, and not just a delimiter at their end."""
+    return (
+        n_names > 1
+        and len(body) > 1
+        and {len(row) for row in body} == {n_names + 1}
+        and _filled_width(body) == n_names + 1
+    )
+
+
+def rows_of_width(rows: Rows, width: int, origin: Origin) -> Rows:
+    """Check the number of fields; blank lines, and empty fields at the end of a row, are skipped."""
+    blank, empty = 0, True
+    for line, row in rows:
+        if len(row) != width:
+            if is_blank(row, width):
+                blank = blank or line
+                continue
+            if len(row) < width or any(field.strip() for field in row[width:]):
+                raise _width_error(line, row, width, origin)
+            row = row[:width]
+        if blank and width == 1:
+            raise origin.error('the line is blank; remove it, or write "" for a missing cell', origin.place(blank))
+        empty = False
+        yield line, row
+    if empty:
+        raise no_row_error(origin)
+
+
+def _width_error(line: int, row: list[str], width: int, origin: Origin) -> DataError:
+    return origin.error(
+        f"{len(row)} field{'s' * (len(row) != 1)}, but {width} are expected as in the first line; look for a delimiter "
+        "too many or too few, or text to be quoted",
+        origin.place(line),
+    )

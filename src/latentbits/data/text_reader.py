@@ -12,15 +12,13 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol
 
-from latentbits.data.advice import Surroundings
-from latentbits.data.bad_cells import BadCells, refusal
-from latentbits.data.columns import ColumnChoice
+from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens
 from latentbits.data.long_format import refuse_long_format
 from latentbits.data.messages import Origin, quoted
 from latentbits.data.names import check_column_names
-from latentbits.data.roles import Content, Roles, examine, find_roles, is_identifier, is_measure
-from latentbits.data.text_rows import Header, Rows, no_row_error, rows_of_width, split_header
-from latentbits.data.words import BAD_BYTE, MISSING_BYTE, Tokens
+from latentbits.data.refusals import BadCells, Surroundings, refusal
+from latentbits.data.roles import ColumnChoice, Content, Roles, examine, find_roles, is_identifier, is_measure
+from latentbits.data.text_file import Header, Rows, no_row_error, rows_of_width, split_header
 from latentbits.storage.files import restore_label
 
 if TYPE_CHECKING:
@@ -35,35 +33,12 @@ class RowSource(Protocol):
     """A file of rows of text, which may be opened several times."""
 
     def rows(self) -> AbstractContextManager[Rows]:
-        """Open the file, within a `with` statement.
-
-        Returns
-        -------
-        context manager of an iterator of (int, list of str)
-            Line numbers and fields of all rows, those of the header included.
-        """
+        """Open the file, within a `with` statement."""
 
 
 @contextmanager
 def open_rows(source: RowSource, header: bool, origin: Origin) -> Iterator[tuple[Header, Rows]]:
-    """Open a file, within a `with` statement, and take the header off.
-
-    Parameters
-    ----------
-    source : RowSource
-        The file.
-    header : bool
-        Whether the first row has the names.
-    origin : Origin
-        Where the data come from, for error messages.
-
-    Yields
-    ------
-    header : Header
-        The names, not yet validated.
-    rows : iterator of (int, list of str)
-        The rows of data, each with a field for each name.
-    """
+    """Open a file, within a `with` statement, and take the header off."""
     with source.rows() as rows:
         head, rows = split_header(rows, header, origin)
         yield head, rows_of_width(rows, len(head.names), origin)
@@ -114,18 +89,7 @@ class TextReader:
     tokens: Tokens
 
     def read(self) -> BinaryData:
-        """Read the file.
-
-        Returns
-        -------
-        BinaryData
-            The data with their names.
-
-        Raises
-        ------
-        DataError
-            With the line, the column and the value, and what to do about it.
-        """
+        """Read the file."""
         with open_rows(self.source, self.header, self.origin) as (header, rows):
             if self.header:
                 self._refuse_data_as_header(header)
@@ -177,18 +141,7 @@ class TextReader:
         return body
 
     def texts_of(self, columns: Sequence[int]) -> dict[int, list[str]]:
-        """Read the file once more, for columns that turned out to be text.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            Their positions.
-
-        Returns
-        -------
-        dict of int to list of str
-            The cells of each column, without surrounding blanks.
-        """
+        """Read the file once more, for columns that turned out to be text."""
         with open_rows(self.source, self.header, self.origin) as (_, rows):
             picked = [[row[j].strip() for j in columns] for _, row in rows]
         return dict(zip(columns, map(list, zip(*picked, strict=True)), strict=True))

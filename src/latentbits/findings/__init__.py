@@ -43,7 +43,7 @@ def gather(model: Any, data: Data, **fit_params: Any) -> Results:
         results.summary["data"]["fitted"] = results.solved.are_training_rows()
     elif isinstance(model, CellModel):
         results = family.gather(model, data, **fit_params)
-        results.summary["data"]["fitted"] = data.fingerprint() == model.data_fingerprint_
+        results.summary["data"]["fitted"] = data.fingerprint() == model.data_checksum_
     else:
         results = family.gather(model, data, **fit_params)
         results.summary["data"]["fitted"] = True

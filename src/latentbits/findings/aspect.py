@@ -27,9 +27,10 @@ from latentbits.findings.results import (
 )
 from latentbits.findings.sampling import sampling_lines, sampling_summary
 from latentbits.fitting.chains import samples_needed
-from latentbits.models.aspect.aspect_rows import AspectRows, Kind
+from latentbits.models.aspect.aspect_rows import AspectRows
 from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.phantoms import EXTINCT
+from latentbits.models.cell_ranking import Kind
 from latentbits.tasks.stability import component_stability
 from latentbits.wording import counted
 

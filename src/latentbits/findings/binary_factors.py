@@ -12,8 +12,8 @@ import pandas as pd
 from latentbits import plots
 from latentbits.data.numbers import NumberTable
 from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_lines, size
+from latentbits.models.binary_factors.binary_model import EXACT_LIMIT
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
-from latentbits.models.binary_factors.model import EXACT_LIMIT
 from latentbits.wording import counted
 
 __all__ = ["gather", "rows_table"]
@@ -27,7 +27,7 @@ def gather(model: BinaryFactorAnalysis, data: NumberTable) -> Results:
     names = _names(model)
     mixing = pd.DataFrame(model.mixing_, columns=names)
     mixing.insert(0, "variable", attributes(data))
-    mixing.insert(1, "mean_", model.mean_)
+    mixing.insert(1, "mean_", model.intercepts_)
     tables = {
         "causes": _causes(model, data),
         "mixing": mixing,
@@ -41,7 +41,7 @@ def gather(model: BinaryFactorAnalysis, data: NumberTable) -> Results:
         **common_summary(model, data),
         "factors": model.n_components_,
         "factor_probabilities": model.factor_probabilities_.tolist(),
-        "noise_precision": float(model.noise_precision_),
+        "noise_precision": model.noise_precision_.tolist(),
     }
     figures: Figures = {}
     if model.n_components_:
@@ -74,7 +74,7 @@ def _causes(model: BinaryFactorAnalysis, data: NumberTable) -> pd.DataFrame:
     names = np.array(attributes(data), dtype=object)
     lines = []
     for k, column in enumerate(model.mixing_.T):
-        strength = float((column**2).sum() * model.noise_precision_) ** 0.5
+        strength = float(model.factor_strengths_[k])
         most = np.argsort(-np.abs(column), kind="stable")[:TOLD]
         # On against off: both the state that adds the column and the one that subtracts it.
         changes = ", ".join(f"{names[j]} {2 * column[j]:+.3g}" for j in most)

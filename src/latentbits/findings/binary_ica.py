@@ -22,9 +22,8 @@ from latentbits.findings.results import (
     size,
     unused,
 )
-from latentbits.models.binary_ica.bootstrap import SourceIntervals
 from latentbits.models.binary_ica.estimator import BinaryICA
-from latentbits.models.binary_ica.pair_fit import GoodnessOfFit
+from latentbits.models.binary_ica.judgement import GoodnessOfFit, SourceIntervals
 from latentbits.wording import counted
 
 __all__ = ["gather"]

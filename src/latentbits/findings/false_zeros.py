@@ -88,7 +88,7 @@ def _members(model: FalseZeros) -> pd.DataFrame:
     """Each member with its weight and, where cells were hidden, how well it predicts them alone."""
     if model.member_scores_ is not None:
         return model.member_scores_
-    return pd.DataFrame({"member": list(model.members_), "weight": model.weights_})
+    return pd.DataFrame({"member": list(model.members_), "weight": model.member_weights_})
 
 
 # ---- sentences -----------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def _first(summary: dict[str, Any]) -> str:
 
 def _sure(model: FalseZeros) -> Iterator[str]:
     """Which members had a say, how reliable the probabilities are, and whether rows have lost ones."""
-    said = sorted(zip(model.members_, model.weights_, strict=True), key=lambda pair: -pair[1])
+    said = sorted(zip(model.members_, model.member_weights_, strict=True), key=lambda pair: -pair[1])
     if model.held_out_ is None:
         yield f"All members have the same say, as no cells were hidden: {', '.join(name for name, _ in said)}."
     else:

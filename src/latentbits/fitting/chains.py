@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from latentbits.errors import DataError
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor
 from latentbits.numerics import check_number
 from latentbits.wording import counted
 

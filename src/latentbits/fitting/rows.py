@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.packed import new_array
+from latentbits.data.blocks import new_array
 from latentbits.fitting.climb import RowsLost, parabola, squared_moves
 from latentbits.fitting.workers import Workers
 

@@ -263,6 +263,7 @@ ZERO_ONE_DATA = frozenset({Ability.READ_ZERO_ONE})
 
 WITH_WEIGHTS = ZERO_ONE_DATA | {
     Ability.PREDICT_CELLS,
+    Ability.RANK_CELLS,
     Ability.SCORE_ROWS,
     Ability.SAMPLE,
     Ability.TRANSFORM,
@@ -272,7 +273,7 @@ WITH_WEIGHTS = ZERO_ONE_DATA | {
 }
 """What every model can do whose rows have weights on components (`FactorModel`)."""
 
-BY_CELL = ZERO_ONE_DATA | {Ability.PREDICT_CELLS, Ability.PREDICT_HELD_OUT, Ability.SCORE_ROWS}
+BY_CELL = ZERO_ONE_DATA | {Ability.PREDICT_CELLS, Ability.PREDICT_HELD_OUT, Ability.RANK_CELLS, Ability.SCORE_ROWS}
 """What every model can do that predicts each cell from the rest of its row (`CellModel`)."""
 
 WITH_RESTARTS = frozenset({Ability.ITERATE, Ability.RESTARTS})
@@ -280,10 +281,12 @@ WITH_RESTARTS = frozenset({Ability.ITERATE, Ability.RESTARTS})
 
 
 def members_of(ability: Ability) -> tuple[str, ...]:
-    """The methods and attributes that an ability promises."""
-    protocol = PROTOCOLS[ability]
-    methods = [name for name in vars(protocol) if not name.startswith("_")]
-    return (*protocol.__annotations__, *methods)
+    """The attributes and methods that an ability promises."""
+    return (*PROTOCOLS[ability].__annotations__, *_methods(ability))
+
+
+def _methods(ability: Ability) -> list[str]:
+    return [name for name in vars(PROTOCOLS[ability]) if not name.startswith("_")]
 
 
 def abilities_of(model: Any) -> frozenset[Ability]:
@@ -292,8 +295,9 @@ def abilities_of(model: Any) -> frozenset[Ability]:
     Parameters
     ----------
     model : estimator or class
-        One of this library's, or derived from it: what the record says. A class of the user's own that is built on the
-        base classes can do what these can. Of any other estimator, what it has the methods for.
+        One of this library's, or derived from it: what the record says, without what the estimator's own parameters
+        exclude (``BetaICA(inference="em")`` has no evidence). A class of the user's own that is built on the base
+        classes can do what these can. Any other estimator can do what it has the methods for.
 
     Returns
     -------
@@ -306,13 +310,21 @@ def abilities_of(model: Any) -> frozenset[Ability]:
     >>> Ability.DENOISE in abilities_of(AspectBernoulli)
     True
     """
+    kind = model if isinstance(model, type) else type(model)
+    declared = _declared(kind)
+    if declared is None:
+        return frozenset(ability for ability in Ability if all(hasattr(model, name) for name in members_of(ability)))
+    if model is kind:
+        return declared
+    return frozenset(ability for ability in declared if all(hasattr(model, name) for name in _methods(ability)))
+
+
+def _declared(kind: type) -> frozenset[Ability] | None:
+    """What the record of a class says, or else its base classes; None if none of them is ours."""
     from latentbits.models.spec import spec_of
 
-    kind = model if isinstance(model, type) else type(model)
     spec = spec_of(kind)
     if spec is not None:
         return spec.abilities
-    declared = [vars(base)["_abilities"] for base in kind.__mro__ if "_abilities" in vars(base)]
-    if declared:
-        return frozenset[Ability]().union(*declared)
-    return frozenset(ability for ability in Ability if all(hasattr(model, name) for name in members_of(ability)))
+    found = [vars(base)["_abilities"] for base in kind.__mro__ if "_abilities" in vars(base)]
+    return frozenset[Ability]().union(*found) if found else None

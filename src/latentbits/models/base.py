@@ -172,6 +172,12 @@ class BinaryModel(Model):
             self.reading_ = data.reading
         return data
 
+    def _checksum(self, data: Any) -> str | None:
+        """Of the cells and the model's own names of columns; None for rows on a cluster, which aren't read for it."""
+        if isinstance(data, ClusterData):
+            return None
+        return replace(data, column_names=self._column_names()).fingerprint()
+
     def _marked(self, X: Any, marks: Any) -> BinaryData:
         """X validated, with an analyst's marks of its cells: these are about the answers, and change no weight."""
         data = self._data(X)

@@ -15,7 +15,8 @@ from latentbits.data.encoding import check_row_weight
 from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.abilities import BY_CELL
-from latentbits.models.base import BinaryModel
+from latentbits.models.cell_ranking import CellRanker
+from latentbits.models.deprecated import Renamed
 
 __all__ = ["CellModel"]
 
@@ -23,18 +24,19 @@ N_GROUPS = 5
 """Into so many groups the columns are put, to be hidden in turn: as many as the parts of the cells in `verdict`."""
 
 
-class CellModel(BinaryModel):
+class CellModel(CellRanker):
     """Each cell has a probability of a 1 given the other cells of its row; rows have no weights of their own.
 
-    A subclass brings `_fit` and `_predict`. Of the training rows only their number and a fingerprint are kept, so
+    A subclass brings `_fit` and `_predict`. Of the training rows only their number and a checksum are kept, so
     a fitted model is as large for a million rows as for a hundred.
     """
 
     _abilities = BY_CELL
-    data_fingerprint_: str
+    data_checksum_: str | None
     n_rows_: int
     _sees_own_cell = True
     """Whether the prediction of a cell may depend on the cell itself, so that it has to be hidden to be scored."""
+    data_fingerprint_ = Renamed("data_checksum_")
 
     # ---- what a subclass brings ----------------------------------------------------------------------------------
 
@@ -78,7 +80,7 @@ class CellModel(BinaryModel):
         row_weight = check_row_weight(sample_weight, data.shape[0])
         with one_blas_thread():  # so that the sums don't depend on the cores
             self._fit(data, row_weight)
-        self.data_fingerprint_ = data.fingerprint()
+        self.data_checksum_ = self._checksum(data)
         self.n_rows_ = data.shape[0]
         return self
 
@@ -99,9 +101,13 @@ class CellModel(BinaryModel):
         check_is_fitted(self)
         data = self._data(X)
         probabilities = np.empty(data.shape)
-        for rows, block in _blocks(data):
-            probabilities[rows] = self._predict(block)
+        for rows, block in self._probability_blocks(data):
+            probabilities[rows] = block
         return probabilities
+
+    def _probability_blocks(self, data: BinaryData) -> Iterator[tuple[slice, np.ndarray]]:
+        for rows, block in _blocks(data):
+            yield rows, self._predict(block)
 
     def predict_held_out(self, X: Any) -> np.ndarray:
         """The probability of a 1 in each cell by predictions that don't see the cell itself.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from latentbits.data.binary_data import BinaryData
+from latentbits.data.binary_data import BinaryData, row_blocks
 from latentbits.data.encoding import check_row_weight
 from latentbits.errors import DataError
 from latentbits.fitting import cell_sums as cells
@@ -19,14 +19,15 @@ from latentbits.fitting.climb import Learner
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
 from latentbits.models.abilities import WITH_RESTARTS, WITH_WEIGHTS, Ability
-from latentbits.models.base import BinaryModel, RestartedModel
+from latentbits.models.base import RestartedModel
+from latentbits.models.cell_ranking import CellRanker
 from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource, Similarity, as_generator, check_number
 
 __all__ = ["ClimbingFactorModel", "FactorModel", "RestartedFactorModel"]
 
 
-class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel):
+class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CellRanker):
     """Rows have coordinates (`weights_`, N x K) on components (`components_`, K x D); both make probabilities of a 1.
 
     A subclass brings `fit`, how the coordinates of rows are solved for and, unless these mix the components, the
@@ -38,6 +39,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
     weights_: np.ndarray
     row_weight_: np.ndarray
     n_jobs: int | None = None
+    data_checksum_: str | None = None
     _solves_in_closed_form = False
     similarity_: Similarity = "l1"
     """How components of two fits are compared (see `match_components`); "cosine" for those with a free sign."""
@@ -82,10 +84,16 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
         check_is_fitted(self)
         return SolvedRows(self, self._data(X))
 
+    def _probability_blocks(self, data: BinaryData) -> Iterator[tuple[slice, np.ndarray]]:
+        coordinates = SolvedRows(self, data).coordinates
+        for rows in row_blocks(*data.shape):
+            yield rows, self._probabilities(coordinates[rows])
+
     def _adopt_rows(self, data: BinaryData, row_weight: np.ndarray) -> None:
         """Set what is kept of the training rows."""
         rows = SolvedRows(self, data)
         self.row_weight_ = row_weight
+        self.data_checksum_ = self._checksum(data)
         self.weights_ = rows.weights.copy()
         self.weights_gap_ = rows.gap
         self._adopt_coordinates(rows.coordinates)

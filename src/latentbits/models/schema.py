@@ -422,6 +422,7 @@ FACTOR_MODEL: dict[str, Any] = {
     "row_weight_": Array("N", low=0, high=1e9, some=True),
     "weights_": Array("N", "K"),
     "weights_gap_": Value(float, optional=True),
+    "data_checksum_": Value(str, optional=True),
 }
 """What is kept of rows; models narrow the range of their weights."""
 
@@ -443,5 +444,5 @@ def sampled(*more: str) -> dict[str, Any]:
     }
 
 
-CELL_MODEL: dict[str, Any] = {"data_fingerprint_": Value(str), "n_rows_": Value(int, low=0, high=_COUNT)}
+CELL_MODEL: dict[str, Any] = {"data_checksum_": Value(str), "n_rows_": Value(int, low=0, high=_COUNT)}
 """What models without weights know of the rows."""

@@ -131,7 +131,12 @@ class SolvedRows:
         return float(np.log(n_observations) * n_parameters - 2 * self.log_likelihood)
 
     def are_training_rows(self) -> bool:
-        """Whether the model was fitted to these rows, as far as their weights tell."""
+        """Whether the model was fitted to these rows; if it has no checksum of them, as far as their weights tell.
+
+        Models of earlier versions have none, nor those that were fitted on a cluster.
+        """
+        if self.model.data_checksum_ is not None:
+            return self.model.data_checksum_ == self.model._checksum(self.data)
         fitted = self.model.weights_
         return self.weights.shape == fitted.shape and np.allclose(self.weights, fitted, atol=1e-6)
 

@@ -78,7 +78,7 @@ def _lines(model: Any) -> Iterator[str]:
 def _content(model: Any) -> str:
     """A table of what was found, by what the model has."""
     if hasattr(model, "members_"):
-        rows = sorted(zip(model.members_, model.weights_, strict=True), key=lambda pair: -pair[1])
+        rows = sorted(zip(model.members_, model.member_weights_, strict=True), key=lambda pair: -pair[1])
         return views.table(["member", "weight"], [[name, views.Bar(weight)] for name, weight in rows])
     components = getattr(model, "components_", None)
     if isinstance(components, np.ndarray) and components.ndim == 2 and len(components):

@@ -80,7 +80,7 @@ def plot_member_weights(model: Any) -> Figure:
     >>> [label.get_text() for label in plots.plot_member_weights(model).axes[0].get_yticklabels()]
     ['aspects_2', 'linear_autoencoder']
     """
-    names, weights = list(attribute(model, "members_")), np.asarray(attribute(model, "weights_"))
+    names, weights = list(attribute(model, "members_")), np.asarray(attribute(model, "member_weights_"))
     figure = new_figure(4.6, 1.0 + 0.34 * len(names))
     ax = figure.subplots()
     ax.barh(range(len(names)), weights, color=BEST, height=0.6)

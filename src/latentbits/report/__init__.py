@@ -86,8 +86,7 @@ def render_report(
     ratings: dict[str, Any] | None = None,
 ) -> Report:
     """What was found as a page; parameters as of `write_report`."""
-    from latentbits.report.content import page_content
-    from latentbits.report.page import render
+    from latentbits.report.page import page_content, render
 
     page = render(page_content(results, shape=shape, selection=selection, ratings=ratings))
     return Report(page, f"{type(results.model).__name__}, {results.data.shape[0]:,} x {results.data.shape[1]:,} cells")

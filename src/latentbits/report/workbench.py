@@ -1,4 +1,4 @@
-"""What the analyst works with in the page: cells, weights and components as compact arrays, in a useful order.
+"""What the analyst works with in the page, as compact arrays in a useful order: cells, weights, components, suspects.
 
 The page computes reconstruction, cleaned data and suspects by itself, from the same float64 numbers as Python.
 """
@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.places import clear_names
+from latentbits.data.names import clear_names
 from latentbits.errors import DataError
 from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
 from latentbits.findings.results import Results, attributes, unused
-from latentbits.models.aspect.aspect_rows import NOISE_OF, AspectRows
+from latentbits.models.aspect.aspect_rows import NOISE_OF, AspectRows, SuspectedCells
 from latentbits.models.aspect.base import AspectModel
 from latentbits.models.aspect.phantoms import CONTENT
 from latentbits.models.aspect.weighting import AVERAGE_CELLS
+from latentbits.models.cell_ranking import FALSE_VALUE, Kind
 from latentbits.models.factor_model import FactorModel
+from latentbits.models.false_zeros.estimator import FalseZeros
+from latentbits.models.false_zeros.explanation import explain_cells
 from latentbits.models.solved_rows import SolvedRows
-from latentbits.report.suspect_lists import N_TOTALS, Positions, packed_floats, suspect_lists
 from latentbits.storage.files import escape_formula
+from latentbits.wording import place
 
-__all__ = ["page_names", "workbench"]
+__all__ = ["N_TOTALS", "Positions", "ensemble_part", "packed_floats", "page_names", "suspect_lists", "workbench"]
 
 MOST_CELLS = 250_000
 MOST_COLUMNS = 1_000
@@ -232,3 +236,158 @@ def _packed(cells: np.ndarray) -> dict[str, Any]:
 
 def _bytes(values: np.ndarray) -> str:
     return b64encode(np.ascontiguousarray(values, dtype=np.uint8).tobytes()).decode()
+
+
+N_TOTALS = 20
+"""How many rows, and how many columns, are listed by their number of suspects."""
+
+
+class Positions(NamedTuple):
+    """Positions of rows and of columns in the data."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+class _Totals(NamedTuple):
+    """The rows (or columns) with most suspects: their positions, how many they have, and of how many cells."""
+
+    at: np.ndarray
+    suspects: np.ndarray
+    cells: np.ndarray
+
+
+def suspect_lists(solved: AspectRows, sample: Positions) -> tuple[dict[Kind, dict[str, Any]], Positions]:
+    """The most suspected zeros and ones of all data, and which rows and columns have most of them.
+
+    Cells outside the sample that the page holds are listed as well. The second value has the positions that the lists
+    refer to: those of the sample, and behind them the others that are listed.
+    """
+    found = {kind: (solved.most_suspected(kind=kind, top=N_SUSPECTS), *_totals(solved, kind)) for kind in FALSE_VALUE}
+    rows, columns = sample
+    for cells, (by_row, by_column), _ in found.values():
+        rows = _extended(rows, cells.rows, by_row.at)
+        columns = _extended(columns, cells.columns, by_column.at)
+    named = Positions(rows, columns)
+    return {kind: _stored(*parts, named) for kind, parts in found.items()}, named
+
+
+def _totals(solved: AspectRows, kind: Kind) -> tuple[tuple[_Totals, _Totals], int]:
+    """Rows and columns with most suspects, and how many suspects there are."""
+    suspected = solved.suspicion(kind=kind) >= SUSPECTED
+    cells = solved.data.dense() == FALSE_VALUE[kind]
+    by_row, by_column = (_most(suspected.sum(axis=axis), cells.sum(axis=axis)) for axis in (1, 0))
+    return (by_row, by_column), int(suspected.sum())
+
+
+def _most(suspects: np.ndarray, cells: np.ndarray) -> _Totals:
+    at = np.argsort(-suspects, kind="stable")[:N_TOTALS]
+    at = at[suspects[at] > 0]
+    return _Totals(at, suspects[at], cells[at])
+
+
+def _stored(
+    cells: SuspectedCells, totals: tuple[_Totals, _Totals], n_suspected: int, named: Positions
+) -> dict[str, Any]:
+    """A list in the form that the page reads; rows and columns are places among those that it names."""
+    return {
+        "rows": _places(cells.rows, named.rows),
+        "columns": _places(cells.columns, named.columns),
+        "score": packed_floats(cells.score),
+        "phantom": packed_floats(cells.phantom),
+        "n_suspected": n_suspected,
+        "totals": [
+            [_places(side.at, among), side.suspects.tolist(), side.cells.tolist()]
+            for side, among in zip(totals, named, strict=True)
+        ],
+    }
+
+
+def _extended(positions: np.ndarray, *wanted: np.ndarray) -> np.ndarray:
+    """The positions, and behind them the wanted ones that they lack."""
+    return np.concatenate([positions, np.setdiff1d(np.concatenate(wanted), positions)])
+
+
+def _places(positions: np.ndarray, among: np.ndarray) -> list[int]:
+    """Where each position stands among distinct ones that contain it."""
+    order = np.argsort(among)
+    places: list[int] = order[np.searchsorted(among, positions, sorter=order)].tolist()
+    return places
+
+
+def packed_floats(values: np.ndarray) -> str:
+    """Numbers as the text of their float64 bytes."""
+    return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+
+
+N_EXPLAINED = 200
+"""So many suspects are explained in the page, at most."""
+
+MOST_LIKENESSES = 20_000_000
+"""Explained cells x rows, at most: each is compared with all rows."""
+
+N_SPEAKING = 5
+"""Columns, and rows, that speak for a cell or against it."""
+
+
+def ensemble_part(results: Results, *, ratings: dict[str, Any] | None) -> dict[str, Any]:
+    """The list of an ensemble in the form that the page reads, and all that the page says about single cells of it."""
+    model, data = results.model, results.data
+    assert isinstance(data, BinaryData)
+    suspects = results.tables["suspects"][:N_SUSPECTS]
+    asked = results.summary["suspects"]
+    names = model._column_names()
+    cells = _positions(suspects["row"], data.row_names, "row"), _positions(suspects["column"], names, "column")
+    (rows, row_at), (columns, column_at) = (np.unique(side, return_inverse=True) for side in cells)
+    members = list(model.members_)
+    return {
+        "kind": asked["kind"],
+        "probability": asked["probability"],
+        "meaning": asked["meaning"],
+        "n_listed": len(results.tables["suspects"]),
+        "rows": page_names("row", data.row_names, rows),
+        "columns": page_names("column", names, columns),
+        "list": {
+            "rows": row_at.tolist(),
+            "columns": column_at.tolist(),
+            "score": packed_floats(suspects["score"].to_numpy()),
+            "probability": packed_floats(suspects[asked["probability"]].to_numpy()),
+            "votes": packed_floats(suspects[members].to_numpy()),
+        },
+        "members": [
+            {"member": name, "weight": float(weight)}
+            for name, weight in zip(members, model.member_weights_, strict=True)
+        ],
+        "reliability": None if model.held_out_ is None else model.held_out_.to_dict("list"),
+        "why": _why(model, data, cells),
+        "rated": {"marks": [], "data": None, **_marks(ratings)},
+    }
+
+
+def _positions(labels: pd.Series, names: list[str] | None, what: str) -> np.ndarray:
+    """The positions of rows or columns by what tables call them."""
+    if names is None:
+        return np.array([int(label.removeprefix(f"{what} ")) - 1 for label in labels], dtype=int)
+    at = {name: i for i, name in enumerate(clear_names(names, what))}
+    return np.array([at[label] for label in labels], dtype=int)
+
+
+def _why(model: FalseZeros, data: BinaryData, cells: tuple[np.ndarray, np.ndarray]) -> list[list[list[Any]]]:
+    """For each of the first cells, what speaks for or against a 1 there: what it is, its name, its value, how much."""
+    most = min(N_EXPLAINED, max(1, MOST_LIKENESSES // max(1, data.shape[0])))
+    first = [(int(i), int(j)) for i, j in zip(*(side[:most] for side in cells), strict=True)]
+    return [_spoken(table) for table in explain_cells(model, model._scored(data), first, N_SPEAKING)]
+
+
+def _spoken(table: pd.DataFrame) -> list[list[Any]]:
+    values = [None if value is pd.NA else int(value) for value in table["value"]]
+    names = [_named(what, name) for what, name in zip(table["what"], table["name"], strict=True)]
+    return [list(line) for line in zip(table["what"], names, values, table["says"].astype(float), strict=True)]
+
+
+def _named(what: str, name: Any) -> str:
+    return name if isinstance(name, str) else place(what, int(name))
+
+
+def _marks(ratings: dict[str, Any] | None) -> dict[str, Any]:
+    return {key: value for key, value in (ratings or {}).items() if key in ("marks", "data")}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from latentbits.errors import DataError
-from latentbits.fitting.monitor import Position
+from latentbits.fitting.climb import Position
 from latentbits.storage.archives import DAMAGE, read_archive, write_archive
 from latentbits.storage.files import atomic_file
 from latentbits.version import __version__
+from latentbits.wording import counted
 
 __all__ = ["ProblemCheckpoints", "RunCheckpoint"]
 
@@ -72,9 +74,12 @@ class ProblemCheckpoints:
 
     def _known_seeds(self, file: Path) -> list[int]:
         try:
-            return [int(seed) for seed in json.loads(file.read_text(encoding="utf-8"))]
+            seeds = json.loads(file.read_text(encoding="utf-8"))
+            if isinstance(seeds, list) and all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds):
+                return seeds
         except DAMAGE:
-            raise _damaged(file) from None
+            pass
+        raise _damaged(file)
 
     def _is_finished(self, n_runs: int) -> bool:
         refined = [self.of_refinement(index).progress() for index in range(n_runs)]
@@ -132,9 +137,34 @@ class RunCheckpoint:
         position = self._read()
         return FINISHED if position.objective is not None else f"after pass {len(position.history)}"
 
-    def load(self) -> Position | None:
-        """The last position, its state a list of arrays; None if there is none."""
-        return self._read() if self.file.exists() else None
+    def exists(self) -> bool:
+        """Whether a position is saved."""
+        return self.file.exists()
+
+    def load(self, like: tuple[np.ndarray, ...]) -> Position:
+        """The last position, with a state of the same form as the fresh state `like`.
+
+        Anybody may have written the file, and compiled code trusts shapes: arrays of another form are refused.
+        """
+        position = self._read()
+        names = getattr(like, "_fields", range(len(like)))
+        if len(position.state) != len(like):
+            raise self.refused(f"it has {counted(len(position.state), 'array')}; {len(like)} were expected")
+        for name, array, fresh in zip(names, position.state, like, strict=True):
+            if array.dtype != fresh.dtype or array.shape != fresh.shape:
+                raise self.refused(
+                    f"{name} has shape {array.shape} and type {array.dtype}; {fresh.shape} and {fresh.dtype} were "
+                    "expected"
+                )
+        state = [np.require(array, requirements=["C", "W"]) for array in position.state]
+        return position._replace(state=type(like)(*state) if hasattr(like, "_fields") else tuple(state))
+
+    def refused(self, reason: str) -> DataError:
+        """The error of a position that isn't one of this fit."""
+        return DataError(
+            f"the checkpoint {self.file} is not of this fit ({reason}); delete the folder {self.file.parent}, and the "
+            "fit begins anew"
+        )
 
     def _read(self) -> Position:
         try:
@@ -155,9 +185,12 @@ def _is_position(position: Position) -> bool:
     state, longest, history, last_checked, converged, objective = position
     return (
         all(array.dtype.kind in "biuf" and np.isfinite(array).all() for array in state)
-        and all(type(number) is float for number in (longest, last_checked, *history))
+        and all(type(number) is float for number in (longest, last_checked))
+        and longest >= 1  # infinite at first
+        and last_checked < math.inf  # and this minus infinity
+        and all(type(value) is float and math.isfinite(value) for value in history)
         and type(converged) is bool
-        and (objective is None or type(objective) is float)
+        and (objective is None or (type(objective) is float and history[-1:] == [objective]))
     )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "MODEL_FILE",
     "atomic_file",
     "atomic_folder",
     "escape_formula",
@@ -33,6 +34,9 @@ __all__ = [
     "write_csv",
     "write_json",
 ]
+
+MODEL_FILE = "model.npz"
+"""The model in the folder of a fit."""
 
 _DEEPEST = 30  # levels of JSON; what this library writes has less than ten
 _FORMULA = re.compile("'*[-=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latentbits.storage.files import atomic_file, atomic_folder, parse_json, write_csv, write_json
+from latentbits.storage.files import MODEL_FILE, atomic_file, atomic_folder, parse_json, write_csv, write_json
 from latentbits.wording import counted
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DATA_FILE",
-    "MODEL_FILE",
     "PLOTS_FOLDER",
     "REPORT_FILE",
     "SUMMARY_FILE",
@@ -29,8 +28,7 @@ __all__ = [
     "write_tables",
 ]
 
-MODEL_FILE, DATA_FILE, REPORT_FILE = "model.npz", "data.npz", "report.html"
-SUMMARY_FILE, PLOTS_FOLDER = "summary.json", "plots"
+DATA_FILE, REPORT_FILE, SUMMARY_FILE, PLOTS_FOLDER = "data.npz", "report.html", "summary.json", "plots"
 
 # fmt: off
 # Anybody may have written a summary, so that a file is deleted only if its name is one of these as well.

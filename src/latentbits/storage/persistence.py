@@ -19,10 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.messages import quoted
 from latentbits.errors import ModelFileError
+from latentbits.models.base import Model
 from latentbits.models.registry import MODELS, model_class, model_name
 from latentbits.models.spec import resolve
 from latentbits.storage.archives import DAMAGE, Archive, read_archive, reason_of, write_archive
-from latentbits.storage.files import atomic_file, parse_json
+from latentbits.storage.files import MODEL_FILE, atomic_file, parse_json
 from latentbits.version import __version__
 
 __all__ = ["load_model", "save_model"]
@@ -92,13 +93,13 @@ def save_model(model: Any, path: str | Path) -> None:
         write_archive(draft, {HEADER: text, **packer.arrays})
 
 
-def load_model(path: str | Path) -> Any:
-    """Load a model saved by `save_model`; its results are the same to the last bit.
+def load_model(path: str | Path) -> Model:
+    """Load a model saved by `save_model`, or that of a run folder; its results are the same to the last bit.
 
     Parameters
     ----------
     path : str or Path
-        The file.
+        The file, or a folder made by "latentbits fit", which holds it as model.npz.
 
     Returns
     -------
@@ -123,6 +124,12 @@ def load_model(path: str | Path) -> Any:
     array([0])
     """
     file = Path(path)
+    if file.is_dir():
+        file /= MODEL_FILE
+        if not file.is_file():
+            raise FileNotFoundError(
+                f'{file.parent} holds no {MODEL_FILE}; give a folder made by "latentbits fit", or a model file'
+            )
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file; give a model file that latentbits has written")
     try:

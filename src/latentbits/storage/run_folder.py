@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from latentbits.errors import DataError
-from latentbits.storage.files import write_json
+from latentbits.storage.files import MODEL_FILE, write_json
 from latentbits.storage.output_folder import (
     DATA_FILE,
-    MODEL_FILE,
     PLOTS_FOLDER,
     REPORT_FILE,
     SUMMARY_FILE,
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from latentbits.findings.results import Data, Results
 
-__all__ = ["DATA_FILE", "MODEL_FILE", "REPORT_FILE", "RunFolder"]
+__all__ = ["DATA_FILE", "REPORT_FILE", "RunFolder"]
 
 _SELECTION = "selection"
 _ASKED: dict[str, Any] = {

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.data.blocks import PackedCells
+from latentbits.data.marks import PlacedMarks
 from latentbits.data.numbers import NumberTable
-from latentbits.data.packed import PackedCells
-from latentbits.data.placed_marks import PlacedMarks
 from latentbits.errors import DataError
 from latentbits.storage.archives import DAMAGE, read_archive, reason_of, write_archive
 

@@ -11,7 +11,7 @@ import numpy as np
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.segments import encode_labels, take_out, windows
 from latentbits.errors import DataError
-from latentbits.models.binary_ica.pair_fit import pair_score
+from latentbits.models.binary_ica.judgement import pair_score
 from latentbits.tasks import trials
 
 __all__ = ["SegmentedRows", "pair_jobs"]

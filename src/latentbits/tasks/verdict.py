@@ -14,9 +14,9 @@ from sklearn.metrics import roc_auc_score
 
 from latentbits import views
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.folds import Folds
-from latentbits.fitting.gains import ENOUGH, Gain, HiddenCells, gain_over, mean_of_odds
-from latentbits.fitting.jobs import run_all
+from latentbits.fitting.held_out import ENOUGH, Folds, Gain, HiddenCells, gain_over, mean_of_odds
+from latentbits.fitting.workers import run_all
+from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.cell_model import CellModel
 from latentbits.models.degenerate import degeneracy
 from latentbits.models.false_zeros.estimator import FalseZeros
@@ -262,7 +262,7 @@ def _told(
 
 def _fitted_to(data: BinaryData, model: FalseZeros, seed: int, *, n_jobs: int | None, verbose: int) -> FalseZeros:
     """The ensemble itself if these are the data of its fit; else another with its parameters, fitted to them."""
-    if getattr(model, "data_fingerprint_", None) == data.fingerprint():
+    if getattr(model, "data_checksum_", None) == data.fingerprint():
         return model
     fitted: FalseZeros = trials.prepared(model, seed)
     return fitted.set_params(n_jobs=model.n_jobs if n_jobs is None else n_jobs, verbose=verbose).fit(data)
@@ -320,7 +320,7 @@ def _undecided(reason: str, n_folds: int, model: Any) -> Verdict:
 
 
 def _no_evidence(model: Any) -> str:
-    if hasattr(model, "suspects"):
+    if Ability.EXPLAIN_CELLS in abilities_of(model):
         return "the list below is no evidence of false zeros"
     if isinstance(model, CellModel):
         return "what the model says of single cells is no evidence of false zeros"

@@ -14,7 +14,7 @@ class TestExtinct:
     def test_surplus_components_go_back_to_the_prior(self, with_dead):
         dead = with_dead.extinct_
         assert 1 <= len(dead) <= 4
-        assert with_dead.n_effective_components_ == 6 - len(dead)
+        assert with_dead.n_components_ == 6 - len(dead)
         caused = (with_dead.alpha_ + with_dead.beta_ - 1).sum(axis=1)
         assert (caused[dead] < 0.01 * caused.sum()).all()
         np.testing.assert_allclose(with_dead.components_[dead], 0.5, atol=0.1)
@@ -28,7 +28,7 @@ class TestExtinct:
             simulate.aspect_bernoulli(300, 30, 3, concentration=0.3, sharpness=0.1, random_state=0).X
         )
         assert model.extinct_.size == 0
-        assert model.n_effective_components_ == 3
+        assert model.n_components_ == 3
 
     def test_pruning_leaves_the_rest_untouched(self, with_dead):
         before = {name: np.array(value) for name, value in vars(with_dead).items() if isinstance(value, np.ndarray)}
@@ -48,7 +48,7 @@ class TestExtinct:
     def test_a_pruned_model_has_no_dead_and_pruning_again_changes_nothing(self, with_dead):
         pruned = with_dead.prune()
         assert pruned.extinct_.size == 0
-        assert pruned.n_effective_components_ == len(pruned.components_)
+        assert pruned.n_components_ == len(pruned.components_)
         again = pruned.prune()
         np.testing.assert_array_equal(again.components_, pruned.components_)
         np.testing.assert_allclose(again.weights_, pruned.weights_, rtol=1e-12)
@@ -80,7 +80,7 @@ class TestExtinct:
 
     def test_of_one_observed_cell_not_all_is_said_to_be_dead(self):
         model = BetaICA(3, n_init=1, random_state=0).fit(np.where(np.eye(4, 5, k=4), 1.0, NAN))
-        assert len(model.prune().components_) == model.n_effective_components_ >= 1
+        assert len(model.prune().components_) == model.n_components_ >= 1
 
 
 @ignore_lost_rows

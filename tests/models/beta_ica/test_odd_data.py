@@ -82,7 +82,7 @@ def test_strange_data_give_finite_answers_and_no_needless_warning(name, inferenc
     assert model.objective_ <= 1e-9
     if inference == "vb":
         assert np.isfinite(model.weights_interval(cells)).all()
-    assert len(model.prune().components_) == model.n_effective_components_ >= 1
+    assert len(model.prune().components_) == model.n_components_ >= 1
     for kind, value in (("absence", 0), ("presence", 1)):
         table = model.suspects(cells, kind=kind, top=None)
         assert len(table) == np.sum(cells == value)

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
-from latentbits.data.simulate import binary_ica as simulated
+from latentbits import simulate as simulated
 from latentbits.errors import DataError
 from latentbits.models.binary_ica import mle
 from latentbits.models.binary_ica.estimator import BinaryICA

@@ -7,12 +7,11 @@ import pytest
 from scipy.special import ndtr
 
 from latentbits import BinaryICA, component_stability, select_order
+from latentbits import simulate as simulated
 from latentbits.correlations.tetrachoric import tetrachoric
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.simulate import binary_ica as simulated
 from latentbits.errors import DataError
-from latentbits.models.binary_ica.bootstrap import aligned
-from latentbits.models.binary_ica.pair_fit import pair_score
+from latentbits.models.binary_ica.judgement import aligned, pair_score
 from latentbits.models.binary_ica.parameters import Parameters, canonical, pairwise_from_model
 from tests.models.binary_ica.tools import NAN, TRUTH, random_parameters
 from tests.reference import tetrachoric as twin
@@ -163,3 +162,19 @@ class TestBootstrap:
         model = BinaryICA(2, shrinkage="published", n_init=1, random_state=0).fit(TRUTH.X, segments=TRUTH.segments)
         with pytest.raises(DataError, match="fit that form"):
             model.bootstrap(TRUTH.X, TRUTH.segments)
+
+
+@pytest.mark.filterwarnings("ignore:20 segments with 3.0 rows", "ignore:constant columns")
+@pytest.mark.parametrize("n_rows", [3, 300])
+def test_intervals_of_variances_cover_with_few_and_with_many_rows(n_rows):
+    covered = []
+    for seed in (21, 22):
+        truth = simulated.binary_ica(n_rows, 6, 2, 20, random_state=seed)
+        model = BinaryICA(2, n_init=2, random_state=0).fit(truth.X, segments=truth.segments)
+        right = canonical(Parameters(truth.mixing, truth.means, truth.scales), np.full(20, 1 / 20))
+        right = aligned(right, model._parameters()).scales ** 2
+        found = model.bootstrap(truth.X, truth.segments, n_samples=20).variances
+        assert (found.low > 0).all()
+        np.testing.assert_allclose(found.high / found.estimate, found.estimate / found.low, rtol=1e-9)
+        covered.append((found.low < right) & (right < found.high))
+    assert 0.75 < np.mean(covered) < 0.99

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.simulate import binary_ica as simulated
-from latentbits.fitting.ascent import flatten
-from latentbits.models.binary_ica import arcsine, matched
-from latentbits.models.binary_ica.advice import warn_about_strength
-from latentbits.models.binary_ica.estimator import BinaryICA
+from latentbits.fitting.climb import flatten
+from latentbits.models.binary_ica import matched
+from latentbits.models.binary_ica.estimator import BinaryICA, warn_about_strength
 from latentbits.models.binary_ica.identifiability import mean_cosine_similarity
-from latentbits.models.binary_ica.learning import segment_correlations
+from latentbits.models.binary_ica.learners import segment_correlations
 from latentbits.models.binary_ica.parameters import LINK, Prior, pairwise_from_model
 from latentbits.storage.persistence import load_model, save_model
 from tests.models.binary_ica.tools import NAN, TRUTH, check_gradient, random_parameters
@@ -65,16 +64,16 @@ class TestArcsine:
     truth = random_parameters(5, 3, 4, seed=1)
     C = pairwise_from_model(*truth).correlations
     nugget = np.random.default_rng(2).uniform(0.05, 1, (4, 5))
-    cells = arcsine.CellCorrelations.of(C, nugget, np.array([5.0, 9, 2, 4]))
+    cells = matched.CellCorrelations.of(C, nugget, np.array([5.0, 9, 2, 4]))
 
     @pytest.mark.parametrize("m", [1, 3, 5])
     def test_equals_twin_and_gradient_finite_differences(self, m, monkeypatch):
-        monkeypatch.setattr(arcsine, "BLOCK", 30)  # a segment a block
+        monkeypatch.setattr(matched, "BLOCK", 30)  # a segment a block
         rng = np.random.default_rng(m)
         state = matched.State(rng.normal(0, 1, (5, m)), rng.normal(0, 0.5, (4, m)))
 
         def function(state):
-            value, by_A, by_log_s = arcsine.objective(*state, self.cells, Prior())
+            value, by_A, by_log_s = matched.cell_objective(*state, self.cells, Prior())
             return value, matched.State(by_A, by_log_s)
 
         expected = twin.arcsine_objective(
@@ -85,19 +84,19 @@ class TestArcsine:
 
     def test_the_truth_is_the_maximum_on_its_own_statistics(self):
         at_truth = matched.State(LINK * self.truth.mixing, np.log(self.truth.scales))
-        value, by_A, by_log_s = arcsine.objective(*at_truth, self.cells, NONE)
+        value, by_A, by_log_s = matched.cell_objective(*at_truth, self.cells, NONE)
         np.testing.assert_allclose(by_A, 0, atol=1e-9)
         np.testing.assert_allclose(by_log_s, 0, atol=1e-9)
         rng = np.random.default_rng(0)
         for _ in range(20):
             other = matched.State(*(a + rng.normal(0, 0.1, a.shape) for a in at_truth))
-            assert arcsine.objective(*other, self.cells, NONE)[0] < value
+            assert matched.cell_objective(*other, self.cells, NONE)[0] < value
 
     def test_blocks_of_segments_change_nothing(self, monkeypatch):
         state = matched.State(np.ones((5, 1)), np.zeros((4, 1)))
-        whole = arcsine.objective(*state, self.cells, Prior())
-        monkeypatch.setattr(arcsine, "BLOCK", 60)
-        for a, b in zip(whole, arcsine.objective(*state, self.cells, Prior()), strict=True):
+        whole = matched.cell_objective(*state, self.cells, Prior())
+        monkeypatch.setattr(matched, "BLOCK", 60)
+        for a, b in zip(whole, matched.cell_objective(*state, self.cells, Prior()), strict=True):
             np.testing.assert_allclose(a, b)
 
 
@@ -209,9 +208,24 @@ class TestFits:
         X = rng.integers(0, 2, (400, 4))
         for copy in (X[:, 0], 1 - X[:, 0], np.where(rng.random(400) < 0.03, 1 - X[:, 0], X[:, 0])):
             X[:, 1] = copy
-            with pytest.warns(UserWarning, match="almost copies .* opposite: column 1 and column 2, with"):
+            with pytest.warns(UserWarning, match="almost copies .* opposite: column 1, column 2, with"):
                 BinaryICA(1, n_init=1, random_state=0).fit(X, segments=4)
         strong = random_parameters(4, 2, 3)
         strong.mixing[2, 1] = -244.0
         with pytest.warns(UserWarning, match=r"an entry of mixing_ is -244 \(wine, source 1\)"):
             warn_about_strength(strong, ["tea", "milk", "wine", "water"], stacklevel=2)
+
+    @pytest.mark.parametrize("method", ["blica", "mle"])
+    @pytest.mark.filterwarnings("ignore:almost copies")
+    def test_copies_count_as_one_column_and_share_its_row(self, method):
+        truth = simulated.binary_ica(150, 6, 2, 10, random_state=0)
+        rng = np.random.default_rng(0)
+        copy = np.where(rng.random(1500) < 0.005, 1 - truth.X[:, 0], truth.X[:, 0])
+        X = np.column_stack([truth.X, copy, 1 - copy])
+        model = BinaryICA(2, method=method, n_init=2, random_state=0).fit(X, segments=truth.segments)
+        assert mean_cosine_similarity(truth.mixing, model.mixing_[:6]) > 0.98
+        np.testing.assert_allclose(model.mixing_[[6, 7]], model.mixing_[0] * [[1], [-1]], rtol=1e-12)
+        np.testing.assert_allclose(model.sample(40_000, random_state=0).mean(axis=0), X.mean(axis=0), atol=0.03)
+        if method == "blica":
+            found = model.bootstrap(X, truth.segments, n_samples=4)
+            np.testing.assert_allclose(found.mixings[:, 6], found.mixings[:, 0], rtol=1e-12)

@@ -5,11 +5,11 @@ import pytest
 from scipy.special import log_ndtr
 from sklearn.base import clone
 
-from latentbits.data.simulate import binary_ica as simulated
+from latentbits import simulate as simulated
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.probit_products import log_probit_products
 from latentbits.models.binary_ica.parameters import Parameters
-from latentbits.models.binary_ica.posterior import adapted_nodes, posterior, posterior_of_mixture
+from latentbits.models.binary_ica.source_posterior import adapted_nodes, posterior, posterior_of_mixture
 from tests.models.binary_ica.tools import TRUTH, cells_of, random_parameters, rows_with_missing
 from tests.reference import binary_ica as twin
 

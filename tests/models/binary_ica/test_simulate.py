@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from latentbits.data.simulate import binary_ica as simulated
+from latentbits import simulate as simulated
 from latentbits.models.binary_ica.parameters import pairwise_from_model
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.simulate import binary_ica as simulated
 from latentbits.models.binary_ica.parameters import Parameters
 from tests.reference import binary_ica as twin
 

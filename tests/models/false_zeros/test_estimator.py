@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from latentbits import BinaryData, DataError, DegenerateDataWarning, FalseZeros, simulate
-from latentbits.fitting.gains import log_odds
+from latentbits.fitting.held_out import log_odds
 from latentbits.metrics import denoising_auc
 from latentbits.models.false_zeros import members as members_module
 from latentbits.models.false_zeros.members import MEMBERS
@@ -28,7 +28,7 @@ class TestWeights:
         total = np.full(LOST.X.shape, model.intercept_)
         for member in MEMBERS:
             if member.name in model.members_:
-                weight = model.weights_[list(model.members_).index(member.name)]
+                weight = model.member_weights_[list(model.members_).index(member.name)]
                 total += weight * log_odds(getattr(model.members_[member.name], member.predict)(LOST.X))
         np.testing.assert_allclose(model.reconstruct(LOST.X), expit(total))
         np.testing.assert_allclose(model.suspicion(LOST.X), np.where(LOST.X == 0, expit(total), 0))
@@ -58,14 +58,14 @@ class TestWeights:
 
     def test_without_folds_the_weights_are_equal_and_nothing_is_said_about_quality(self):
         equal = FalseZeros(None, members=FEW, random_state=0).fit(LOST.X)
-        np.testing.assert_array_equal(equal.weights_, 0.25)
+        np.testing.assert_array_equal(equal.member_weights_, 0.25)
         assert (equal.held_out_, equal.member_scores_, equal.gains_, equal.auc_) == (None,) * 4
         assert equal.n_hidden_ == 0
 
     @pytest.mark.parametrize("n_jobs", [2, -1])
     def test_same_seed_same_answer_on_any_number_of_jobs(self, model, n_jobs):
         other = FalseZeros(3, members=FEW, noise=None, random_state=0, n_jobs=n_jobs).fit(LOST.X)
-        np.testing.assert_array_equal(model.weights_, other.weights_)
+        np.testing.assert_array_equal(model.member_weights_, other.member_weights_)
         np.testing.assert_array_equal(model.reconstruct(LOST.X), other.reconstruct(LOST.X))
 
     def test_the_default_has_all_members(self):

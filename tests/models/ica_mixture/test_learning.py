@@ -6,14 +6,26 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from latentbits.data.simulate.ica_mixture import ica_mixture
 from latentbits.kernels.source_pass import _exp_all, source_pass
-from latentbits.models.ica_mixture.learner import Switches, assignment_bound, responsibilities, sweep
-from latentbits.models.ica_mixture.maps import best_directions, rescale, rotate
-from latentbits.models.ica_mixture.posterior import PRIOR, Clusters
-from latentbits.models.ica_mixture.start import nearest_centres, start_state
-from latentbits.models.ica_mixture.statistics import collect, map_statistics
-from latentbits.models.ica_mixture.updates import RULES, cluster_bounds, update_clusters
+from latentbits.models.ica_mixture.cluster_posterior import PRIOR, Clusters
+from latentbits.models.ica_mixture.cluster_updates import (
+    RULES,
+    cluster_bounds,
+    collect,
+    map_statistics,
+    update_clusters,
+)
+from latentbits.models.ica_mixture.passes import (
+    Switches,
+    assignment_bound,
+    best_directions,
+    rescale,
+    responsibilities,
+    rotate,
+    sweep,
+)
+from latentbits.models.ica_mixture.run import nearest_centres, start_state
+from latentbits.simulate.mixed_sources import ica_mixture
 from tests.models.ica_mixture.tools import C, M, X, dense, inferred, packed, small_state, structural
 from tests.reference import ica_mixture as twin
 from tests.reference.assertions import assert_nondecreasing

@@ -5,10 +5,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from latentbits.models.ica_mixture import moves
+from latentbits.models.ica_mixture.cluster_posterior import PRIOR, Clusters
 from latentbits.models.ica_mixture.estimator import ICAMixture
-from latentbits.models.ica_mixture.learner import Switches, sweep
-from latentbits.models.ica_mixture.posterior import PRIOR, Clusters
-from latentbits.models.ica_mixture.start import start_state
+from latentbits.models.ica_mixture.passes import Switches, sweep
+from latentbits.models.ica_mixture.run import start_state
 from tests.models.ica_mixture.tools import TRUTH, X, small_state, structural
 from tests.reference.assertions import assert_nondecreasing
 

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latentbits.data.simulate.ica_mixture import ica_mixture
-from latentbits.models.ica_mixture.posterior import PRIOR, Clusters
-from latentbits.models.ica_mixture.start import start_state
-from latentbits.models.ica_mixture.statistics import infer_hidden
+from latentbits.models.ica_mixture.cluster_posterior import PRIOR, Clusters
+from latentbits.models.ica_mixture.cluster_updates import infer_hidden
+from latentbits.models.ica_mixture.run import start_state
+from latentbits.simulate.mixed_sources import ica_mixture
 
 C, T, N, M, K = 2, 7, 3, 2, 2
 TRUTH = ica_mixture(

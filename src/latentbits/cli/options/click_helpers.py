@@ -1,4 +1,4 @@
-"""Small helpers around click: several options as one argument, and whether one was given."""
+"""Small helpers around click: several options as one argument, whether one was given, and ranges of numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-__all__ = ["FILE_PATH", "Command", "Values", "bundled", "flag_of", "given", "model_argument"]
+from latentbits.wording import plain_number
+
+__all__ = ["FILE_PATH", "Command", "FloatRange", "Values", "bundled", "flag_of", "given", "model_argument"]
 
 Command = Callable[..., Any]
 Values = dict[str, Any]
@@ -52,3 +54,14 @@ def given(name: str) -> bool:
 def model_argument(command: Command) -> Command:
     """Give a command the argument DIR, as `fitted`."""
     return click.argument("fitted", metavar="DIR", type=FILE_PATH)(command)
+
+
+class FloatRange(click.FloatRange):
+    """A number in a range, which is shown without needless digits: x>=0.000001, not x>=1e-06."""
+
+    def _describe_range(self) -> str:
+        lower = "" if self.min is None else f"{plain_number(self.min)}{'<' if self.min_open else '<='}"
+        upper = "" if self.max is None else f"{'<' if self.max_open else '<='}{plain_number(self.max)}"
+        if not upper and self.min is not None:
+            return f"x{'>' if self.min_open else '>='}{plain_number(self.min)}"
+        return f"{lower}x{upper}"

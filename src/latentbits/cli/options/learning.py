@@ -1,20 +1,169 @@
-"""The options of fitting, read off the models' records, and what they mean to each model."""
+"""The options of fitting, read off the models' records, and those of choosing a number of components or a model."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from latentbits.cli.options.click_helpers import Values, flag_of, given
-from latentbits.cli.options.criteria import FOLDS
-from latentbits.cli.options.value_types import FloatRange, Numbers, RangeOrNone, Words
+from latentbits.cli.options.click_helpers import Command, FloatRange, Values, flag_of, given
 from latentbits.constraints import Choice, Number
-from latentbits.models.registry import MODELS
+from latentbits.models.registry import MODELS, TABLE_MODELS
 from latentbits.models.spec import Parameter
 
-__all__ = ["LEARNING", "parameters_of"]
+__all__ = [
+    "BY_OPTION",
+    "CHOOSING",
+    "FOLDS",
+    "LEARNING",
+    "SHOWING",
+    "ModelNames",
+    "ModelWithNumber",
+    "Names",
+    "Numbers",
+    "criterion_option",
+    "folds_option",
+    "parameters_of",
+]
+
+# ---- what may be written behind an option ------------------------------------------------------------------
+
+
+class Numbers(click.ParamType):
+    """Whole numbers: one, a list with commas (2,4,8), or a range with both ends (2:8)."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        """The numbers in order, each once."""
+        if isinstance(value, list):
+            return value
+        found: set[int] = set()
+        for part in str(value).split(","):
+            first, colon, last = part.partition(":")
+            if not first.isdecimal() or (colon and not last.isdecimal()):
+                self.fail(f'"{part}" is no number of components; give one such as 4, a list 2,4,8 or a range 2:8')
+            found |= set(range(int(first), int(last if colon else first) + 1))
+        if not found:
+            self.fail(f'"{value}" ends before it begins; give the smaller number first, such as 2:8')
+        if min(found) < 1:
+            self.fail(f'"{value}" begins below 1; give one such as 4, a list 2,4,8 or a range 2:8')
+        return sorted(found)
+
+
+class Names(click.ParamType):
+    """Words with commas between them, each of them known."""
+
+    name = "names"
+
+    def __init__(self, known: tuple[str, ...]) -> None:
+        self.known = known
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """The words."""
+        words = value if isinstance(value, list) else [word.strip() for word in str(value).split(",")]
+        for word in words:
+            if word not in self.known:
+                self.fail(f'"{word}" is unknown; use any of {", ".join(self.known)}, with commas between them')
+        return words
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The known words that the last one may become."""
+        return _continued(incomplete, self.known)
+
+
+class RangeOrNone(click.IntRange):
+    """A whole number, or the word "none"."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or the word."""
+        return value if value == "none" else super().convert(value, param, ctx)
+
+
+class Words(click.ParamType):
+    """Words with commas between them; who takes them knows which there are."""
+
+    name = "words"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """The words."""
+        return value if isinstance(value, list) else [word.strip() for word in str(value).split(",")]
+
+
+class ModelNames(click.ParamType):
+    """Models with commas between them, each with a number of components behind a colon or without."""
+
+    name = "models"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[tuple[str, int | None]]:
+        """Pairs of the name and the number, if any."""
+        if isinstance(value, list):
+            return value
+        pairs: list[tuple[str, int | None]] = []
+        for word in str(value).split(","):
+            name, colon, number = word.strip().partition(":")
+            if name not in TABLE_MODELS:
+                self.fail(f'there is no model "{name}" for 0-1 tables; use any of {", ".join(TABLE_MODELS)}')
+            if colon and (not number.isdecimal() or int(number) < 1):
+                self.fail(f'"{word}": give a number of components behind the colon, such as {name}:5')
+            if colon and not MODELS[name].has_components:
+                self.fail(f'"{word}": {name} has no number of components; leave it out')
+            pairs.append((name, int(number) if colon else None))
+        return pairs
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The models that the last word may become."""
+        return _continued(incomplete, TABLE_MODELS)
+
+
+class ModelWithNumber(click.Choice):
+    """A model whose number of components can be chosen."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name; of models without such a number the reason why not."""
+        if value in MODELS and not MODELS[value].orders:
+            self.fail(f"{value} has no number of components to choose; fit it, or use latentbits compare", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _continued(incomplete: str, known: tuple[str, ...]) -> list[CompletionItem]:
+    *before, last = incomplete.split(",")
+    return [CompletionItem(",".join([*before, word])) for word in known if word.startswith(last)]
+
+
+# ---- choosing on held-out rows and cells -------------------------------------------------------------------
+
+FOLDS = 10
+CHOOSING, SHOWING = ("cells", "aic"), ("aic", "cells")
+"""The criteria of a fit, the first about what a fit is asked for (which cells are false); and those of a table."""
+
+
+def criterion_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
+    """Give a command the criteria of choosing a number."""
+    return click.option(
+        "--criterion",
+        type=Names(("aic", "bic", "evidence", "cv", "cells", "pairs")),
+        metavar="LIST",
+        help="aic, bic, evidence (beta-ica, ica-mixture), cv (held-out rows), cells (held-out cells), pairs "
+        "(binary-ica); the first one chooses.  "
+        f"[default: {','.join(default)}; for nmf and fast-ica cells, for binary-ica pairs, for binary-factors bic,cv, "
+        "for ica-mixture evidence,cv]",
+    )
+
+
+def folds_option(command: Command) -> Command:
+    """Give a command the number of folds."""
+    return click.option(
+        "--folds", type=click.IntRange(min=2), default=FOLDS, show_default=True, help="Of held-out rows and cells."
+    )(command)
+
+
+# ---- fitting -----------------------------------------------------------------------------------------------
 
 
 def not_zero(ctx: click.Context, option: click.Parameter, value: int) -> int:
@@ -111,7 +260,8 @@ def _help(name: str, by_model: dict[str, Parameter]) -> str:
     return "; ".join(f"{', '.join(models)}: {text}" for text, models in meanings.items()) + "."
 
 
-LEARNING: dict[str, Values] = {name: _settings(name, by_model) for name, by_model in _collected().items()}
+BY_OPTION = _collected()
+LEARNING: dict[str, Values] = {name: _settings(name, by_model) for name, by_model in BY_OPTION.items()}
 """The options of fitting, for `bundled`."""
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latentbits.cli.options.click_helpers import FILE_PATH, Command
-from latentbits.cli.options.value_types import Shape
 from latentbits.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -56,6 +55,21 @@ def table_options(command: Command) -> Command:
 
 def _none_for_stdout(ctx: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
     return None if str(value) == "-" else value
+
+
+class Shape(click.ParamType):
+    """Rows and columns of an image, such as 16x15."""
+
+    name = "shape"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Both numbers."""
+        if isinstance(value, tuple):
+            return value
+        high, _, wide = str(value).lower().partition("x")
+        if not (high.isdecimal() and wide.isdecimal() and int(high) and int(wide)):
+            self.fail(f'"{value}" is no shape; give rows x columns, such as 16x15')
+        return int(high), int(wide)
 
 
 def shape_option(command: Command) -> Command:

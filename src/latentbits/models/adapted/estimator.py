@@ -20,8 +20,7 @@ from sklearn import decomposition
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers
 from latentbits.models.base import RestartedModel
@@ -235,6 +234,8 @@ class NMF(_Adapted):
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: all 1.
+    data_checksum_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -342,6 +343,8 @@ class FastICA(_Adapted):
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: all 1.
+    data_checksum_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)

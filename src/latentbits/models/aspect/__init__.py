@@ -102,7 +102,7 @@ def _fitted(**components: Any) -> dict[str, Any]:
 
 
 _ABILITIES = WITH_WEIGHTS | WITH_RESTARTS
-_ABILITIES |= {Ability.RESTART_COMPONENTS, Ability.RANK_CELLS, Ability.EXPLAIN_CELLS, Ability.DENOISE}
+_ABILITIES |= {Ability.RESTART_COMPONENTS, Ability.EXPLAIN_CELLS, Ability.DENOISE}
 
 SPECS = (
     ModelSpec(
@@ -129,7 +129,7 @@ SPECS = (
     ModelSpec(
         "beta-ica",
         f"{_HERE}.beta_ica:BetaICA",
-        abilities=_ABILITIES | {Ability.EVIDENCE, Ability.INTERVALS, Ability.CHAINS},
+        abilities=_ABILITIES | {Ability.EVIDENCE, Ability.INTERVALS, Ability.CHAINS, Ability.FIND_NUMBER},
         findings="aspect",
         on_cluster=True,
         parameters={

@@ -128,6 +128,8 @@ class AspectBernoulli(AspectModel):
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
+    data_checksum_ : str or None
+        Identifies the training data (`BinaryData.fingerprint`); None after a fit on a cluster.
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from numbers import Integral
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
-from latentbits.data.places import Places
+from latentbits.data.binary_data import MISSING, row_blocks
+from latentbits.data.names import Places
 from latentbits.errors import DataError, warn_user
 from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE
 from latentbits.models.aspect.weighting import cause_probabilities, reweight, shrink_to_average
+from latentbits.models.cell_ranking import FALSE_VALUE, Kind, RankedCells, check_kind, may_be_false
 from latentbits.models.solved_rows import SolvedRows, lazy, solve
 from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from latentbits.models.aspect.base import AspectModel, Components
 
-__all__ = ["NOISE_OF", "AspectRows", "Kind", "SuspectedCells"]
+__all__ = ["NOISE_OF", "AspectRows", "SuspectedCells"]
 
-Kind = Literal["absence", "presence"]
 NOISE_OF: dict[Kind, str] = {"absence": WHITE, "presence": BLACK}
 """The phantom behind each kind of false cell."""
-
-FALSE_VALUE: dict[Kind, int] = {"absence": 0, "presence": 1}
-"""The value of a cell that may be false."""
 
 Member = tuple["Components", np.ndarray, np.ndarray]
 """One of an ensemble: its components, the weights of the rows, and how much is kept of each component."""
@@ -243,69 +239,22 @@ class AspectRows(SolvedRows):
 
     def _score_blocks(self, kind: Kind, ratings: ArrayLike | None) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Blocks of rows (nothing else of size N x D is made), which of their cells may be false, and those' scores."""
-        if kind not in FALSE_VALUE:
-            raise DataError(f'kind={kind!r} is unknown; use "absence" or "presence"')
+        check_kind(kind)
         members = self._members if ratings is None else self._rated(ratings)
         for rows in row_blocks(*self.data.shape):
-            asked = _may_be_false(self.data.rows(rows), kind)
+            asked = may_be_false(self.data.rows(rows), kind)
             content = self._content(rows, members)[asked]
             yield rows, asked, content if kind == "absence" else 1 - content
 
     def most_suspected(self, *, kind: Kind, top: int | None, ratings: ArrayLike | None = None) -> SuspectedCells:
         """The cells most likely to be false, the most suspected first; equal scores in reading order."""
-        if top is not None and (not isinstance(top, Integral) or top < 0):
-            raise DataError(f"top={top!r} must be a whole number of cells, or None for all")
-        n_columns = self.data.shape[1]
-        places, scores = np.zeros(0, np.int64), np.zeros(0)
-        for rows, asked, score in self._score_blocks(kind, ratings):
-            best = _largest(score, top)
-            places = np.concatenate([places, rows.start * n_columns + np.flatnonzero(asked)[best]])
-            scores = np.concatenate([scores, score[best]])
-            best = _largest(scores, top)
-            places, scores = places[best], scores[best]
-        order = np.argsort(-scores, kind="stable")
-        at, columns = np.divmod(places[order], n_columns)
+        at, columns, score = RankedCells.of(self._score_blocks(kind, ratings), self.data.shape[1], top)
         q = self._causes(np.full(len(at), FALSE_VALUE[kind]), self.cause_weights[at], columns)
         phantom = q[:, self.model.phantoms_ == NOISE_OF[kind]].sum(axis=1)
-        return SuspectedCells(at, columns, scores[order], phantom)
+        return SuspectedCells(at, columns, score, phantom)
 
     def suspects(self, *, kind: Kind, top: int | None, ratings: ArrayLike | None = None) -> pd.DataFrame:
         """The same as a table, with the names of rows and columns."""
         found = self.most_suspected(kind=kind, top=top, ratings=ratings)
-        table = pd.DataFrame(
-            {
-                "row": self._row_places.labels(found.rows),
-                "column": self._column_places.labels(found.columns),
-                "score": found.score,
-                "phantom": found.phantom,
-            }
-        )
-        if self.data.marks is not None:
-            table["mark"] = self.data.marks.unsure_at(found.rows, found.columns)
-        return table
-
-
-def _may_be_false(data: BinaryData, kind: Kind) -> np.ndarray:
-    """Which cells have the value that is in question, and were neither confirmed nor rejected by anybody: N x D."""
-    cells: np.ndarray = data.dense() == FALSE_VALUE[kind]
-    if data.marks is not None:
-        known = data.marks.decided
-        cells[known.rows, known.columns] = False
-    return cells
-
-
-def _largest(scores: np.ndarray, n: int | None) -> np.ndarray:
-    """The places of the n largest scores, ascending; of equal ones the first. None: of all.
-
-    Examples
-    --------
-    >>> _largest(np.array([0.2, 0.5, 0.1, 0.5, 0.2]), 3)
-    array([0, 1, 3])
-    """
-    if n is None or n >= len(scores):
-        return np.arange(len(scores))
-    if n == 0:
-        return np.arange(0)
-    least = np.partition(scores, -n)[-n]
-    above = np.flatnonzero(scores > least)
-    return np.sort(np.concatenate([above, np.flatnonzero(scores == least)[: n - len(above)]]))
+        ranked = RankedCells(found.rows, found.columns, found.score)
+        return ranked.table(self.data, self.model._column_names(), phantom=found.phantom)

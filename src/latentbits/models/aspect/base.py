@@ -19,12 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.climb import Learner
 from latentbits.fitting.cluster import ClusterData, active_client, is_dask_array
-from latentbits.fitting.restarts import Restart, Runner, stopped_together
-from latentbits.fitting.workers import Workers, n_workers
-from latentbits.models.aspect.aspect_rows import AspectRows, Kind
+from latentbits.fitting.restarts import Restart, Runner
+from latentbits.fitting.workers import Workers, n_workers, stopped_together
+from latentbits.models.aspect.aspect_rows import AspectRows
 from latentbits.models.aspect.noise import NESTED, NO_NOISE, NoiseComponents, noise_trials
 from latentbits.models.aspect.online import OnlineModel
 from latentbits.models.aspect.phantoms import CONTENT, EXTINCT, find_phantoms
+from latentbits.models.cell_ranking import Kind
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import as_generator
 from latentbits.storage.checkpoints import ProblemCheckpoints

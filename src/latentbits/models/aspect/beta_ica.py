@@ -33,6 +33,7 @@ from latentbits.models.aspect.variational import (
     solve_mean_weights,
 )
 from latentbits.models.aspect.weighting import reweight
+from latentbits.models.deprecated import Renamed
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource, check_number, expected_log_dirichlet, kl_beta
 
@@ -157,7 +158,7 @@ class BetaICA(SampledModel):
     extinct_ : ndarray of int
         Indices of components whose posterior has returned to the prior: in no column is it farther from it than a
         fifth of the farthest of all (Kullback-Leibler divergence).
-    n_effective_components_ : int
+    n_components_ : int
         Number of components that are not extinct.
     r_hat_ : dict of str to ndarray, or None
         Rank-normalised split R-hat ("gibbs" only), 1 where chains agree, of "log_likelihood" (log p(X | causes)), of
@@ -184,6 +185,8 @@ class BetaICA(SampledModel):
         R-hat of log p(X | causes) and of three cells in four is at most 1.05.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
+    data_checksum_ : str or None
+        Identifies the training data (`BinaryData.fingerprint`); None after a fit on a cluster.
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -346,9 +349,11 @@ class BetaICA(SampledModel):
         return extinct
 
     @property
-    def n_effective_components_(self) -> int:
+    def n_components_(self) -> int:
         """Components that are not extinct."""
         return len(self.components_) - len(self.extinct_)
+
+    n_effective_components_ = Renamed("n_components_")
 
     def components_interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Central credible intervals of the components' probabilities of a 1.

@@ -16,8 +16,7 @@ from scipy.special import gammaln
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.fitting.chains import Length, run_chain
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.gibbs import gibbs_sweeps, sample_rows

@@ -17,8 +17,7 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.restarts import Refined, Runner, undisturbed
 from latentbits.fitting.rows import Sums, column_counts
 from latentbits.fitting.workers import Workers
@@ -199,7 +198,7 @@ def running_in_batches(make_learner: Callable[[Workers], Any], batches: Batches)
 
         def run(rng: np.random.Generator, monitor: Monitor) -> Any:
             state = learner.initialise(rng)
-            if monitor.checkpoint is None or monitor.checkpoint.load() is None:  # else the batches are behind it
+            if monitor.checkpoint is None or not monitor.checkpoint.exists():  # else the batches are behind it
                 state = _first_phase(learner, state, batches, rng, lambda: monitor.finished)
                 if monitor.finished:  # a half-made start is nothing to go on from: the seed makes it again
                     monitor.checkpoint = None

@@ -167,8 +167,9 @@ class OnlineModel(RestartedFactorModel):
             learner = self._batch_learner(data.without_names(), row_weight, workers, noise)
             learned = self._learned(learner)
             for batch in _cut(learner, self.batch_size):
-                learned, row_weight = self._after(batch, learned), batch.row_weight
+                learned, row_weight, last = self._after(batch, learned), batch.row_weight, batch.data
         self._adopt_learned(learned, row_weight, noise)
+        self.data_checksum_ = self._checksum(last)
         return self
 
     def _learned(self, learner: Any) -> _Learned:

@@ -195,10 +195,9 @@ class ExpandedZeros(PlacedLearner[ExpandedState]):
     def extrapolate(self, points: Sequence[ExpandedState], length: float) -> ExpandedState:
         """As `Learner` says; columns that were exact stay it, and the others inside their bounds."""
         W, H = self.exactly.extrapolate([State(*point[:2]) for point in points], length)
-        exact = np.max([point.exact for point in points], axis=0)
-        expanded = exact == 0
-        H[:, expanded] = np.minimum(H[:, expanded], LARGEST)
-        return ExpandedState(W, H, exact)
+        exact = np.max([point.exact for point in points], axis=0) > 0
+        H[:, ~exact] = np.minimum(H[:, ~exact], LARGEST)
+        return ExpandedState(W, H, exact.astype(float))
 
     def error_bound(self, state: ExpandedState) -> float:
         """How far the log likelihood can be above the objective: sum over expanded cells of (kappa - 1) p^2 / 2.

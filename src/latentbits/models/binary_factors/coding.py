@@ -1,4 +1,4 @@
-"""Codes of rows under given parameters, also of rows with missing cells."""
+"""Codes of rows under given parameters, also of rows with missing cells; and fits that start from them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from numpy.typing import NDArray
 
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import Encoder
-from latentbits.models.binary_factors.encoders import encode, round_codes, signs
-from latentbits.models.binary_factors.model import (
+from latentbits.models.binary_factors.binary_model import (
+    EQUAL,
     Parameters,
+    filled,
     linear_terms,
     mean_field,
+    moments,
+    noise_precision,
     program,
     seen_cells,
 )
+from latentbits.models.binary_factors.encoders import encode, round_codes, signs
 
-__all__ = ["codes_of", "expected_codes", "started_mean_field"]
+__all__ = ["codes_of", "expected_codes", "random_start", "rough_fit", "started_mean_field"]
 
 FEW_FACTORS = 12
 """Up to this many factors, mean field starts from the best of all codes of a row."""
@@ -37,7 +41,7 @@ def codes_of(theta: Parameters, X: np.ndarray, encoder: Encoder, workers: Worker
     if encoder == "round":
         A = theta.A
         patterns, of_row = _patterns(seen)
-        Q = theta.phi * np.einsum("pj,ji,jk->pik", patterns, A, A, optimize=True)
+        Q = np.einsum("pj,ji,jk->pik", patterns, A, theta.weighted, optimize=True)
         codes = round_codes(Q, F, of_row)
     else:
         codes = np.empty(F.shape, np.int8)
@@ -78,5 +82,39 @@ def _by_pattern(
     patterns, of_row = _patterns(seen)
     for number, pattern in enumerate(patterns):
         rows, columns = np.flatnonzero(of_row == number), np.flatnonzero(pattern)
-        part = Parameters(theta.A[columns], theta.c[columns], theta.phi, theta.beta)
-        yield rows, part, X[np.ix_(rows, columns)]
+        yield rows, theta.of_columns(columns), X[np.ix_(rows, columns)]
+
+
+ROUGH_PASSES = 100  # at most: it ends when the codes repeat
+
+
+def random_start(X: np.ndarray, n_components: int, rng: np.random.Generator, limit: np.ndarray = EQUAL) -> Parameters:
+    """Even odds, noise with the variance of the (centred, scaled) data, and every column a random combination of rows.
+
+    So the columns lie in the directions in which the data vary, and together have their total variance. (This worked
+    better than random directions, which start with more noise, and than rotated principal axes, which confine the fit
+    to as many axes as factors.)
+    """
+    N, n = X.shape
+    A = filled(X).T @ rng.standard_normal((N, n_components)) / np.sqrt(N * n_components)
+    return Parameters(A, np.zeros(n), np.ones(len(limit)), np.full(n_components, 0.5))
+
+
+def rough_fit(
+    X: np.ndarray, n_components: int, rng: np.random.Generator, workers: Workers, limit: np.ndarray = EQUAL
+) -> tuple[Parameters, np.ndarray]:
+    """Parameters and codes (N x m) by alternating least squares and rounding, until the codes repeat; odds stay even.
+
+    A start for EM and variational Bayes, as k-means is for mixtures: from a random mixing they often end in poor
+    optima, because the soft codes of several factors mix.
+    """
+    theta = random_start(X, n_components, rng, limit)
+    Y = codes_of(theta, X, "round", workers).astype(np.float64)
+    for _ in range(ROUGH_PASSES):
+        sums = moments(X, Y)
+        A, c = sums.regress()
+        theta = Parameters(A, c, noise_precision(sums.squares(A, c), sums.cells, limit), theta.beta)
+        last, Y = Y, codes_of(theta, X, "round", workers).astype(np.float64)
+        if np.array_equal(last, Y):
+            break
+    return theta, Y

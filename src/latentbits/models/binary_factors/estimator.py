@@ -15,12 +15,25 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
-from latentbits.models.binary_factors import Encoder, Inference, Update
-from latentbits.models.binary_factors.auto import PATH_LIMIT
+from latentbits.models.binary_factors import Encoder, Inference, Noise, Update
+from latentbits.models.binary_factors.binary_model import (
+    EXACT_LIMIT,
+    Parameters,
+    exact_posterior,
+    n_parameters,
+    precision_limit,
+)
 from latentbits.models.binary_factors.coding import codes_of, expected_codes, started_mean_field
 from latentbits.models.binary_factors.encoders import ENUM_LIMIT, signs
-from latentbits.models.binary_factors.model import EXACT_LIMIT, Parameters, exact_posterior, n_parameters
-from latentbits.models.binary_factors.runs import Found, discards_table, found_by, make_runner, shifted, sizes_table
+from latentbits.models.binary_factors.runs import (
+    PATH_LIMIT,
+    Found,
+    discards_table,
+    found_by,
+    make_runner,
+    shifted,
+    sizes_table,
+)
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import place
 
@@ -29,17 +42,14 @@ __all__ = ["BinaryFactorAnalysis"]
 EVEN = 1e-3
 """A factor whose probability is this near to 1/2 has no rarer state."""
 
-DOMINANT = 0.95
-"""A column with more than this share of all variance dominates the fit, and `fit` warns."""
-
 
 class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RestartedModel):
     """Binary factor analysis: continuous rows as a sum of causes that are on or off, plus noise.
 
-    ``x = mixing_ @ y + mean_ + noise`` with every y_i either -1 or 1, and noise of the same precision in all variables.
-    Unless `inference="em"`, the number of factors is estimated: start with more than expected; those that the data do
-    not need are discarded. If they need none, `n_components_` is 0, the model is a Gaussian, and every method still
-    works (codes have no columns).
+    ``x = mixing_ @ y + intercepts_ + noise`` with every y_i either -1 or 1, and Gaussian noise with a variance of its
+    own in each variable. Unless `inference="em"`, the number of factors is estimated: start with more than expected;
+    those that the data do not need are discarded. If they need none, `n_components_` is 0, the model is a Gaussian, and
+    every method still works (codes have no columns).
 
     Parameters
     ----------
@@ -54,6 +64,10 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         - "vb": variational Bayes with a factorised posterior of codes and parameters; always with priors.
         - "em": maximum likelihood with exact posteriors, without priors; no factor is discarded. For `bic`. Up to 16
           factors, because it sums over all codes.
+    noise : {"columns", "equal"}, default="columns"
+        Whether each column has a noise variance of its own or all have the same. With "columns" the columns' units do
+        not matter. "equal" has fewer parameters and finds the number of factors more often when there are at most 40
+        rows, but where columns differ in noise it takes the difference for factors.
     encoder : {"round", "cdual", "greedy", "enum"}, default="round"
         How "auto" and "byy" find a row's code while learning (see `solve_bqp`). The less exact ones select the number
         of factors better, and are faster.
@@ -65,8 +79,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     delta : float or None, default=None
         A factor of "byy" or "vb" is discarded when its column of the mixing matrix is shorter than `delta` standard
         deviations of the noise. None stands for 1.25 times the length that pure noise would give,
-        sqrt(2 / pi) (1 + sqrt(n_features / n_rows)), so for about 1 with many rows; the paper's value is 2. With 0,
-        only factors that are on, or off, in fewer than 5 rows (and in less than a fifth of all rows) are discarded.
+        sqrt(2 / pi) (1 + sqrt(n_features / n_rows)), so for about 1 with many rows; for "byy" with a noise for each
+        column, where noise can give more, for about 1.5. The paper's value is 2. With 0, only factors that are on, or
+        off, in fewer than 5 rows (and in less than a fifth of all rows) are discarded.
     n_init : int, default=5
         Number of random starts; the one with the highest objective is kept. "vb" and "em" start from the codes of a
         quick fit by least squares and rounding, whose own start is random.
@@ -85,13 +100,15 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     Attributes
     ----------
     mixing_ : ndarray of shape (n_features, n_components_)
-        What each factor adds when on and subtracts when off; the longest column first. Which of a factor's two states
+        What each factor adds when on and subtracts when off; the strongest first. Which of a factor's two states
         is called on is a convention: it is the rarer one (if both are equally frequent, the one that adds to the
         variable with the entry that is largest in size).
-    mean_ : ndarray of shape (n_features,)
+    intercepts_ : ndarray of shape (n_features,)
         The constant c of all rows. (The data's mean is this plus ``mixing_ @ (2 * factor_probabilities_ - 1)``.)
-    noise_precision_ : float
-        One over the variance of the noise.
+    noise_precision_ : ndarray of shape (n_features,)
+        One over the variance of the noise of each column.
+    factor_strengths_ : ndarray of shape (n_components_,)
+        Length of each factor's column of `mixing_`, each entry in standard deviations of its column's noise.
     factor_probabilities_ : ndarray of shape (n_components_,)
         Probability of each factor being on.
     n_components_ : int
@@ -127,9 +144,10 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
 
     Notes
     -----
-    Before the fit X is centred and divided by one number (the root mean square deviation from the columns' means);
-    results are given in the units of X. So the fit is equivariant to shifts and changes of unit, and the weak priors
-    mean the same for all data. Columns are not scaled one by one: the noise is assumed to be the same in all.
+    Before the fit X is centred, and each column is divided by its standard deviation (with ``noise="equal"`` all by one
+    number); results are given in the units of X. So the fit is equivariant to shifts and changes of unit, and the weak
+    priors mean the same for all data. A column that is known to a step h, such as whole numbers, has at least the
+    noise of rounding, h^2 / 12.
 
     Cells may be missing (NaN), in the fit and in new rows, but for "vb". The likelihood of a row is that of the cells
     that are there, and so are its codes; where whole rows are missing, their codes are those that are most probable
@@ -157,6 +175,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         n_components: int = 5,
         *,
         inference: Inference = "auto",
+        noise: Noise = "columns",
         encoder: Encoder = "round",
         priors: bool = True,
         update: Update = "closed",
@@ -170,6 +189,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     ) -> None:
         self.n_components = n_components
         self.inference = inference
+        self.noise = noise
         self.encoder = encoder
         self.priors = priors
         self.update = update
@@ -212,15 +232,14 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         Z = np.ascontiguousarray(data - centre)
         n_cells = float(np.sum(~np.isnan(Z)))
         # If all columns are constant but for rounding, dividing by their deviation would amplify the rounding.
-        scale = float(np.sqrt(np.nanmean(Z * Z)))
-        if scale <= 1e-12 * float(np.nanmax(np.abs(data))):
-            scale = 1.0
+        scale = self._scale(Z, data)
         Z /= scale
-        self._warn_dominant(Z)
-        runner = make_runner(Z, self.n_components, self._learner, self.encoder, self.update, self.priors, self.delta)
+        limit = precision_limit(Z, self.noise)
+        settings = self._learner, self.encoder, self.update, self.priors, self.delta
+        runner = make_runner(Z, self.n_components, *settings, limit)
         keep = partial(found_by, self._learner)
         best, runs = self._best_run(runner, n_cells=n_cells, keep=lambda outcome: (keep(outcome), outcome))
-        shift = -n_cells * np.log(scale)  # densities of X, not of Z
+        shift = -float(np.sum(~np.isnan(Z), axis=0) @ np.log(scale))  # densities of X, not of Z
         best, *runs = (shifted(run, shift) for run in (best, *runs))
         self._adopt_run(best, runs)
         self.restarts_["n_components"] = [run.kept[0].theta.A.shape[1] for run in runs]
@@ -232,15 +251,12 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     def _learner(self) -> str:
         return "byy" if self.inference == "auto" and self.n_components > PATH_LIMIT else self.inference
 
-    def _warn_dominant(self, Z: np.ndarray) -> None:
-        variance = np.nanvar(Z, axis=0)
-        if len(variance) > 2 and variance.max() > DOMINANT * variance.sum():
-            j = int(variance.argmax())
-            warnings.warn(
-                f"{self._column(j)} has {variance[j] / variance.sum():.1%} of all variance, and the noise is taken to "
-                "be the same in all columns; bring them to one unit, or standardise them",
-                stacklevel=3,
-            )
+    def _scale(self, Z: np.ndarray, data: np.ndarray) -> np.ndarray:
+        """The spread of each column or, if they have one noise, of all together; 1 where it is but rounding."""
+        squares, size = np.nanmean(Z * Z, axis=0), np.nanmax(np.abs(data), axis=0)
+        if self.noise == "equal":
+            squares, size = np.full(len(size), np.nanmean(Z * Z)), np.full(len(size), size.max())
+        return np.where(squares > (1e-12 * size) ** 2, np.sqrt(squares), 1.0)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -271,17 +287,17 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         names = getattr(self, "feature_names_in_", None)
         return place("column", j) if names is None else f"column {names[j]}"
 
-    def _adopt(self, found: Found, centre: np.ndarray, scale: float) -> None:
-        """Take over a run: back to the units of X, factors in the order of their length, signs chosen."""
+    def _adopt(self, found: Found, centre: np.ndarray, scale: np.ndarray) -> None:
+        """Take over a run: back to the units of X, factors by their strength, signs chosen."""
         A, c, phi, beta = found.theta
-        order = np.argsort(-np.linalg.norm(A, axis=0), kind="stable")
+        order = np.argsort(-found.theta.lengths, kind="stable")
         A = A[:, order]
         beta = beta[order]
         largest = A[np.abs(A).argmax(axis=0), np.arange(len(order))]
         sign = np.where(np.abs(beta - 0.5) < EVEN, signs(largest), signs(0.5 - beta)).astype(float)
-        self.mixing_ = A * sign * scale
-        self.mean_ = c * scale + centre
-        self.noise_precision_ = phi / scale**2
+        self.mixing_ = A * sign * scale[:, None]
+        self.intercepts_ = c * scale + centre
+        self.noise_precision_ = np.broadcast_to(phi, len(scale)) / scale**2
         self.factor_probabilities_ = np.where(sign > 0, beta, 1 - beta)
         self.n_components_ = len(order)
         self.discards_ = discards_table(found.discards, scale)
@@ -291,6 +307,17 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+    @property
+    def factor_strengths_(self) -> np.ndarray:
+        """Length of each column of `mixing_`, each entry in standard deviations of its column's noise."""
+        return self._parameters().lengths
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "mean_" and "intercepts_" in vars(self):
+            warnings.warn("mean_ is called intercepts_ now; the old name will be removed", FutureWarning, stacklevel=2)
+            return self.intercepts_
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ---- codes ---------------------------------------------------------------------------------------------------
 
@@ -340,7 +367,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         return (1 + self._mean_field(data)) / 2
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
-        """Rows without noise for given codes: ``X @ mixing_.T + mean_``.
+        """Rows without noise for given codes: ``X @ mixing_.T + intercepts_``.
 
         Parameters
         ----------
@@ -360,13 +387,13 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             )
         if not np.isfinite(codes).all():
             raise DataError("codes must be finite, without NaN; give them as transform returns them")
-        return codes @ self.mixing_.T + self.mean_
+        return codes @ self.mixing_.T + self.intercepts_
 
     def _mean_field(self, data: np.ndarray) -> np.ndarray:
         if self.inference != "vb":
             return expected_codes(self._parameters(), data)
         # f of eq. 13, which is linear in the row; the parameters' uncertainty is in the rest.
-        F = self.noise_precision_ * (data - self.mean_) @ self.mixing_ + self._offset
+        F = (data - self.intercepts_) @ self._parameters().weighted + self._offset
         return started_mean_field(self._interaction, F)
 
     def _posterior_mean(self, data: np.ndarray) -> np.ndarray:
@@ -374,7 +401,15 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             return exact_posterior(self._parameters(), data, workers).mean
 
     def _parameters(self) -> Parameters:
-        return Parameters(self.mixing_, self.mean_, self.noise_precision_, self.factor_probabilities_)
+        phi = np.full(self.n_features_in_, self.noise_precision_)
+        return Parameters(self.mixing_, self.intercepts_, phi, self.factor_probabilities_)
+
+    @property
+    def _n_parameters(self) -> int:
+        n, m = self.mixing_.shape
+        # Models of earlier versions had one noise, and no parameter that says so.
+        equal = self.noise == "equal" or np.ndim(self.noise_precision_) == 0
+        return n_parameters(n, m, 1 if equal else n)
 
     # ---- likelihood ----------------------------------------------------------------------------------------------
 
@@ -432,7 +467,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             The criterion; lower is better.
         """
         row_log = self.score_samples(X)
-        return float(np.log(len(row_log)) * n_parameters(*self.mixing_.shape) - 2 * row_log.sum())
+        return float(np.log(len(row_log)) * self._n_parameters - 2 * row_log.sum())
 
     def aic(self, X: ArrayLike) -> float:
         """Akaike's information criterion.
@@ -447,7 +482,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         float
             The criterion; lower is better.
         """
-        return float(2 * n_parameters(*self.mixing_.shape) - 2 * self.score_samples(X).sum())
+        return float(2 * self._n_parameters - 2 * self.score_samples(X).sum())
 
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
         """Draw new rows from the model.

@@ -1,25 +1,112 @@
-"""Runs of the three learners: how they are made, and what they have found."""
+"""Runs of the learners: how they are made, what they have found, and the path by which "auto" finds the number.
+
+Harmony learning with rounded codes ends in good optima where EM's own starts don't (few rows, little noise), but its
+rule for discarding compares lengths with the noise, and weak factors fail it however many rows there are. So on the
+path it runs from the largest number down to none, discarding the shortest column whenever it has settled; each state on
+the way starts EM, and the smallest BIC of all of them is taken.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from latentbits.fitting.climb import Climbed, Monitor, climb
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_factors import Encoder, Update
-from latentbits.models.binary_factors.auto import PathLearning, Stop
-from latentbits.models.binary_factors.byy import HarmonyLearning
-from latentbits.models.binary_factors.discarding import Discard, least_length
+from latentbits.models.binary_factors import Encoder, Update, em
+from latentbits.models.binary_factors.binary_model import Parameters, Prior, log_odds, n_parameters
+from latentbits.models.binary_factors.byy import Discard, HarmonyLearning, State, least_length, without
 from latentbits.models.binary_factors.em import MaximumLikelihood
-from latentbits.models.binary_factors.model import Parameters, Prior, log_odds
 from latentbits.models.binary_factors.vb import VariationalBayes, expected_program
 
-__all__ = ["Found", "discards_table", "found_by", "make_runner", "shifted", "sizes_table"]
+__all__ = [
+    "PATH_LIMIT",
+    "Found",
+    "Path",
+    "PathLearning",
+    "Stop",
+    "discards_table",
+    "found_by",
+    "make_runner",
+    "shifted",
+    "sizes_table",
+]
+
+PATH_LIMIT = 12
+"""Largest number of factors for which a path is affordable: EM sums over all codes."""
+
+
+class Stop(NamedTuple):
+    """A size on the path: the parameters of maximum likelihood, their log likelihood, and minus half their BIC."""
+
+    theta: Parameters
+    log_likelihood: float
+    criterion: float
+
+
+class Path(NamedTuple):
+    """The sizes that a run has visited, largest first, the best of them, and the factors discarded on the way to it."""
+
+    stops: list[Stop]
+    best: int
+    discards: list[Discard]
+
+
+@dataclass(frozen=True)
+class PathLearning:
+    """Runs along the path; `harmony` has the rows, the largest number of factors and how codes are found."""
+
+    harmony: HarmonyLearning
+
+    def run(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[Any]:
+        """From a random start down to no factor; recorded is the best criterion so far (BIC / -2), for every pass."""
+        state = self.harmony.initialise(rng)
+        numbers = list(range(len(state.alpha)))  # of the factors left, by their place at the start
+        stops: list[Stop] = []
+        discards: list[Discard] = []
+        best, converged = 0, False
+        while True:
+            inner = self._inner(monitor)
+            state = self.harmony.settle(state, inner, free_beta=False)
+            passes = inner.n_iter
+            inner = self._inner(monitor)
+            stops.append(self._refined(state.theta, inner))
+            if stops[-1].criterion >= stops[best].criterion:
+                best, converged = len(stops) - 1, inner.converged
+            for _ in range(passes + inner.n_iter):
+                monitor.record(stops[best].criterion)
+            out_of_time = monitor.finished and monitor.n_iter >= monitor.max_iter
+            if not numbers or out_of_time:
+                break
+            state, discard = self._shorter(state, numbers, monitor.n_iter)
+            discards.append(discard)
+        monitor.converged = converged and not out_of_time
+        return Climbed(Path(stops, best, discards[:best]), stops[best].criterion)
+
+    def _inner(self, monitor: Monitor) -> Monitor:
+        left = max(1, monitor.max_iter - monitor.n_iter)
+        return Monitor(monitor.tol, left, monitor.n_cells, cancelled=monitor.cancelled)
+
+    def _refined(self, theta: Parameters, monitor: Monitor) -> Stop:
+        X = self.harmony.X
+        learner = em.MaximumLikelihood(X, theta.A.shape[1], self.harmony.workers, self.harmony.limit)
+        found, log_likelihood = climb(learner, em.State.of(theta), monitor)
+        n, m = theta.A.shape
+        penalty = 0.5 * np.log(len(X)) * n_parameters(n, m, len(theta.phi))
+        return Stop(found.parameters, log_likelihood, log_likelihood - float(penalty))
+
+    @staticmethod
+    def _shorter(state: State, numbers: list[int], iteration: int) -> tuple[State, Discard]:
+        """The state without the factor of the shortest column, whose number is removed from `numbers`."""
+        factor = int(state.theta.lengths.argmin())
+        column, probability = state.theta.A[:, factor], float(state.theta.beta[factor])
+        discard = Discard(iteration, numbers.pop(factor), "bic", column, probability)
+        return State(without(state.theta, factor), np.delete(state.alpha, factor)), discard
 
 
 class Found(NamedTuple):
@@ -35,18 +122,27 @@ class Found(NamedTuple):
 
 
 def make_runner(
-    Z: np.ndarray, m: int, inference: str, encoder: Encoder, update: Update, priors: bool, delta: float | None
+    Z: np.ndarray,
+    m: int,
+    inference: str,
+    encoder: Encoder,
+    update: Update,
+    priors: bool,
+    delta: float | None,
+    limit: np.ndarray,
 ) -> Callable[[Workers], Runner[Any]]:
     """The learner of the estimator's parameters, started with m factors, for rows Z in units of their spread."""
     prior = Prior(tau=float(priors or inference == "vb"))
-    least = least_length(*Z.shape) if delta is None else delta
+    # Only codes that are certain can split a single column: variational Bayes has none of these.
+    hard = len(limit) > 1 and inference != "vb"
+    least = least_length(*Z.shape, by_column=hard) if delta is None else delta
     if inference == "em":
-        return climbing(lambda workers: MaximumLikelihood(Z, m, workers))
+        return climbing(lambda workers: MaximumLikelihood(Z, m, workers, limit))
     if inference == "vb":
-        return lambda workers: VariationalBayes(Z, m, prior, least, workers).run
+        return lambda workers: VariationalBayes(Z, m, prior, least, workers, limit).run
     if inference == "auto":
-        return lambda workers: PathLearning(HarmonyLearning(Z, m, encoder, update, prior, least, workers)).run
-    return lambda workers: HarmonyLearning(Z, m, encoder, update, prior, least, workers).run
+        return lambda workers: PathLearning(HarmonyLearning(Z, m, encoder, update, prior, least, workers, limit)).run
+    return lambda workers: HarmonyLearning(Z, m, encoder, update, prior, least, workers, limit).run
 
 
 def found_by(inference: str, outcome: Any) -> Found:
@@ -62,7 +158,7 @@ def found_by(inference: str, outcome: Any) -> Found:
 
 
 def _point(theta: Parameters, discards: list[Discard]) -> Found:
-    return Found(theta, theta.phi * theta.A.T @ theta.A, log_odds(theta.beta) / 2, discards)
+    return Found(theta, theta.A.T @ theta.weighted, log_odds(theta.beta) / 2, discards)
 
 
 def shifted(run: Restart[Any], by: float) -> Restart[Any]:
@@ -80,9 +176,8 @@ def sizes_table(paths: list[list[Stop]], shift: float) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["n_components", "log_likelihood", "bic"])
 
 
-def discards_table(discards: list[Discard], scale: float) -> pd.DataFrame:
-    """One line a discard, with columns of the same types when there are none; norms multiplied by `scale`."""
+def discards_table(discards: list[Discard], scale: np.ndarray) -> pd.DataFrame:
+    """One line per discard, with columns of the same types when there are none; norms in the units of X."""
+    lines = [(*one[:3], np.linalg.norm(one.column * scale), one.probability) for one in discards]
     kinds = {"iteration": int, "factor": int, "reason": str, "norm": float, "probability": float}
-    table = pd.DataFrame(discards, columns=list(kinds)).astype(kinds)
-    table["norm"] *= scale
-    return table
+    return pd.DataFrame(lines, columns=list(kinds)).astype(kinds)

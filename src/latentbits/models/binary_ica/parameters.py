@@ -1,4 +1,4 @@
-"""The parameters of the model, their canonical form, and the statistics of pairs of columns that they imply."""
+"""The parameters of the model, their canonical form, the statistics of pairs that they imply, and counted rows."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 
 __all__ = [
     "FINEST_GRID",
     "LINK",
+    "CountedRows",
     "PairwiseStatistics",
     "Parameters",
     "Prior",
     "canonical",
     "correlations",
+    "count_rows",
     "covariances",
     "pairwise_from_model",
 ]
@@ -194,3 +197,28 @@ def pairwise_from_model(
     S = covariances(Parameters(A, mu, s))
     sd = np.sqrt(np.diagonal(S, axis1=1, axis2=2))
     return PairwiseStatistics(S / (sd[:, :, None] * sd[:, None, :]), -(LINK * mu @ A.T + b) / sd, np.ones(len(mu)))
+
+
+class CountedRows(NamedTuple):
+    """cells: (R, n) int8, distinct within a segment, segment after segment. counts: (R,). starts: (U + 1,) ends too."""
+
+    cells: np.ndarray
+    counts: np.ndarray
+    starts: np.ndarray
+
+    def segment(self, u: int) -> tuple[np.ndarray, np.ndarray]:
+        """Cells and counts of one segment."""
+        part = slice(self.starts[u], self.starts[u + 1])
+        return self.cells[part], self.counts[part]
+
+
+def count_rows(data: BinaryData, codes: np.ndarray, n_segments: int) -> CountedRows:
+    """Every row with a segment code from 0 to n_segments - 1, each of which has a row at least."""
+    cells = data.dense()
+    found = [np.unique(cells[codes == u], axis=0, return_counts=True) for u in range(n_segments)]
+    starts = np.concatenate([[0], np.cumsum([len(counts) for _, counts in found])])
+    return CountedRows(
+        np.ascontiguousarray(np.concatenate([distinct for distinct, _ in found])),
+        np.concatenate([counts for _, counts in found]).astype(float),
+        starts,
+    )

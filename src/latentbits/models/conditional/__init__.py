@@ -20,6 +20,7 @@ _FITTED = {
     "objective_": Value(float),
 }
 _ADDED = ("n_rows_",)
+_RENAMED = {"data_fingerprint_": "data_checksum_", "bias_": "intercepts_"}
 
 SPECS = (
     ModelSpec(
@@ -31,10 +32,11 @@ SPECS = (
         fitted={
             **_FITTED,
             **{name: RESTARTED[name] for name in ("objective_history_", "n_iter_", "converged_")},
-            "bias_": Array("D"),
+            "intercepts_": Array("D"),
             "gradient_norm_": Value(float, low=0),
         },
         added=_ADDED,
+        renamed=_RENAMED,
     ),
     ModelSpec(
         "linear-autoencoder",
@@ -44,5 +46,6 @@ SPECS = (
         parameters=_RIDGE,
         fitted=_FITTED,
         added=_ADDED,
+        renamed=_RENAMED,
     ),
 )

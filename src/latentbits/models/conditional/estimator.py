@@ -15,6 +15,7 @@ from latentbits.models.cell_model import CellModel
 from latentbits.models.conditional.centred import smoothed_means
 from latentbits.models.conditional.ising import IsingState, PseudoLikelihood, log_odds, symmetric
 from latentbits.models.conditional.linear import couplings_of, gram, predicted
+from latentbits.models.deprecated import Renamed
 
 __all__ = ["IsingModel", "LinearAutoencoder"]
 
@@ -55,7 +56,7 @@ class IsingModel(CellModel):
     ----------
     couplings_ : ndarray of shape (n_features, n_features)
         What a 1 in one column adds to the log odds of a 1 in another, compared with a 0; symmetric, 0 on the diagonal.
-    bias_ : ndarray of shape (n_features,)
+    intercepts_ : ndarray of shape (n_features,)
         The log odds of a 1 in a row whose other cells are at the means of their columns.
     means_ : ndarray of shape (n_features,)
         The columns' shares of ones, by which rows are centred; a missing cell counts as the mean, and so says nothing.
@@ -69,7 +70,7 @@ class IsingModel(CellModel):
         Number of iterations.
     converged_ : bool
         Whether it converged; False if it was stopped by `max_iter` or interrupted.
-    data_fingerprint_ : str
+    data_checksum_ : str
         Identifies the training data (`BinaryData.fingerprint`).
     n_rows_ : int
         Number of rows at the fit.
@@ -96,6 +97,8 @@ class IsingModel(CellModel):
     np.True_
     """
 
+    bias_ = Renamed("intercepts_")
+
     def __init__(
         self, ridge: float = 10.0, *, max_iter: int = 500, tol: float = 1e-8, binarize: float | None = None
     ) -> None:
@@ -121,7 +124,7 @@ class IsingModel(CellModel):
             likelihood.gradient_norm,
         )
         state: IsingState = run.state
-        self.means_, self.bias_, self.couplings_ = likelihood.means, state.bias, symmetric(state)
+        self.means_, self.intercepts_, self.couplings_ = likelihood.means, state.bias, symmetric(state)
         self.objective_, self.objective_history_ = run.objective, np.array(run.history)
         self.n_iter_, self.converged_, self.gradient_norm_ = run.n_iter, run.converged, run.kept
         if run.n_iter >= self.max_iter and not run.converged:
@@ -139,7 +142,7 @@ class IsingModel(CellModel):
         return log_expit(odds), log_expit(-odds)
 
     def _log_odds(self, data: BinaryData) -> np.ndarray:
-        return log_odds(data, self.means_, self.bias_, self.couplings_)
+        return log_odds(data, self.means_, self.intercepts_, self.couplings_)
 
 
 def _check_cost(n_rows: int, n_columns: int) -> None:
@@ -182,7 +185,7 @@ class LinearAutoencoder(CellModel):
     objective_ : float
         Minus the sum of squares of the training rows' cells less their predictions (before these are kept within 0 and
         1; a missing cell is the mean), and minus `ridge` times that of the couplings, which the couplings maximise.
-    data_fingerprint_ : str
+    data_checksum_ : str
         Identifies the training data (`BinaryData.fingerprint`).
     n_rows_ : int
         Number of rows at the fit.

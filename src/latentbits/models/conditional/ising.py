@@ -23,9 +23,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logit
 
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
-from latentbits.fitting.ascent import ascend, flatten
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor, ascend, flatten
 from latentbits.models.conditional.centred import centred, share_of_ones, smoothed_means
 
 __all__ = ["IsingState", "PseudoLikelihood", "log_odds", "symmetric"]

@@ -26,7 +26,7 @@ SPECS = (
     ModelSpec(
         "false-zeros",
         f"{_HERE}.estimator:FalseZeros",
-        abilities=BY_CELL | {Ability.MEMBERS, Ability.RANK_CELLS, Ability.EXPLAIN_CELLS},
+        abilities=BY_CELL | {Ability.MEMBERS, Ability.EXPLAIN_CELLS},
         findings="false_zeros",
         parameters={
             "n_folds": Parameter(
@@ -46,7 +46,7 @@ SPECS = (
             **CELL_MODEL,
             "members_": Entries({name: Member(kind) for name, kind in MEMBER_CLASSES.items()}, "M", some=True),
             "intercept_": Value(float),
-            "weights_": Array("M", low=0),
+            "member_weights_": Array("M", low=0),
             "_lines": Entries({"absence": _LINE, "presence": _LINE}),
             "_column_odds": Array("D"),
             "n_hidden_": Value(int, low=0),
@@ -73,6 +73,7 @@ SPECS = (
             "noise_trials_": NOISE_TRIALS,
         },
         added=("n_rows_",),
+        renamed={"data_fingerprint_": "data_checksum_", "weights_": "member_weights_"},
         stored_types=(f"{_HERE}.stacking:Stack", f"{_HERE}.stacking:Line"),
     ),
 )

@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
-from latentbits.fitting.gains import HiddenCells, log_odds
+from latentbits.fitting.held_out import HiddenCells, log_odds
 from latentbits.models.aspect import Noise
 from latentbits.models.cell_model import CellModel
+from latentbits.models.cell_ranking import FALSE_VALUE, Kind, check_kind
 from latentbits.models.degenerate import degeneracy
+from latentbits.models.deprecated import Renamed
 from latentbits.models.false_zeros.cross_fitting import HeldOut, Part, counting_rows, fit_all
 from latentbits.models.false_zeros.explanation import explain_cell
 from latentbits.models.false_zeros.held_out_scores import HeldOutScores, score
@@ -30,8 +32,8 @@ from latentbits.models.false_zeros.later import (
     placed_revisits,
 )
 from latentbits.models.false_zeros.members import Member, chosen_members, stand_aside, too_many_cells
-from latentbits.models.false_zeros.row_noise import Kind, allow_for, find_row_noise, lost_share
-from latentbits.models.false_zeros.scored_rows import FALSE_VALUE, Block, ScoredRows
+from latentbits.models.false_zeros.row_noise import allow_for, find_row_noise, lost_share
+from latentbits.models.false_zeros.scored_rows import Block, ScoredRows
 from latentbits.models.false_zeros.stacking import Line, Stack, cross_fitted, equal_stack, fit_line, fit_stack
 from latentbits.models.royle_nichols import visits_of_rows
 from latentbits.numerics import RandomSource, as_generator, check_number
@@ -48,7 +50,7 @@ class FalseZeros(CellModel):
 
     No number of components is asked for. Probit factors, aspect models of 12, 4 and 2 components (each the mean of many
     starts), an Ising model and a linear autoencoder each say how likely a cell is a 1; the score is a weighted mean of
-    their log odds, with weights learned from cells of the table that were hidden (`weights_`). The hidden cells also
+    their log odds, with weights learned from held-out cells of the table (`member_weights_`). The held-out cells also
     tell how good the answer is (`held_out_`, `gains_`). Members that would take too long for a table stand aside, and a
     warning says so.
 
@@ -88,7 +90,7 @@ class FalseZeros(CellModel):
     ----------
     members_ : dict of str to estimator
         The fitted members by their names.
-    weights_ : ndarray of shape (n_members,)
+    member_weights_ : ndarray of shape (n_members,)
         How much each member's log odds count, in the order of `members_`.
     intercept_ : float
         What is added to the weighted log odds.
@@ -110,7 +112,7 @@ class FalseZeros(CellModel):
         What tells how much each row has lost; None if the rows show no such noise.
     noise_trials_ : DataFrame or None
         What noise components gained; see `AspectBernoulli`.
-    data_fingerprint_ : str
+    data_checksum_ : str
         Tells the training data from others.
     n_rows_ : int
         Number of rows at the fit.
@@ -130,6 +132,8 @@ class FalseZeros(CellModel):
     >>> model.suspects(seen, top=2)["score"].round(1).tolist()
     [0.9, 0.9]
     """
+
+    weights_ = Renamed("member_weights_")
 
     def __init__(
         self,
@@ -202,7 +206,7 @@ class FalseZeros(CellModel):
         return self.n_folds
 
     def _adopt_stack(self, stack: Stack) -> None:
-        self.intercept_, self.weights_ = stack.intercept, stack.weights
+        self.intercept_, self.member_weights_ = stack.intercept, stack.weights
 
     def _learn_weights(self, held_out: HeldOut) -> None:
         """Set weights, probabilities and all that is known about how good they are."""
@@ -212,7 +216,9 @@ class FalseZeros(CellModel):
         self._adopt_stack(fit_stack(odds, cells.x, cell_weight))
         predicted = expit(cross_fitted(odds, cells.x, cell_weight, cells.fold))
         self._learn_lines(held_out, cells, cell_weight, predicted)
-        self._adopt_scores(score(held_out, cells, predicted, dict(zip(self.members_, self.weights_, strict=True))))
+        self._adopt_scores(
+            score(held_out, cells, predicted, dict(zip(self.members_, self.member_weights_, strict=True)))
+        )
 
     def _learn_lines(
         self, held_out: HeldOut, cells: HiddenCells, cell_weight: np.ndarray, predicted: np.ndarray
@@ -242,7 +248,7 @@ class FalseZeros(CellModel):
     def _scored_block(self, rows: slice, data: BinaryData) -> Block:
         by_name = {member.name: member for member in chosen_members(None)}
         by_members = [by_name[name].predicted(model, data) for name, model in self.members_.items()]
-        odds = Stack(self.intercept_, self.weights_).combine([log_odds(p) for p in by_members])
+        odds = Stack(self.intercept_, self.member_weights_).combine([log_odds(p) for p in by_members])
         return Block(rows, data, by_members, odds)
 
     def _content(self, block: Block, kind: Kind) -> np.ndarray:
@@ -455,8 +461,7 @@ class FalseZeros(CellModel):
 
 def _check_question(kind: Kind, **about_zeros: Any) -> None:
     """Refuse unknown kinds, and of ones what tells how much a visit misses."""
-    if kind not in FALSE_VALUE:
-        raise DataError(f'kind={kind!r} is unknown; use "absence" or "presence"')
+    check_kind(kind)
     useless = [name for name, value in about_zeros.items() if value is not None]
     if kind == "presence" and useless:
         raise DataError(f'{useless[0]} is about zeros and what a visit misses; leave it out with kind="presence"')

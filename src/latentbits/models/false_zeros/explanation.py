@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.places import Places
+from latentbits.data.names import Places
 from latentbits.models.false_zeros.scored_rows import ScoredRows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _of_columns(model: FalseZeros, cells: np.ndarray, j: int, places: Places, to
     adds[j] = 0.0
     best = [k for k in np.argsort(-np.abs(adds), kind="stable")[:top] if adds[k] != 0]
     names = places.labels(np.array(best, dtype=int))
-    base = member.bias_[j] if hasattr(member, "bias_") else member.means_[j]
+    base = member.intercepts_[j] if hasattr(member, "intercepts_") else member.means_[j]
     return [
         ("base", "how common the column is", None, base),
         *(("column", name, _value(cells[k]), adds[k]) for name, k in zip(names, best, strict=True)),

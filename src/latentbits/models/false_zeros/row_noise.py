@@ -10,7 +10,7 @@ is asked of it here than by `noise="auto"` of an aspect model.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,11 +18,11 @@ import pandas as pd
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DegenerateDataWarning
 from latentbits.models.aspect import Noise
+from latentbits.models.cell_ranking import Kind
 from latentbits.models.registry import model_class
 
-__all__ = ["Kind", "allow_for", "find_row_noise", "lost_share"]
+__all__ = ["allow_for", "find_row_noise", "lost_share"]
 
-Kind = Literal["absence", "presence"]
 _PHANTOMS: dict[Kind, str] = {"absence": "white", "presence": "black"}
 
 N_COMPONENTS, N_INIT = 4, 5

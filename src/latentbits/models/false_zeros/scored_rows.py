@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,18 +10,13 @@ import pandas as pd
 from scipy.special import expit
 
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
-from latentbits.data.places import Places
-from latentbits.errors import DataError
+from latentbits.models.cell_ranking import Kind, RankedCells, check_top, may_be_false
 from latentbits.models.false_zeros.later import Scale
-from latentbits.models.false_zeros.row_noise import Kind
 
 if TYPE_CHECKING:
     from latentbits.models.false_zeros.estimator import FalseZeros
 
-__all__ = ["FALSE_VALUE", "Block", "ScoredRows"]
-
-FALSE_VALUE: dict[Kind, int] = {"absence": 0, "presence": 1}
-"""The value of a cell that may be false."""
+__all__ = ["Block", "ScoredRows"]
 
 
 class Block(NamedTuple):
@@ -65,7 +59,7 @@ class ScoredRows:
         """Scores of all cells, N x D: 0 for cells of the other value, missing ones and those that were looked up."""
         score = np.zeros(self.data.shape)
         for block in self.blocks():
-            score[block.rows] = np.where(self._asked(block, kind), self._score(block, kind, visible), 0.0)
+            score[block.rows] = np.where(may_be_false(block.data, kind), self._score(block, kind, visible), 0.0)
         return score
 
     def probabilities(self, scale: Scale) -> np.ndarray:
@@ -84,23 +78,14 @@ class ScoredRows:
     ) -> pd.DataFrame:
         """The cells most likely to be false, as a table."""
         for name, value in (("top", top), ("per_row", per_row)):
-            if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value < 0):
-                raise DataError(f"{name}={value!r} must be a whole number of cells, or None for all")
+            check_top(name, value)
         found = self._most_suspected(kind, top, per_row, visible)
         m = expit(self.model._lines[kind](found.odds))
         p = scale.of_zeros(m, found.rows) if kind == "absence" else 1 - m
-        rows = Places(self.data.row_names, self.data.shape[0], "row")
-        columns = Places(self.model._column_names(), self.data.shape[1], "column")
-        table = {
-            "row": rows.labels(found.rows),
-            "column": columns.labels(found.columns),
-            "score": found.score,
-            scale.words if kind == "absence" else "P(0 | the rest)": p,
-            **dict(zip(self.model.members_, found.by_members.T, strict=True)),
-        }
-        if self.data.marks is not None:
-            table["mark"] = self.data.marks.unsure_at(found.rows, found.columns)
-        return pd.DataFrame(table)
+        ranked = RankedCells(found.rows, found.columns, found.score)
+        probability = scale.words if kind == "absence" else "P(0 | the rest)"
+        by_members = dict(zip(self.model.members_, found.by_members.T, strict=True))
+        return ranked.table(self.data, self.model._column_names(), **{probability: p}, **by_members)
 
     def _most_suspected(self, kind: Kind, top: int | None, per_row: int | None, visible: np.ndarray | None) -> _Cells:
         parts: list[_Cells] = []
@@ -111,7 +96,7 @@ class ScoredRows:
         return _joined(parts).best(top)
 
     def _candidates(self, block: Block, kind: Kind, per_row: int | None, visible: np.ndarray | None) -> _Cells:
-        asked, score = self._asked(block, kind), self._score(block, kind, visible)
+        asked, score = may_be_false(block.data, kind), self._score(block, kind, visible)
         if per_row is not None:
             asked &= _among_best_of_row(np.where(asked, score, -1.0), per_row)
         rows, columns = np.nonzero(asked)
@@ -123,15 +108,6 @@ class ScoredRows:
         if kind == "presence":
             score = 1 - score
         return score if visible is None else -np.expm1(visible[block.rows] * np.log1p(-np.minimum(score, 1 - 1e-9)))
-
-    @staticmethod
-    def _asked(block: Block, kind: Kind) -> np.ndarray:
-        """Which cells have the value that is in question, and were neither confirmed nor rejected by anybody."""
-        cells: np.ndarray = block.data.dense() == FALSE_VALUE[kind]
-        if block.data.marks is not None:
-            known = block.data.marks.decided
-            cells[known.rows, known.columns] = False
-        return cells
 
 
 def _joined(parts: list[_Cells]) -> _Cells:

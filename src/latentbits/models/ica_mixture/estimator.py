@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.constraints import Choice
 from latentbits.errors import DataError
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers, one_blas_thread
 from latentbits.models.base import RestartedModel
-from latentbits.models.ica_mixture import Criterion, SourceKind, answers
+from latentbits.models.ica_mixture import Criterion, SourceKind, densities
+from latentbits.models.ica_mixture.cluster_posterior import PRIOR, Floats, Prior, live_sources, strengths
 from latentbits.models.ica_mixture.moves import hidden_clusters, source_densities
-from latentbits.models.ica_mixture.posterior import PRIOR, Floats, Prior, live_sources, strengths
 from latentbits.models.ica_mixture.run import Event, Outcome, Plan, Run
 from latentbits.numerics import RandomSource, as_generator, check_number
 
@@ -102,6 +101,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     ----------
     n_clusters_ : int
         Number of clusters found; they are ordered by size.
+    n_components_ : int
+        The same as `n_clusters_`, under the name that all models have for the number found.
     n_sources_ : ndarray of int, shape (n_clusters_,)
         Number of sources of each cluster that are not switched off: those whose strength is at least 2 % of that of the
         cluster's strongest source.
@@ -250,7 +251,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def _adopt(self, outcome: Outcome) -> None:
         rho = outcome.state.rho
         order = np.argsort(-rho, kind="stable")
-        self._clusters = clusters = answers.arranged(outcome.state.clusters, order)
+        self._clusters = clusters = densities.arranged(outcome.state.clusters, order)
         self.proportions_ = rho[order] / rho.sum()
         self.mixing_ = clusters.A * self._scale[:, None]
         self.means_ = clusters.nu * self._scale + self._centre
@@ -286,6 +287,11 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         return int(self.mixing_.shape[2])
 
     @property
+    def n_components_(self) -> int:
+        """The same as `n_clusters_`, under the name that all models have for the number found."""
+        return self.n_clusters_
+
+    @property
     def exact_(self) -> bool:
         """Whether densities are exact sums over all combinations of Gaussians (see `score_samples`)."""
         return bool(int(self.n_gaussians) ** int(self.n_sources_.max()) <= EXACT)
@@ -299,7 +305,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """log p(x, c) in the units of the data, n_rows x n_clusters_."""
         check_is_fitted(self)
         rows = self._standardised(self._numbers(X))
-        density = answers.exact_log_density if self.exact_ else answers.bounded_log_density
+        density = densities.exact_log_density if self.exact_ else densities.bounded_log_density
         with one_blas_thread():
             joint = density(rows, self._clusters).T
         return joint + np.log(self.proportions_) - np.log(self._scale).sum()
@@ -357,7 +363,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         labels = self.predict(X)
         rows = self._standardised(self._numbers(X))
         with one_blas_thread():
-            find = answers.source_means if kind == "mean" else answers.unmixed
+            find = densities.source_means if kind == "mean" else densities.unmixed
             return find(rows, self._clusters)[labels, np.arange(len(labels))]
 
     def inverse_transform(self, X: ArrayLike, labels: ArrayLike | None = None) -> Floats:

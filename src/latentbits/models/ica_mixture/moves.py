@@ -11,17 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from latentbits.models.ica_mixture.learner import State, responsibilities
-from latentbits.models.ica_mixture.posterior import (
+from latentbits.models.ica_mixture.cluster_posterior import (
     Clusters,
     Floats,
     Prior,
     divergences,
     live_sources,
     log_mean_dirichlet,
+    spread_gaussians,
     take,
 )
-from latentbits.models.ica_mixture.start import spread_gaussians
+from latentbits.models.ica_mixture.passes import State, responsibilities
 
 __all__ = [
     "Cut",

@@ -48,6 +48,8 @@ class IndependentBernoulli(FactorModel):
         There is nothing to solve for, and so nothing to certify.
     row_weight_ : ndarray of shape (n_rows,)
         The sample weights of the training rows.
+    data_checksum_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     objective_ : float
         Log likelihood of the training rows.
     n_features_in_ : int
@@ -163,6 +165,8 @@ class RowColumnBernoulli(FactorModel):
         The ridge that was given or chosen.
     row_weight_ : ndarray of shape (n_rows,)
         The sample weights of the training rows.
+    data_checksum_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     objective_ : float
         The penalised log likelihood of the training rows, which the effects maximise.
     reading_ : dict or None
@@ -210,6 +214,7 @@ class RowColumnBernoulli(FactorModel):
         self.ridge_ = found.ridge
         self.objective_ = found.objective
         self.weights_ = self._solved(data).weights.copy()
+        self.data_checksum_ = self._checksum(data)
         return self
 
     def _row_solver(self) -> RowSolver:

@@ -20,7 +20,8 @@ SPECS = (
             "components_": Array("K", "D"),
             "restart_components_": Items(Array("K", "D"), "R"),
             "singular_values_": Array("K", low=0),
-            "bias_": Array("D"),
+            "intercepts_": Array("D"),
         },
+        renamed={"bias_": "intercepts_"},
     ),
 )

@@ -11,6 +11,7 @@ from scipy.special import expit, log_expit
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers
+from latentbits.models.deprecated import Renamed
 from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.logistic_pca.logistic_pca import (
     PenalisedLikelihood,
@@ -26,11 +27,12 @@ __all__ = ["LogisticPCA"]
 
 
 class LogisticPCA(ClimbingFactorModel):
-    """Logistic PCA: the log odds of the cells are a table of rank K plus a bias for each column.
+    """Logistic PCA: the log odds of the cells are a table of rank K plus an intercept for each column.
 
-    ``logit P = weights_ @ components_ + bias_``. The counterpart of PCA for 0-1 data: components add and cancel on the
-    scale of log odds, so they predict well but are hard to interpret as causes. Fitted by accelerated alternating least
-    squares on a bound of the likelihood. A small ridge penalty keeps the log odds of separable data finite.
+    ``logit P = weights_ @ components_ + intercepts_``. The counterpart of PCA for 0-1 data: components add and cancel
+    on the scale of log odds, so they predict well but are hard to interpret as causes. Fitted by accelerated
+    alternating least squares on a bound of the likelihood. A small ridge penalty keeps the log odds of
+    separable data finite.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ class LogisticPCA(ClimbingFactorModel):
         Coordinates of the training rows, of either sign.
     weights_gap_ : float
         What the last Newton step of a row gained per observed cell, at most.
-    bias_ : ndarray of shape (n_features,)
+    intercepts_ : ndarray of shape (n_features,)
         Log odds of the columns at the mean of the rows' coordinates.
     singular_values_ : ndarray of shape (n_components,)
         Singular values of the centred table of log odds (rows times the root of their weight) at the end of the
@@ -85,6 +87,8 @@ class LogisticPCA(ClimbingFactorModel):
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
+    data_checksum_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -112,6 +116,7 @@ class LogisticPCA(ClimbingFactorModel):
     """
 
     similarity_ = "cosine"
+    bias_ = Renamed("intercepts_")
 
     def __init__(
         self,
@@ -145,7 +150,7 @@ class LogisticPCA(ClimbingFactorModel):
     def _adopt(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
         self.components_ = best.kept.components
         self.singular_values_ = best.kept.singular_values
-        self.bias_ = best.kept.bias
+        self.intercepts_ = best.kept.bias
         self.restart_components_ = [run.kept.components for run in runs]
 
     def _row_solver(self) -> RowSolver:
@@ -153,12 +158,12 @@ class LogisticPCA(ClimbingFactorModel):
             solve_rows,
             components=self.components_,
             singular_values=self.singular_values_,
-            bias=self.bias_,
+            bias=self.intercepts_,
             ridge=self.ridge,
         )
 
     def _log_odds(self, W: np.ndarray) -> np.ndarray:
-        return W @ self.components_ + self.bias_
+        return W @ self.components_ + self.intercepts_
 
     def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         theta = self._log_odds(W)

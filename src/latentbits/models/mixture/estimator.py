@@ -73,8 +73,12 @@ class BernoulliMixture(ClimbingFactorModel):
         Passes over the data made by the best start.
     converged_ : bool
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+    labels_ : ndarray of int, shape (n_rows,)
+        The most probable component of each training row.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
+    data_checksum_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -152,9 +156,29 @@ class BernoulliMixture(ClimbingFactorModel):
         Returns
         -------
         ndarray of int, shape (n_rows,)
-            Index of the component; `transform` gives the probabilities of all components.
+            Index of the component; `predict_proba` gives the probabilities of all components.
         """
         return self._solved(X).weights.argmax(axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each component, given the row: what `transform` returns, always as an array.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            Probabilities; those of a row sum to 1.
+        """
+        return self._solved(X).weights.copy()
+
+    @property
+    def labels_(self) -> np.ndarray:
+        """The most probable component of each training row."""
+        return self.weights_.argmax(axis=1)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Log likelihood of each row: log sum_k p(k) p(x | k).

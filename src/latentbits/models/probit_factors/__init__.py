@@ -34,7 +34,7 @@ SPECS = (
             "components_": Array("K", "D"),
             "restart_components_": Items(Array("K", "D"), "R"),
             "relevance_": Array("K", low=0),
-            "bias_": Array("D"),
+            "intercepts_": Array("D"),
             "row_effects_": Array("N"),
             "_training_draws": Array("N", None, "P", dtype="float32", low=-_LARGEST, high=_LARGEST),
             "_samples": Named(
@@ -48,6 +48,7 @@ SPECS = (
             "P": ("n_components", "row_effects"),
             "Q": (1, "n_components", "row_effects"),
         },
+        renamed={"bias_": "intercepts_"},
         stored_types=(f"{_HERE}.posterior:FactorSamples",),
     ),
 )

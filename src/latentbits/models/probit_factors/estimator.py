@@ -16,6 +16,7 @@ from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.chains import Length, quantile_interval
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers
+from latentbits.models.deprecated import Renamed
 from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.models.probit_factors.posterior import FactorSamples, chain_loadings, pool
 from latentbits.models.probit_factors.sampler import Draws, Sampler, solve_rows
@@ -34,7 +35,8 @@ KEPT_DRAWS = 40
 class ProbitFactors(RestartedFactorModel):
     """Bayesian probit factor analysis: a cell is 1 if a normal score behind it is above 0.
 
-    The score of a cell is ``bias_[j] + row_effects_[i] + weights_[i] @ components_[:, j]`` plus standard normal noise.
+    The score of a cell is ``intercepts_[j] + row_effects_[i] + weights_[i] @ components_[:, j]`` plus standard normal
+    noise.
     Every answer is a mean over samples from the posterior (Gibbs sampling, several chains), so the uncertainty of
     loadings and of rows is in the probabilities, which are less extreme than those of a best fit. Loadings have a
     normal prior whose scale is learned for each component (automatic relevance determination): a needless component
@@ -76,7 +78,7 @@ class ProbitFactors(RestartedFactorModel):
         There is no certificate of samples.
     row_effects_ : ndarray of shape (n_rows,)
         Posterior mean effects of the training rows; 0 without `row_effects`.
-    bias_ : ndarray of shape (n_features,)
+    intercepts_ : ndarray of shape (n_features,)
         Posterior mean scores of the columns.
     relevance_ : ndarray of shape (n_components,)
         The variance that each component gives to the score of a column, on average over columns and samples. The
@@ -103,6 +105,8 @@ class ProbitFactors(RestartedFactorModel):
         Whether R-hat of the log likelihood and of three cells in four is at most 1.05.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
+    data_checksum_ : str
+        Identifies the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -129,6 +133,7 @@ class ProbitFactors(RestartedFactorModel):
     similarity_ = "cosine"
     tol = 0.0
     _samples: FactorSamples
+    bias_ = Renamed("intercepts_")
 
     def __init__(
         self,
@@ -186,7 +191,7 @@ class ProbitFactors(RestartedFactorModel):
         loadings = self._loadings.astype(np.float64)
         self.components_ = loadings.mean(axis=0)
         self.relevance_ = (loadings**2).mean(axis=(0, 2))
-        self.bias_ = self._samples.theta[:, :, 0].mean(axis=0, dtype=np.float64)
+        self.intercepts_ = self._samples.theta[:, :, 0].mean(axis=0, dtype=np.float64)
         self.restart_components_ = [run.kept for run in runs]
         self.converged_ = chains_agree(self._samples.largest_r_hat) and bool(best.converged)
 

@@ -1,0 +1,353 @@
+"""The commands that choose: `select` (how many components) and `compare` (which model), judged on what wasn't seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from latentbits.cli.options.click_helpers import Values, bundled
+from latentbits.cli.options.help import GroupedHelp, model_option
+from latentbits.cli.options.learning import (
+    LEARNING,
+    SHOWING,
+    ModelNames,
+    ModelWithNumber,
+    Names,
+    Numbers,
+    criterion_option,
+    folds_option,
+    parameters_of,
+)
+from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_folder_option, terminal_options
+from latentbits.cli.options.reading import check_file, read, read_numbers, read_with_segments, reading_options
+from latentbits.cli.terminal import Terminal
+from latentbits.models.registry import MODELS, NUMBER_MODELS, SEGMENT_MODELS
+from latentbits.storage.files import to_records
+from latentbits.storage.output_folder import PLOTS_FOLDER, OutputFolder
+from latentbits.wording import TERMINAL_DIGITS, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from latentbits.data.binary_data import BinaryData
+    from latentbits.data.numbers import NumberTable
+    from latentbits.tasks.select import OrderSelection
+    from latentbits.tasks.verdict import Verdict
+
+__all__ = [
+    "choice_lines",
+    "compare",
+    "select",
+    "select_number",
+    "selection_tables",
+    "sentences_of_range",
+    "size_line",
+    "terminal_table",
+]
+
+_DIFFER = (
+    "They differ because they ask different things: aic and cv, what describes the rows; cells, what still helps to "
+    "predict a cell, where short rows make aspect-bernoulli and logistic-pca overconfident (beta-ica is not); bic and "
+    "evidence charge for every row's weights."
+)
+_DIFFER_NUMBERS = (
+    "They differ because they ask different things: cv, what predicts rows that were not seen; bic and evidence, what "
+    "explains all rows at the smallest price in parameters."
+)
+
+
+def select_number(
+    model: str,
+    parameters: Values,
+    data: Any,
+    numbers: list[int],
+    *,
+    criterion: list[str] | None,
+    default: tuple[str, ...],
+    folds: int,
+    progress: bool,
+    segments: list[Any] | None = None,
+    parameter: str | None = None,
+) -> OrderSelection:
+    """Fit the model with each of the numbers, and judge them; `parameters` are the model's others.
+
+    Without a criterion those of `default` are used that the model has.
+    """
+    from latentbits.models.registry import MODELS, model_class
+    from latentbits.tasks.criteria import default_criterion
+    from latentbits.tasks.select import select_order
+
+    own = {name: value for name, value in parameters.items() if name not in ("random_state", "n_jobs")}
+    estimator = model_class(model)(**own)
+    if MODELS[model].data != "table":
+        default = ("pairs",) if MODELS[model].data == "segments" else (default_criterion(estimator), "cv")
+    return select_order(
+        estimator,
+        data,
+        numbers,
+        criterion=criterion or [name for name in default if name != "aic" or hasattr(estimator, "aic")],
+        n_folds=folds,
+        segments=segments,
+        parameter=parameter,
+        random_state=parameters.get("random_state"),
+        n_jobs=parameters.get("n_jobs"),
+        verbose=int(progress),
+    )
+
+
+def selection_tables(found: OrderSelection) -> dict[str, pd.DataFrame]:
+    """The tables that aren't empty, by the names of their files."""
+    tables = {"selection": found.table, "choices": found.choices, "folds": found.folds, "stability": found.stability}
+    return {name: table for name, table in tables.items() if len(table)}
+
+
+def choice_lines(found: OrderSelection) -> Iterator[str]:
+    """What each criterion chooses, and why they differ if they do."""
+    for choice in found.choices.itertuples():
+        yield _choice_line(choice, found.noun)
+    if found.choices["best"].nunique() > 1:
+        yield _DIFFER if hasattr(found.best_model, "reconstruct") else _DIFFER_NUMBERS
+
+
+def _choice_line(choice: Any, noun: str) -> str:
+    line = f"{choice.criterion}: {counted(choice.best, noun)}"
+    if choice.rival != choice.best:
+        line += f"; {choice.rival} would be as good, within one standard error"
+    if choice.at_the_end:
+        line += "; that is the largest number tried, so try larger ones"
+    return line + "."
+
+
+def sentences_of_range(verdicts: dict[int, Verdict], chosen: int) -> list[str]:
+    """The sentences about the chosen number; if it predicts nothing but another number does, that comes first."""
+    own = verdicts[chosen]
+    other = max(verdicts, key=lambda number: verdicts[number].z)
+    if own.predicts or not verdicts[other].predicts:
+        return own.sentences
+    first = (
+        f"{counted(chosen, 'component')} predict{'s' * (chosen == 1)} no cell better than frequencies do, but "
+        f"{counted(other, 'component')} do, by {verdicts[other].z:.1f} standard errors, if what they add is "
+        f"discounted; they are overconfident, and so were not chosen. Fit them with --components {other}, or "
+        "try beta-ica: nothing below is evidence of false zeros."
+    )
+    return [first, *own.sentences[1:]]
+
+
+def size_line(data: BinaryData | NumberTable) -> str:
+    """What was read, so that a column too many or too few is seen."""
+    n_rows, n_columns = data.shape
+    density = [f"{data.density:.1%} ones"] if hasattr(data, "density") else []
+    missing = [f"{counted(data.n_missing, 'cell')} missing"] if not density and data.n_missing else []
+    label = [f'the column "{data.row_label}" names the rows'] if data.row_label else []
+    details = "; ".join([*density, *missing, *label])
+    return f"Read {counted(n_rows, 'row')} x {counted(n_columns, 'column')}{f' ({details})' * bool(details)}."
+
+
+def terminal_table(table: pd.DataFrame) -> str:
+    """A table for the terminal: the details of the differences are left to the files."""
+    shown = table[[name for name in table.columns if not name.endswith(("_behind_se", "_p"))]]
+    return str(shown.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.{TERMINAL_DIGITS}g}"))
+
+
+CHOOSABLE = [name for name, spec in MODELS.items() if spec.orders]
+COUNTS = ("components", "clusters", "sources")
+"""The options that take several numbers here."""
+
+
+@click.command(
+    cls=GroupedHelp,
+    first=(
+        *("components", "model", "criterion", "folds", "restarts", "seed", "jobs", "out", "force"),
+        *("row_labels", "exclude", "long", "presence", "threshold", "missing"),
+    ),
+    short_help="How many components, clusters or sources: criteria, stability, a plot.",
+    epilog="Example: latentbits select sites.csv --components 2:8 --criterion aic,cells",
+)
+@model_option(ModelWithNumber(CHOOSABLE))
+@click.option("--components", type=Numbers(), metavar="RANGE", help="To try, such as 2:8 or 2,4,8.")
+@click.option("--clusters", type=Numbers(), metavar="RANGE", help="To try, of ica-mixture.")
+@click.option("--sources", type=Numbers(), metavar="RANGE", help="To try, of each cluster of ica-mixture.")
+@click.option("--segments", metavar="COLUMN", help="binary-ica: the column that says which segment a row belongs to.")
+@criterion_option(SHOWING)
+@folds_option
+@bundled("learning", {key: LEARNING[key] for key in LEARNING if key not in (*COUNTS, "folds", "members")})
+@optional_folder_option
+@force_option(FOLDER_FORCE)
+@terminal_options
+@reading_options
+def select(
+    file: Path,
+    reading: Values,
+    model: str,
+    components: list[int] | None,
+    clusters: list[int] | None,
+    sources: list[int] | None,
+    segments: str | None,
+    criterion: list[str] | None,
+    folds: int,
+    learning: Values,
+    out: Path | None,
+    force: bool,
+    terminal: Terminal,
+) -> None:
+    """Compare numbers of components of a model for FILE; 1 is always tried as well, as the baseline.
+
+    Of ica-mixture, numbers of --clusters (which then are neither split nor deleted) or of --sources are compared, by
+    the bound of the evidence and by held-out rows; binary-factors by maximum likelihood, BIC and held-out rows.
+
+    "cv" and "cells" fit FOLDS times more, each time without some rows or cells, and judge the model on these.
+    Of binary-ica rows are held out within segments, and "pairs" judges the pairs of their cells; 0 sources
+    (independent columns) are tried as well. Stability tells how well other random starts find the least stable
+    component again (1: the same, 0: as alike as two different ones).
+    """
+    if out is not None:
+        OutputFolder(out).check(force=force)
+    if segments is not None and model not in SEGMENT_MODELS:
+        raise click.UsageError(f"--segments is not an option of {model}; leave it out, or use --model binary-ica")
+    check_file(file)
+    asked = {"components": components, "clusters": clusters, "sources": sources}
+    parameter, numbers = _varied(model, asked)
+    single = {name: own[0] for name, own in asked.items() if own and own is not numbers}
+    parameters = parameters_of({**learning, **single}, model)
+    data, labels = _read_for(model, file, reading, segments)
+    search: Values = {"criterion": criterion, "default": SHOWING, "folds": folds, "segments": labels}
+    search |= {"parameter": parameter, "progress": terminal.shows_progress}
+    found = select_number(model, parameters, getattr(data, "values", data), numbers, **search)
+    tables = selection_tables(found)
+    summary = {"model": model, "file": file.name, "best": found.best_order, "choices": to_records(found.choices)}
+    if out is not None:
+        OutputFolder(out).save_tables(tables, summary, figures={"selection": found.plot}, force=force)
+    terminal.print_json(summary | {name: to_records(table) for name, table in tables.items()})
+    terminal.print(size_line(data))
+    terminal.print(terminal_table(found.table))
+    for line in choice_lines(found):
+        terminal.print(line)
+    if out is not None:
+        terminal.print(f"Look at {out}: selection.csv, folds.csv, stability.csv, and the plot in {PLOTS_FOLDER}.")
+
+
+def _varied(model: str, asked: dict[str, list[int] | None]) -> tuple[str, list[int]]:
+    """The parameter to choose, and its numbers: the one with several, or the only one."""
+    spec = MODELS[model]
+    options = {parameter.option.name: name for name, parameter in spec.parameters.items() if parameter.option}
+    for name, numbers in asked.items():
+        if numbers and name not in options:
+            raise click.UsageError(f"--{name} is not an option of {model}; leave it out, or choose another --model")
+    own = [name for name in asked if options.get(name) in spec.orders]
+    given = [name for name in own if asked[name]]
+    several = [name for name in given if len(asked[name] or ()) > 1] or given
+    if len(several) != 1:
+        way_out = " or for ".join(f"--{name}" for name in own)
+        raise click.UsageError(f"{model}: give a range, such as 1:6, for {way_out}")
+    (name,) = several
+    return options[name], asked[name] or []
+
+
+def _read_for(
+    model: str, file: Path, reading: Values, segments: str | None
+) -> tuple[BinaryData | NumberTable, list[Any] | None]:
+    """The data, and the segments of the rows if there are any."""
+    if model in NUMBER_MODELS:
+        return read_numbers(file, reading, allow_missing=MODELS[model].takes_missing), None
+    return (read(file, reading), None) if segments is None else read_with_segments(file, reading, segments)
+
+
+BASELINE = "independent columns"
+_COMMON = ("restarts", "seed", "jobs", "max_iter", "tol")
+
+
+@click.command(
+    short_help="Which model: held-out cells and rows, the same for all.",
+    epilog="Example: latentbits compare sites.csv --components 4 --models aspect-bernoulli,bernoulli-mixture:12",
+)
+@click.option(
+    "--models",
+    type=ModelNames(),
+    default="aspect-bernoulli,beta-ica,bernoulli-mixture,logistic-pca",
+    show_default=True,
+    metavar="LIST",
+    help="With a number of components of its own behind a colon, if wanted.",
+)
+@click.option("--components", type=click.IntRange(min=1), default=5, show_default=True, help="Of the other models.")
+@click.option(
+    "--criterion",
+    type=Names(("cells", "cv")),
+    default="cells,cv",
+    show_default=True,
+    metavar="LIST",
+    help="cells (held-out cells), cv (held-out rows); the first one sorts.",
+)
+@folds_option
+@bundled("learning", {key: LEARNING[key] for key in _COMMON})
+@optional_folder_option
+@force_option(FOLDER_FORCE)
+@terminal_options
+@reading_options
+def compare(
+    file: Path,
+    reading: Values,
+    models: list[tuple[str, int | None]],
+    components: int,
+    criterion: list[str],
+    folds: int,
+    learning: Values,
+    out: Path | None,
+    force: bool,
+    terminal: Terminal,
+) -> None:
+    """Put several models of FILE through the same held-out cells and rows.
+
+    The baseline of independent columns is always among them. A p value is that of a corrected resampled
+    t-test (Nadeau and Bengio 2003) of the folds' differences from the best model.
+    """
+    if out is not None:
+        OutputFolder(out).check(force=force)
+    check_file(file)
+    data = read(file, reading)
+
+    from latentbits.tasks.compare import compare as compare_models
+
+    estimators = _estimators([(name, number or components) for name, number in models], learning)
+    found = compare_models(
+        estimators,
+        data,
+        criterion=criterion,
+        n_folds=folds,
+        random_state=learning["seed"],
+        n_jobs=learning["jobs"],
+        verbose=int(terminal.shows_progress),
+    )
+    tables = {"comparison": found.table, "folds": found.folds}
+    summary = {"file": file.name, "best": found.best}
+    if out is not None:
+        OutputFolder(out).save_tables(tables, summary, figures={"comparison": found.plot}, force=force)
+    terminal.print_json(summary | {name: to_records(table) for name, table in tables.items()})
+    terminal.print(size_line(data))
+    terminal.print(terminal_table(found.table.drop(columns="n_components")))
+    for name in criterion:
+        terminal.print(_verdict(found.table, name))
+    if out is not None:
+        terminal.print(f"Look at {out}: comparison.csv, folds.csv, and the plot in {PLOTS_FOLDER}.")
+
+
+def _estimators(models: list[tuple[str, int]], learning: Values) -> dict[str, Any]:
+    """Each model with its number of components, and the baseline, by the names that the tables show."""
+    from latentbits.models.registry import MODELS, model_class
+
+    estimators = {}
+    for name, number in models:
+        parameters = parameters_of({**learning, "components": number}, name, known_only=True)
+        label = f"{name}:{number}" if MODELS[name].has_components else name
+        estimators[label] = model_class(name)(**parameters)
+    return {**estimators, BASELINE: model_class("independent")()}
+
+
+def _verdict(table: pd.DataFrame, criterion: str) -> str:
+    best = table["model"].iloc[int(table[criterion].to_numpy().argmax())]
+    others = table[table["model"] != best]
+    tied = others.loc[others[f"{criterion}_behind"] <= others[f"{criterion}_behind_se"], "model"].astype(str)
+    line = f"Best by {criterion}: {best}"
+    return f"{line}; within one standard error of it: {', '.join(tied)}." if len(tied) else f"{line}."

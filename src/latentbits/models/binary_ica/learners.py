@@ -1,0 +1,213 @@
+"""Which learner a fit of `BinaryICA` uses, from data in segments to parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.special import log_ndtr, ndtri
+
+from latentbits.correlations.pairs import Places, warn_about_silent
+from latentbits.correlations.parallel_analysis import average_correlations, column_information
+from latentbits.correlations.repair import regularise
+from latentbits.correlations.tetrachoric import Tetrachoric, estimate
+from latentbits.data.binary_data import BinaryData
+from latentbits.fitting.restarts import Restart, Schedule, best_of
+from latentbits.fitting.workers import n_workers
+from latentbits.models.binary_ica import Likelihood, Method, Shrinkage, blica, ivae, matched, mle
+from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, Prior, canonical, count_rows
+from latentbits.numerics import RandomSource, as_generator
+
+__all__ = ["FINE", "Learned", "Learning", "MergedColumns", "segment_correlations"]
+
+COPIES = 0.98
+"""A correlation, on average over segments, from which columns are almost copies: 95 % of equal cells have 0.988."""
+
+FINE, USUAL = 1e-8, 1e-6
+"""Tolerances per cell if none is given. Of 40 x 20,000 rows 1e-6 would be 8 units of the objective in ten iterations,
+which is far from the end; with matched shrinkage iterations are cheap enough for the finer one."""
+
+
+class Learned(NamedTuple):
+    """The best run, all runs, the parameters in canonical form, all mixings, and the columns' thresholds."""
+
+    best: Restart[Any]
+    runs: list[Restart[Any]]
+    parameters: Parameters
+    mixings: np.ndarray
+    thresholds: np.ndarray
+
+
+class MergedColumns(NamedTuple):
+    """Columns that are almost copies of each other, or of each other's opposite, as one.
+
+    A source of their own would explain copies best, and the mixing of all other columns suffer. kept: (k,) the columns
+    of the fit, the most informative of each group. like: (n,) the place among these of each column's own. sign: (n,).
+    """
+
+    kept: np.ndarray
+    like: np.ndarray
+    sign: np.ndarray
+
+    @classmethod
+    def of(cls, found: Tetrachoric, least: int = 1) -> MergedColumns:
+        """The groups of columns that copies tie together; none if fewer than `least` would be left."""
+        C = average_correlations(found)
+        n = len(C)
+        _, group = connected_components(np.abs(C) > COPIES)
+        order = np.argsort(-column_information(found), kind="stable")
+        kept = np.sort([order[group[order] == g][0] for g in np.unique(group)])
+        if len(kept) < max(least, 2):
+            kept, group = np.arange(n), np.arange(n)
+        like = np.array([int(np.flatnonzero(group[kept] == group[i])[0]) for i in range(n)])
+        return cls(kept, like, np.where(C[np.arange(n), kept[like]] < 0, -1.0, 1.0))
+
+    def groups(self) -> list[np.ndarray]:
+        """Columns that are one, two or more in each group."""
+        return [np.flatnonzero(self.like == k) for k in range(len(self.kept)) if np.sum(self.like == k) > 1]
+
+    def data(self, data: BinaryData) -> BinaryData:
+        """The rows with the columns of the fit."""
+        if len(self.kept) == len(self.like):
+            return data
+        return BinaryData(np.ascontiguousarray(data.dense()[:, self.kept]))
+
+    def correlations(self, found: Tetrachoric) -> Tetrachoric:
+        """Those of the columns of the fit."""
+        at = (..., self.kept)
+        pairs = (..., self.kept[:, None], self.kept)
+        of_pairs = ("correlations", "standard_errors", "n_pairs", "zero_cells")
+        return replace(
+            found,
+            **{name: getattr(found, name)[at] for name in ("thresholds", "constant")},
+            **{name: getattr(found, name)[pairs] for name in of_pairs},
+            column_names=None,
+        )
+
+    def parameters(self, found: Parameters, thresholds: np.ndarray, n_rows: np.ndarray) -> Parameters:
+        """The model of all columns: those that were left out get the row of their own, and their intercepts."""
+        if len(self.kept) == len(self.like):
+            return found
+        mixing = found.mixing[self.like] * self.sign[:, None]
+        B = LINK * mixing
+        target = -thresholds * np.sqrt(1 + found.scales**2 @ (B**2).T) - found.means @ B.T
+        intercepts = np.average(target, axis=0, weights=n_rows)
+        intercepts[self.kept] = found.intercepts
+        return canonical(found._replace(mixing=mixing, intercepts=intercepts), n_rows / n_rows.sum())
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How to fit: the parameters of `BinaryICA` that concern it."""
+
+    method: Method
+    shrinkage: Shrinkage
+    condition_number: float | None
+    prior: Prior
+    n_init: int
+    max_iter: int
+    tol: float | None
+    n_points: int | None
+    likelihood: Likelihood
+    random_state: RandomSource
+    n_jobs: int | None
+    verbose: int
+
+    def learn(self, data: BinaryData, found: Tetrachoric, names: np.ndarray, codes: np.ndarray, K: int) -> Learned:
+        """Fit K sources to rows with segment codes, and their correlations; names[codes] are the labels."""
+        if self.shrinkage == "matched" and self.method != "ivae":
+            way_out = "they are left out there"
+        else:
+            way_out = "their correlations count as 0 there"
+        warn_about_silent(found.constant, found.n_pairs, Places(data.column_names, names), way_out)
+        if K == 0:
+            return _without_sources(data, found)
+        merged = MergedColumns.of(found, least=K)
+        learned = self._learn(merged.data(data), merged.correlations(found), codes, K)
+        return learned._replace(
+            parameters=merged.parameters(learned.parameters, found.thresholds, np.bincount(codes).astype(float)),
+            mixings=learned.mixings[:, :, merged.like] * merged.sign,
+            thresholds=found.thresholds,
+        )
+
+    def _learn(self, data: BinaryData, found: Tetrachoric, codes: np.ndarray, K: int) -> Learned:
+        n_segments = len(found.correlations)
+        if self.method == "ivae":
+            rows = count_rows(data, codes, n_segments)
+            return self._best(data, lambda workers: ivae.runner(rows, K), self._full(ivae.parameters_of, codes))
+        first = self._correlations(data, found, codes, K)
+        if self.method == "blica":
+            return first
+        rows = count_rows(data, codes, n_segments)
+        likelihood = mle.likelihood_for(K, self.n_points, self.likelihood)
+        # One run: it starts from BLICA's solution, and nothing in it is random.
+        once = replace(self, n_init=1)
+        return once._best(
+            data,
+            lambda workers: mle.runner(first.parameters, rows, likelihood, workers, self.prior),
+            self._full(mle.parameters_of, codes),
+        )
+
+    def _correlations(self, data: BinaryData, found: Tetrachoric, codes: np.ndarray, K: int) -> Learned:
+        """The fit to tetrachoric correlations, in either form."""
+        n_rows = np.bincount(codes).astype(float)
+        if self.shrinkage == "matched":
+            statistics = matched.statistics_of(found, n_rows, self.condition_number)
+            fine = replace(self, tol=FINE if self.tol is None else self.tol)
+            return fine._best(
+                data,
+                lambda workers: matched.runner(statistics, K, self.prior),
+                lambda state: matched.parameters_of(state, statistics),
+            )
+        # 10 for K = D to 20 for K <= D / 2: a balance of noise and bias, chosen by simulations over n, m and rows.
+        largest = self.condition_number or 10 * float(np.clip(3 - 2 * K / data.shape[1], 1, 2))
+        assert found.segments is not None
+        # As published: empty cells of 2 x 2 tables count as they are, and only the regularisation mends them.
+        as_counted = segment_correlations(data, found.segments[codes], self.n_jobs, correct=0.0).correlations
+        shrunk = PairwiseStatistics(regularise(as_counted, largest), found.thresholds, n_rows)
+        return self._best(
+            data, lambda workers: blica.runner(shrunk, K), lambda state: blica.parameters_of(state, shrunk)
+        )
+
+    @staticmethod
+    def _full(parameters_of: Callable[[Any], Parameters], codes: np.ndarray) -> Callable[[Any], Parameters]:
+        """Parameters of a state that has means of its own, in the canonical form."""
+        share = np.bincount(codes) / len(codes)
+        return lambda state: canonical(parameters_of(state), share)
+
+    def _best(
+        self, data: BinaryData, make_runner: Callable[..., Any], parameters_of: Callable[[Any], Parameters]
+    ) -> Learned:
+        tol = USUAL if self.tol is None else self.tol
+        schedule = Schedule(self.n_init, self.max_iter, tol, float(data.n_observed), bool(self.verbose))
+        best, runs = best_of(
+            make_runner, schedule, as_generator(self.random_state), n_workers(self.n_jobs), keep=parameters_of
+        )
+        return Learned(best, runs, best.kept, np.stack([run.kept.mixing.T for run in runs]), np.empty(0))
+
+
+def _without_sources(data: BinaryData, found: Tetrachoric) -> Learned:
+    """Independent columns: intercepts alone, from the shares of ones."""
+    U, n = found.thresholds.shape
+    ones, seen = data.ones_per_column(), data.observed_per_column()
+    nothing = np.zeros((U, 0))
+    parameters = Parameters(np.zeros((n, 0)), nothing, nothing, ndtri((ones + 0.5) / (seen + 1)))
+    h = np.asarray(parameters.intercepts)
+    value = float(ones @ log_ndtr(h) + (seen - ones) @ log_ndtr(-h))
+    run: Restart[Any] = Restart(0, value, 0, True, [value], (), parameters)
+    return Learned(run, [run], parameters, np.zeros((1, 0, n)), found.thresholds)
+
+
+def segment_correlations(
+    data: BinaryData,
+    labels: np.ndarray,
+    n_jobs: int | None = None,
+    weights: np.ndarray | None = None,
+    correct: float | None = None,
+) -> Tetrachoric:
+    """Tetrachoric correlations of segments, in silence: shrinkage is there for empty cells, and columns are left out
+    where they are constant."""
+    return estimate(data, labels, weights, correct=correct, n_jobs=n_jobs)[0]
