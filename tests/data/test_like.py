@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from latentbits import AspectBernoulli, BinaryData, DataError, IndependentBernoulli, load_model, read_table, save_model
-from latentbits.data.reading_record import checked_reading, option_types
+from latentbits.data.read_options import checked_reading, option_types
 from tests.data.tables import Reader, cells
 
 TREES = "Plot,Site,Acer,Picea,Quercus\nA,3,0,14,1\nB,8,2,0,0\nC,12,1,1,7\nA,15,0,0,2\n"
@@ -75,7 +75,7 @@ def test_data_without_a_file_have_no_record() -> None:
 
 def test_every_option_of_reading_survives_being_stored() -> None:
     """Also one that is new: its values must be of types that a record is validated by."""
-    for option, hint in option_types(read_table).items():
+    for option, hint in option_types().items():
         parts = [part for part in get_args(hint) or [hint] if part is not type(None)]
         values = [[SAMPLES[get_args(part)[0]]] if get_args(part) else SAMPLES[part] for part in parts]
         accepted = [value for value in values if checked_reading({option: value})]
@@ -195,7 +195,7 @@ def test_a_model_of_an_array_has_columns_or_nothing_to_say(tmp_path: Path) -> No
     assert_array_equal(read_table(new, like=named).dense(), [[0, 1]])
 
 
-@pytest.mark.skipif("long" not in option_types(read_table), reason="there is no long format")
+@pytest.mark.skipif("long" not in option_types(), reason="there is no long format")
 def test_long_data_have_the_columns_of_the_fit(read: Reader, tmp_path: Path) -> None:
     fitted = read("site,genus,n\nA,Sus,1\nA,Bos,3\nB,Sus,2\n", long=["site", "genus", "n"], threshold=2)
     model = IndependentBernoulli().fit(fitted)

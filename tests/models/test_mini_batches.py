@@ -395,7 +395,7 @@ def test_a_fit_stopped_among_its_batches_begins_anew(kind, tmp_path, monkeypatch
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mini_batch, "batch_step", stopping)
-        with stopped_by(stop), pytest.warns(UserWarning, match="goes on where it was"):
+        with stopped_by(stop), pytest.warns(UserWarning, match="run the same fit again to resume it"):
             kind(**options, checkpoint=tmp_path).fit(TRUTH.X)
     resumed = kind(**options, checkpoint=tmp_path).fit(TRUTH.X)
     np.testing.assert_array_equal(resumed.components_, whole.components_)

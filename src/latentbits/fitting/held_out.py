@@ -81,7 +81,7 @@ class Folds:
             return
         seen = self.data.dense() != MISSING
         hidden = np.bincount(self._folds_of_cells()[seen], minlength=self.n)
-        self._refuse_empty(hidden, "hidden cells")
+        self._refuse_empty(hidden, "held-out cells")
 
     def _refuse_empty(self, observed: np.ndarray, what: str) -> None:
         """Refuse folds of which one has no observed cell to be predicted."""
@@ -98,7 +98,7 @@ class Folds:
         return self._cell_fold[observed_cells(self.data)]
 
     def together(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Predictions of hidden cells, an array a fold, as one array: a number for each observed cell, row by row."""
+        """Predictions of held-out cells, an array per fold, as one: a number for each observed cell, row by row."""
         fold = self.of_observed()
         joined = np.empty(len(fold), dtype=np.float32)
         for number, part in enumerate(parts):
@@ -130,7 +130,7 @@ class Gain:
     z : float
         By how many standard errors what the model adds goes along with what is found; a finding if above 2.
     gain : float
-        Log likelihood per hidden cell over the baseline's, with `trust` times the difference of the log odds; never
+        Log likelihood per held-out cell over the baseline's, with `trust` times the difference of the log odds; never
         below `own_gain`.
     gain_se : float
         Its standard error, over rows, the cells of both the same.
@@ -142,7 +142,7 @@ class Gain:
         The factor, from 0 to 1, of the difference of the log odds that is best for these cells: 1 for probabilities to
         be taken as they are, small for overconfident ones, 0 where nothing is to be gained.
     auc : float
-        Area under the ROC curve of the hidden cells, with `trust` times that difference added to the baseline.
+        Area under the ROC curve of the held-out cells, with `trust` times that difference added to the baseline.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def mean_of_odds(predictions: Iterable[np.ndarray]) -> np.ndarray:
 
 
 def gain_over(cells: HiddenCells, model: np.ndarray, baseline: np.ndarray) -> Gain:
-    """Compare two predictions of hidden cells: probabilities of a 1, each by a fit that didn't see the cell."""
+    """Compare two predictions of held-out cells: probabilities of a 1, each by a fit that didn't see the cell."""
     base = log_odds(baseline)
     difference = log_odds(model) - base
     z = _z(cells.x, _added(cells, difference, expit(base)), expit(base))
@@ -213,7 +213,7 @@ def _log_likelihood(x: np.ndarray, odds: np.ndarray) -> np.ndarray:
 
 
 def _added(cells: HiddenCells, difference: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The difference of log odds less its mean over the hidden cells of the column.
+    """The difference of log odds less its mean over the held-out cells of the column.
 
     The mean is over the cells of one fold: between folds the column's frequencies differ by the very cells that are
     hidden, which would make a finding of nothing.
