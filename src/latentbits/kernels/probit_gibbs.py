@@ -127,9 +127,9 @@ def _dot(x, y):
 def _of_columns(theta, P):
     """What every row needs of the columns: by_kind, outer, cross, complete and factor.
 
-    by_kind = theta' (Q x D); outer_j = theta_j theta_j' of what is drawn (behind the first P), packed; cross = sum_j b_j
-    theta_j' of that, which the known features take from a row with no cell missing; complete, packed, and factor: the
-    precision 1 + sum_j outer_j of its coordinates, and the Cholesky factor of that.
+    by_kind = theta' (Q x D); outer_j = theta_j theta_j' of what is drawn (behind the first P), packed; cross = sum_j
+    b_j theta_j' of that, which the known features take from a row with no cell missing; complete, packed, and factor:
+    the precision 1 + sum_j outer_j of its coordinates, and the Cholesky factor of that.
     """
     D, Q = theta.shape
     n = Q - P

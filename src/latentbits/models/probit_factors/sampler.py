@@ -48,7 +48,7 @@ class Draws(NamedTuple):
 class Known(NamedTuple):
     """What is known of rows: features (N x P, the first of them 1), and where they are, as functions of the places.
 
-    vectors: (L, R, N) orthonormal for each of L spatial scales; variances: (L, R); L = 0 where nothing is known of places.
+    vectors: (L, R, N) orthonormal for each of L spatial scales; variances: (L, R); L = 0 where no places are known.
     """
 
     features: np.ndarray
