@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from latentbits import simulate
 from latentbits.fitting.chains import effective_size
-from latentbits.models.probit_factors.sampler import Chain
+from latentbits.models.probit_sampler import Chain
 from latentbits.models.sampling import watched_cells
 
 SHAPES = [(250, 100, 8), (1000, 70, 8), (2000, 300, 8)]

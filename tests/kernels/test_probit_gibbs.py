@@ -8,7 +8,7 @@ from scipy.special import log_ndtr
 
 from latentbits.kernels import probit_gibbs as kernel
 from latentbits.kernels.random_stream import LAYERS, draw_signed, layers, normal, positive_normal
-from latentbits.models.probit_factors.sampler import SIZES, Chain, Known
+from latentbits.models.probit_sampler import SIZES, Chain, Known
 from tests.reference import probit_factors as twin
 
 NAN = np.nan

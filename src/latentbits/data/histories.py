@@ -21,8 +21,6 @@ from latentbits.data.read_options import ReadOptions
 from latentbits.errors import DataError
 from latentbits.wording import place
 
-__all__ = ["Histories"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Histories:

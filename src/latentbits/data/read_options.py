@@ -70,6 +70,18 @@ FORMATS = {
 }
 """By the extension of the file, in lower case and without that of gzip."""
 
+NOT_READ = {
+    "xls": "save it as .xlsx or CSV",
+    "xlsb": "save it as .xlsx or CSV",
+    "ods": "save it as .xlsx or CSV",
+    "rds": "use write.csv in R",
+    "rda": "use write.csv in R",
+    "rdata": "use write.csv in R",
+    "sav": "save it as CSV",
+    "dta": "save it as CSV",
+}
+"""Formats that are not read, and what to do about them."""
+
 
 class Flag(NamedTuple):
     """What the command line and the readers know of an option, beside its type and default."""

@@ -12,9 +12,6 @@ from latentbits.data.messages import SHOWN, Origin, bad_cells_error, option, quo
 from latentbits.data.roles import is_measure
 from latentbits.errors import DataError
 
-__all__ = ["BadCells", "BadColumn", "Surroundings", "advise", "options_for_numbers", "refusal"]
-
-
 _KEPT_WORDS = 50
 """How many different words of a column advice is made from."""
 

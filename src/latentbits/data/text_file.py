@@ -20,18 +20,6 @@ from latentbits.data.read_options import FORMATS
 from latentbits.errors import DataError
 from latentbits.storage.files import restore_label
 
-__all__ = [
-    "Header",
-    "Rows",
-    "TextFile",
-    "empty_file_error",
-    "is_blank",
-    "no_row_error",
-    "rows_of_width",
-    "split_header",
-]
-
-
 _DELIMITERS = (",", "\t", ";", "|")
 _COMMENT = "#"
 _SAMPLE_LINES = 20
