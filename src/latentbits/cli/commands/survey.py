@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.options.click_helpers import Values
-from latentbits.cli.options.output import table_options, terminal_options
 from latentbits.cli.options.reading import check_file, read, read_with_segments, reader_arguments, reading_options
-from latentbits.cli.terminal import Terminal, check_target, output_table, warnings_as_notes
+from latentbits.cli.terminal import (
+    Terminal,
+    Values,
+    check_target,
+    output_table,
+    table_options,
+    terminal_options,
+    warnings_as_notes,
+)
 from latentbits.wording import counted
 
 if TYPE_CHECKING:
