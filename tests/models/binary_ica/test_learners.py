@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
@@ -222,17 +223,37 @@ class TestIvae:
         A, mu, s, _ = random_parameters(n, m, U)
         shape = (U, m)
         return ivae.State(
-            A, mu, np.log(s), rng.normal(0, 0.3, (m, n)), rng.normal(0, 1, shape), rng.normal(-1, 0.3, shape)
+            *(A, mu, np.log(s), rng.normal(0, 0.3, (m, n)), rng.normal(0, 1, shape), rng.normal(-1, 0.3, shape)),
+            rng.normal(0, 1, n),
         )
 
     def test_bound_equals_twin_and_gradient_finite_differences(self):
         X, codes = rows_with_missing(3, 8), np.array([0, 0, 0, 1, 1, 1, 1, 1])
         rows = count_rows(BinaryData.of(X), codes, 2)
-        A, mu, log_s, E, b, log_v = state = self.state()
+        A, mu, log_s, E, b, log_v, c = state = self.state()
         value, _ = ivae.objective(state, rows)
-        expected = twin.evidence_bound(X, codes, A, mu, np.exp(log_s), E, b, np.exp(log_v))
+        expected = twin.evidence_bound(X, codes, A, mu, np.exp(log_s), E, b, np.exp(log_v), c)
         assert value == pytest.approx(expected, rel=1e-5)
         check_gradient(lambda s: ivae.objective(s, rows), state)
+
+    @pytest.mark.parametrize("offset", [0.0, 0.8])
+    def test_columns_of_different_rates_have_intercepts(self, offset):
+        rng = np.random.default_rng(3)
+        truth = simulated.binary_ica(300, 8, 2, 20, random_state=3)
+        u = truth.segments
+        Z = truth.means[u] + truth.scales[u] * rng.standard_normal((len(u), 2))
+        intercepts = offset * rng.choice([-1, 1], 8)
+        X = rng.random((len(u), 8)) < ndtr(LINK * Z @ truth.mixing.T + intercepts)
+        model = BinaryICA(2, method="ivae", n_init=2, random_state=0).fit(X.astype(int), segments=u)
+        assert mean_cosine_similarity(truth.mixing, model.mixing_) > 0.95
+        implied = model.sample(40_000, random_state=0).mean(axis=0)
+        np.testing.assert_allclose(implied, X.mean(axis=0), atol=0.03)
+
+    def test_as_many_sources_as_columns_need_no_intercepts(self):
+        rows = count_rows(BinaryData.of(rows_with_missing(3, 20)), np.zeros(20, dtype=int), 1)
+        state = ivae.start(rows, 3, np.random.default_rng(0))
+        assert state.c.tolist() == [0.0]
+        assert ivae.objective(state, rows)[1].c.tolist() == [0.0]
 
     def test_recovers_few_sources_behind_many_columns(self):
         truth = simulated.binary_ica(200, 10, 2, 10, random_state=0)

@@ -55,6 +55,7 @@ __all__ = [
     "cell_objective",
     "climb",
     "finish",
+    "last_objective",
     "objective",
     "parameters_of",
     "runner",
@@ -275,6 +276,14 @@ def climb(statistics: Statistics, prior: Prior, first: State, monitor: Monitor) 
     if statistics.nugget is None:
         return ascend(lambda state: objective(state, statistics, prior), first, monitor)
     return finish(statistics, prior, _coarsely(statistics, prior, first, monitor), monitor)
+
+
+def last_objective(state: State, statistics: Statistics, prior: Prior) -> tuple[float, State]:
+    """The objective of the form in which a fit ends, and its gradient."""
+    if statistics.nugget is None:
+        return objective(state, statistics, prior)
+    cells = CellCorrelations.of(statistics.correlations, statistics.nugget, statistics.n_rows)
+    return _as_state(cell_objective(state.A, state.log_s, cells, prior))
 
 
 def finish(statistics: Statistics, prior: Prior, first: State, monitor: Monitor) -> Climbed[State]:
