@@ -6,6 +6,7 @@ from scipy.special import ndtr
 
 from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
+from latentbits.errors import DataError
 from latentbits.fitting.climb import Monitor, ascend, flatten, unflatten
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_ica import blica, ivae, mle
@@ -215,6 +216,37 @@ class TestLikelihood:
         value, _ = mle.objective(state, rows, mle.likelihood_for(2), Workers())
         single = posterior(cells_of(X), codes, parameters, adapted_nodes(2), Workers())
         assert value == pytest.approx(single.log_likelihood.sum(), abs=1e-5)
+
+
+class TestOrthants:
+    """The likelihood as published, by the multivariate normal distribution function."""
+
+    def test_equals_the_twin_and_the_integral_and_gradient_finite_differences(self):
+        A, mu, s, _ = random_parameters(4, 2, 1)
+        cells, counts = cells_of(rows_with_missing(4, 6)), np.arange(1.0, 7.0)
+        exact = mle.OrthantProbabilities()
+        value, *gradient = exact.gradient(cells, counts, A, mu[0], s[0], np.zeros(4))
+        rows = np.where(cells < 0, np.nan, cells)
+        log_p = [np.log(twin.orthant_probability(x, A, mu[0], s[0])) for x in rows]
+        assert value == pytest.approx(counts @ log_p, rel=1e-4)
+        near, *integrated = mle.likelihood_for(2).gradient(cells, counts, A, mu[0], s[0], np.zeros(4))
+        assert value == pytest.approx(near, rel=1e-4)
+        for one, other in zip(gradient, integrated, strict=True):
+            np.testing.assert_allclose(one, other, atol=0.01 * np.abs(other).max())
+
+    def test_a_fit_is_near_that_by_integration(self):
+        truth = simulated.binary_ica(60, 3, 1, 3, random_state=0)
+        one, other = (
+            BinaryICA(1, method="mle", likelihood=kind, max_iter=30, tol=1e-4, random_state=0)
+            .fit(truth.X, segments=truth.segments)
+            .mixing_
+            for kind in ("exact", "integrated")
+        )
+        np.testing.assert_allclose(one, other, atol=0.05)
+
+    def test_many_columns_are_refused(self):
+        with pytest.raises(DataError, match="at most 10 columns, and there are 11; use likelihood='integrated'"):
+            BinaryICA(1, method="mle", likelihood="exact").fit(np.eye(12, 11, dtype=int), segments=2)
 
 
 class TestIvae:

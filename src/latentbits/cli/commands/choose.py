@@ -300,8 +300,8 @@ def compare(
 ) -> None:
     """Put several models of FILE through the same held-out cells and rows.
 
-    The baseline of independent columns is always among them. A p value is that of a rank-sum test of the
-    folds' scores against the best model's.
+    The baseline of independent columns is always among them. A p value is that of a corrected resampled
+    t-test (Nadeau and Bengio 2003) of the folds' differences from the best model.
     """
     if out is not None:
         OutputFolder(out).check(force=force)

@@ -15,10 +15,11 @@ from latentbits.data.messages import SHOWN
 from latentbits.data.segments import encode_labels, windows
 from latentbits.errors import DataError, warn_user
 from latentbits.models.base import RestartedModel
-from latentbits.models.binary_ica import Method, Posterior, Shrinkage
+from latentbits.models.binary_ica import Likelihood, Method, Posterior, Shrinkage
 from latentbits.models.binary_ica.identifiability import identifiability, most_sources, rows_needed
 from latentbits.models.binary_ica.judgement import windows_differ
 from latentbits.models.binary_ica.learners import COPIES, Learning, MergedColumns, segment_correlations
+from latentbits.models.binary_ica.mle import MOST_ORTHANT_COLUMNS
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior
 from latentbits.models.binary_ica.source_model import JudgedSourceModel, column_names, rows_and_labels
 from latentbits.models.degenerate import degeneracy
@@ -87,6 +88,10 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         to a power of 2) for more; from 3 to 65536, and at most 2048 of them per dimension are used. None means 256 and
         80 for one and two sources and none for more in the fit by "mle", and 400, 40 and 512 in posteriors and scores,
         whose points adapt to each row.
+    likelihood : {"integrated", "exact"}, default="integrated"
+        Of "mle". "integrated" integrates over one or two sources and approximates the rest by expectation propagation.
+        "exact" is the published form: orthant probabilities by the multivariate normal distribution function (SciPy's,
+        with its error of some 1e-4), for at most 10 columns; from minutes for 4 columns to hours for 6.
     posterior : {"exact", "normal"}, default="exact"
         How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates (from
         three sources on with errors of the 512 points), "normal" takes the normal distribution that expectation
@@ -174,6 +179,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         max_iter: int = 2000,
         tol: float | None = None,
         n_points: int | None = None,
+        likelihood: Likelihood = "integrated",
         posterior: Posterior = "exact",
         binarize: float | None = None,
         random_state: RandomSource = None,
@@ -190,6 +196,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         self.max_iter = max_iter
         self.tol = tol  # type: ignore[assignment]  # None is what `Learning` chooses
         self.n_points = n_points
+        self.likelihood = likelihood
         self.posterior = posterior
         self.binarize = binarize
         self.random_state = random_state
@@ -227,6 +234,11 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         X, labels = rows_and_labels(X, segments)
         data = self._data(X, reset=True)
         _check_size(data, self.n_components)
+        if self.method == "mle" and self.likelihood == "exact" and data.shape[1] > MOST_ORTHANT_COLUMNS:
+            raise DataError(
+                f"likelihood='exact' is for at most {MOST_ORTHANT_COLUMNS} columns, and there are {data.shape[1]}; use "
+                "likelihood='integrated'"
+            )
         N = data.shape[0]
         cut = labels is None
         names, codes = encode_labels(windows(min(self.n_segments, N) if cut else labels, N), N)
@@ -255,6 +267,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
             self.max_iter,
             self.tol,
             self.n_points,
+            self.likelihood,
             self.random_state,
             self.n_jobs,
             self.verbose,

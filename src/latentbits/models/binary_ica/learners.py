@@ -17,7 +17,7 @@ from latentbits.correlations.tetrachoric import Tetrachoric, estimate
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart, Schedule, best_of
 from latentbits.fitting.workers import n_workers
-from latentbits.models.binary_ica import Method, Shrinkage, blica, ivae, matched, mle
+from latentbits.models.binary_ica import Likelihood, Method, Shrinkage, blica, ivae, matched, mle
 from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, Prior, canonical, count_rows
 from latentbits.numerics import RandomSource, as_generator
 
@@ -111,6 +111,7 @@ class Learning:
     max_iter: int
     tol: float | None
     n_points: int | None
+    likelihood: Likelihood
     random_state: RandomSource
     n_jobs: int | None
     verbose: int
@@ -141,7 +142,7 @@ class Learning:
         if self.method == "blica":
             return first
         rows = count_rows(data, codes, n_segments)
-        likelihood = mle.likelihood_for(K, self.n_points)
+        likelihood = mle.likelihood_for(K, self.n_points, self.likelihood)
         # One run: it starts from BLICA's solution, and nothing in it is random.
         once = replace(self, n_init=1)
         return once._best(

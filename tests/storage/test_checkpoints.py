@@ -341,7 +341,7 @@ KILLED = """
 import sys
 from latentbits import AspectBernoulli
 from latentbits.storage import checkpoints
-from tests.fitting.test_checkpoints import LARGER
+from tests.storage.test_checkpoints import LARGER
 checkpoints.EVERY = 0.0
 model = AspectBernoulli(4, n_init=1, tol=0, max_iter=600, random_state=0, checkpoint=sys.argv[1])
 print("begins", flush=True)
