@@ -281,7 +281,7 @@ def load_aflp() -> DNABands:
 
 @dataclass(frozen=True, eq=False)
 class VisualFields:
-    """What eyes see at 54 places of the visual field, a test a row; sorted by person, then by time.
+    """What eyes see at 54 places of the visual field, one test per row; sorted by person, then by time.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ __all__ = ["degeneracy"]
 
 
 def degeneracy(data: BinaryData, n_components: int | None) -> str:
-    """Why a model of this table says little or nothing, in one sentence; empty if there is no such reason.
+    """Why a model of this table is uninformative, in one sentence; empty if there is no such reason.
 
     Constant columns alone are no reason: they are usual (border pixels, species that a region lacks) and do no harm.
     """

@@ -1,4 +1,4 @@
-"""Figures of an ensemble: how reliable its probabilities are, and how much each member says."""
+"""Figures of an ensemble: how reliable its probabilities are, and the weight of each member."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ __all__ = ["plot_member_weights", "plot_reliability"]
 
 @house_style
 def plot_reliability(model: Any) -> Figure:
-    """Draw what share of hidden cells were ones against the predicted probability, and how many cells there were.
+    """Draw the share of ones among held-out cells against the predicted probability, and the number of cells.
 
     Parameters
     ----------
     model : FalseZeros or DataFrame
-        A fitted ensemble with hidden cells (``held_out_``), or the table of ``metrics.calibration_table`` of any model.
+        A fitted ensemble with held-out cells (``held_out_``), or the table of ``metrics.calibration_table`` of any
+        model.
 
     Returns
     -------
@@ -60,7 +61,7 @@ def plot_reliability(model: Any) -> Figure:
 
 @house_style
 def plot_member_weights(model: Any) -> Figure:
-    """Draw how much the log odds of each member count.
+    """Draw the weight of each member's log-odds.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ def plot_ordination(
 ) -> Figure:
     """Draw rows as dots and columns as names, near the rows in which they are expected.
 
-    The plane is that of the first two principal components of the rows' weights, phantoms left out. A row lies at its
-    weights. Where weights are shares (they sum to 1), a column lies at the mean of the rows, each counted by how
+    The plane is that of the first two principal components of the rows' weights, noise components left out. A row lies
+    at its weights. Where weights are shares (they sum to 1), a column lies at the mean of the rows, each counted by how
     probable the column's 1 is there, as in correspondence analysis; else it is an arrow along which it grows.
 
     Parameters
@@ -143,7 +143,7 @@ def _name_columns(ax: Axes, columns: Floats, labels: list[str], n_named: int) ->
 
 @house_style
 def plot_stability(stability: ArrayLike) -> Figure:
-    """Draw how much each component is the same from other random starts.
+    """Draw how much each component is the same from other restarts.
 
     Parameters
     ----------

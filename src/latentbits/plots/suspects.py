@@ -1,4 +1,4 @@
-"""A map of a table in which the most suspected cells stand out."""
+"""A map of a table that highlights the most suspected cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CELLS = ListedColormap(["#ffffff", "#8c8c8c", "#e9e9f2"])
 def plot_suspects(model: Any, X: Any, *, top: int = 50, kind: str = "absence") -> Figure:
     """Draw the cells of a table and ring the most suspected of them, the larger the higher their score.
 
-    Rows and columns stand in the order of their numbers of ones. Of a large table those with most suspects are drawn.
+    Rows and columns are ordered by their numbers of ones. Of a large table those with the most suspects are drawn.
 
     Parameters
     ----------

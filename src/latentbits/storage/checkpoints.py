@@ -1,7 +1,7 @@
-"""Positions of long fits in files, so that an interrupted fit goes on where it was, with the same answer.
+"""Checkpoints of long fits in files, so that an interrupted fit resumes where it was, with the same result.
 
-A folder holds a folder for each problem (data and parameters, by their fingerprint), which has the seeds of its runs
-and a file for each run. Every file is written whole or not at all.
+A folder holds a folder for each problem (data and parameters, by their checksum), which has the seeds of its runs and a
+file for each run. Every file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ProblemCheckpoints:
     folder : str or Path
         Where problems are kept; made if needed.
     problem : list
-        All that the answer depends on, as JSON: parameters, and fingerprints of the data.
+        All that the answer depends on, as JSON: parameters, and checksums of the data.
     """
 
     def __init__(self, folder: str | Path, problem: Sequence[Any]) -> None:
@@ -53,9 +53,9 @@ class ProblemCheckpoints:
             raise DataError(f"checkpoint={str(folder)!r} can't be a folder ({reason}); name another one") from None
 
     def seeds(self, drawn: list[int], *, fixed: bool) -> list[int]:
-        """The seeds of the runs: those of the fit that is gone on with, or else the ones drawn now.
+        """The seeds of the runs: those of the fit that is resumed, or else the ones drawn now.
 
-        Without a fixed seed a fit that was finished isn't gone on with: another one is wanted.
+        Without a fixed seed a finished fit isn't resumed: a new one is wanted.
         """
         file = self.folder / _SEEDS
         known = self._known_seeds(file) if file.exists() else None
@@ -89,7 +89,7 @@ class ProblemCheckpoints:
         }
 
     def message(self, n_runs: int) -> str | None:
-        """Where a fit goes on; that it begins anew, if the folder knows other problems only; None if it is new."""
+        """Where a fit resumes; that it starts afresh, if the folder holds only other problems; None if it is new."""
         progress = {index + 1: self.of_run(index).progress() for index in range(n_runs)}
         begun = [f"start {number} {found}" for number, found in progress.items() if found is not None]
         if begun:
@@ -104,7 +104,7 @@ class ProblemCheckpoints:
         return RunCheckpoint(self.folder / f"run-{index}.npz")
 
     def of_refinement(self, index: int) -> RunCheckpoint:
-        """The positions of one run that goes on to a tighter tolerance."""
+        """The positions of one run that continues to a tighter tolerance."""
         return RunCheckpoint(self.folder / f"run-{index}-refined.npz")
 
 

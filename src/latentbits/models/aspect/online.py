@@ -1,4 +1,4 @@
-"""Learning that goes on: `partial_fit` block after block, fits that begin with mini-batches, and warm starts."""
+"""Incremental learning: `partial_fit` block after block, fits that begin with mini-batches, and warm starts."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ class OnlineModel(RestartedFactorModel):
 
     @property
     def _sums(self) -> RunningSums | None:
-        """What `partial_fit` goes on from; None after a fit."""
+        """What `partial_fit` continues from; None after a fit."""
         return getattr(self, "_running_sums", None)
 
 

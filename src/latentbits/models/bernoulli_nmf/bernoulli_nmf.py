@@ -1,6 +1,6 @@
 """Nonnegative factors of 0-1 data, P = tanh(u/2) with u = W H + a tiny background, by maximum likelihood.
 
-As 1 - tanh(u/2) = 2 / (1 + e^u), the log likelihood of a cell is
+As 1 - tanh(u/2) = 2 / (1 + e^u), the log-likelihood of a cell is
 
     x log tanh(u/2) + (1 - x) log(1 - tanh(u/2)) = x log sinh(u/2) - (1 - x) u/2 - log cosh(u/2).
 
@@ -48,7 +48,7 @@ LEAST = 1e-12
 MOST = 1e3
 """The largest weight; H is at most 1."""
 
-GAP = 1e-10  # rows are solved for until at most this much log likelihood per cell can be gained
+GAP = 1e-10  # rows are solved for until at most this much log-likelihood per cell can be gained
 MAX_STEPS = 300
 
 
@@ -156,7 +156,7 @@ def solve_rows(data: BinaryData, components: np.ndarray, average: np.ndarray, wo
 
 
 def _bound(W: np.ndarray, H: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Rows' log likelihoods, and x/u, x s1 - (1 - x)/2 and lambda u of the cells."""
+    """Rows' log-likelihoods, and x/u, x s1 - (1 - x)/2 and lambda u of the cells."""
     u = rates(W, H)
     row_log, ratio, slope, level = np.empty(len(u)), np.empty_like(u), np.empty_like(u), np.empty_like(u)
     tanh_bound(u, cells, row_log, ratio, slope, level)

@@ -38,15 +38,16 @@ class BernoulliNMF(ClimbingFactorModel):
     n_components : int, default=5
         K, the number of components.
     n_init : int, default=10
-        Number of random starts; the best is kept.
+        Number of restarts; the best is kept.
     max_iter : int, default=3000
-        Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
+        Largest number of passes over the data per restart. They come in rounds of three, and a round is always
+        finished.
     tol : float, default=1e-6
-        A start has converged when three passes raise the log likelihood by less than this per observed cell.
+        A restart has converged when three passes raise the log-likelihood by less than this per observed cell.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+        Seed of the restarts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
@@ -61,28 +62,28 @@ class BernoulliNMF(ClimbingFactorModel):
         Weights of the training rows, from 0 to 1000: the optimal weight on a component all of whose cells are 1 would
         be infinite.
     weights_gap_ : float
-        Certificate of `weights_`: no row can gain more than this log likelihood per observed cell by other weights.
+        Certificate of `weights_`: no row can gain more than this log-likelihood per observed cell by other weights.
     average_weights_ : ndarray of shape (n_components,)
         Mean weights of the training rows at the end of the iterations; rows without observed cells get these.
     objective_ : float
-        Log likelihood of the best start at the end of the iterations. (`weights_` are then solved for exactly, so
+        Log-likelihood of the best restart at the end of the iterations. (`weights_` are then solved for exactly, so
         `log_likelihood` of the training data is slightly higher.)
     objective_history_ : ndarray of shape (n_iter_,)
-        The best start's log likelihood after each pass; it never falls, except by rounding.
+        The best restart's log-likelihood after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
-        One line per start: seed, objective, n_iter and converged.
+        One line per restart: seed, objective, n_iter and converged.
     restart_histories_ : list of ndarray
-        The objective after each pass of every start, in the order of `restarts_`.
+        The objective after each pass of every restart, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every start, in the order of `restarts_`.
+        The components of every restart, in the order of `restarts_`.
     n_iter_ : int
-        Passes over the data made by the best start.
+        Passes over the data made by the best restart.
     converged_ : bool
-        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+        Whether the best restart converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)

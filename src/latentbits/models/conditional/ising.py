@@ -1,6 +1,6 @@
 """The Ising model by ridge pseudo-likelihood: each cell a logistic regression on the others, with symmetric couplings.
 
-With z_ij = x_ij - mean_j (0 where missing), the log odds of a 1 in cell ij are
+With z_ij = x_ij - mean_j (0 where missing), the log-odds of a 1 in cell ij are
 
     eta_ij = b_j + sum_k J_jk z_ik,    J symmetric, J_jj = 0,
 

@@ -1,4 +1,4 @@
-"""The estimators without hidden causes: independent columns, and rows and columns."""
+"""The estimators without components: independent columns, and row and column effects."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from latentbits.models.solved_rows import RowSolver, Solution
 __all__ = ["IndependentBernoulli", "RowColumnBernoulli"]
 
 EDGE = 1e-15
-"""Probabilities of columns stay so far from 0 and 1, where log odds are infinite, however little is added to counts."""
+"""Probabilities of columns stay so far from 0 and 1, where log-odds are infinite, however little is added to counts."""
 
 
 class IndependentBernoulli(FactorModel):
     """Independent columns: a 1 has the probability of its column, whatever else the row holds.
 
-    The model without hidden causes, in closed form: what another model predicts better than this one is structure.
-    A mixture or an aspect model with one component is this model, but for its prior.
+    The model without components, in closed form: whatever another model predicts better than this one is structure. A
+    mixture or an aspect model with one component is this model, but for its prior.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class IndependentBernoulli(FactorModel):
     row_weight_ : ndarray of shape (n_rows,)
         The sample weights of the training rows.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     objective_ : float
-        Log likelihood of the training rows.
+        Log-likelihood of the training rows.
     n_features_in_ : int
         Number of columns at the fit.
     feature_names_in_ : ndarray of str
@@ -113,7 +113,7 @@ class IndependentBernoulli(FactorModel):
         return data.shape[0]  # the parameters don't grow with the rows
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log likelihood of each row: the sum over its observed cells.
+        """Log-likelihood of each row: the sum over its observed cells.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class IndependentBernoulli(FactorModel):
         Returns
         -------
         ndarray of shape (n_rows,)
-            Log likelihoods.
+            Log-likelihoods.
         """
         check_is_fitted(self)
         log_p, log_q = cells.safe_log(self.components_), cells.safe_log(1 - self.components_)
@@ -136,7 +136,7 @@ def _all_one(data: BinaryData, workers: Workers) -> Solution:
 
 
 class RowColumnBernoulli(FactorModel):
-    """Rows and columns: the log odds of a 1 are the sum of an effect of its row and an effect of its column.
+    """Rows and columns: the log-odds of a 1 are the sum of an effect of its row and an effect of its column.
 
     Some rows are fuller than others, some columns are too, and that is all: no column says more about another than how
     full the row is. (In psychometrics it is the Rasch model.) What another model predicts better than this one is a
@@ -160,15 +160,15 @@ class RowColumnBernoulli(FactorModel):
     components_ : ndarray of shape (1, n_features)
         The columns' probabilities of a 1 in a row without effect.
     weights_ : ndarray of shape (n_rows, 1)
-        The effects of the rows: what is added to the columns' log odds.
+        The effects of the rows: what is added to the columns' log-odds.
     ridge_ : float
         The ridge that was given or chosen.
     row_weight_ : ndarray of shape (n_rows,)
         The sample weights of the training rows.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     objective_ : float
-        The penalised log likelihood of the training rows, which the effects maximise.
+        The penalised log-likelihood of the training rows, which the effects maximise.
     reading_ : dict or None
         How the file of the training data was read, if they were read from one (see `read_table`); None otherwise.
     n_features_in_ : int

@@ -1,6 +1,6 @@
-"""The mathematics of row and column effects: log odds of a cell = effect of its row + effect of its column.
+"""The mathematics of row and column effects: log-odds of a cell = effect of its row + effect of its column.
 
-Maximised is the penalised log likelihood
+Maximised is the penalised log-likelihood
 
     sum of w_i log P(x_ij) over observed cells  -  ridge / 2 sum_i w_i a_i^2
         +  2 smoothing sum_j (s log p_j + (1 - s) log (1 - p_j))
@@ -27,10 +27,10 @@ from latentbits.models.solved_rows import Solution
 __all__ = ["RIDGES", "Effects", "fit_effects", "solve_effects"]
 
 RIDGES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
-"""The ridges to choose from: from rows that hardly differ (a spread of 0.03 in the log odds) to a spread of 3."""
+"""The ridges to choose from: from rows that hardly differ (a spread of 0.03 in the log-odds) to a spread of 3."""
 
 TOLERANCE = 1e-10
-"""Of the effects, which are log odds."""
+"""Of the effects, which are log-odds."""
 
 COARSE = 1e-3
 """The same while ridges are compared: they differ by a factor of 3."""
@@ -39,7 +39,7 @@ MAX_STEPS, MAX_ROW_STEPS = 50, 100
 
 
 class Effects(NamedTuple):
-    """Effects of rows and columns that maximise the penalised log likelihood for a ridge."""
+    """Effects of rows and columns that maximise the penalised log-likelihood for a ridge."""
 
     rows: np.ndarray
     columns: np.ndarray

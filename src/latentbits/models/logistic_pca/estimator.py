@@ -27,31 +27,32 @@ __all__ = ["LogisticPCA"]
 
 
 class LogisticPCA(ClimbingFactorModel):
-    """Logistic PCA: the log odds of the cells are a table of rank K plus an intercept for each column.
+    """Logistic PCA: the log-odds of the cells are a table of rank K plus an intercept for each column.
 
     ``logit P = weights_ @ components_ + intercepts_``. The counterpart of PCA for 0-1 data: components add and cancel
-    on the scale of log odds, so they predict well but are hard to interpret as causes. Fitted by accelerated
-    alternating least squares on a bound of the likelihood. A small ridge penalty keeps the log odds of
-    separable data finite.
+    on the scale of log-odds, so they predict well but are hard to interpret as causes. Fitted by accelerated
+    alternating least squares on a bound of the likelihood. A small ridge penalty keeps the log-odds of separable data
+    finite.
 
     Parameters
     ----------
     n_components : int, default=5
-        K, the rank of the table of log odds, the bias left out.
+        K, the rank of the table of log-odds, the bias left out.
     ridge : float, default=0.1
-        Strength of the penalty, at least 1e-3. The objective is the log likelihood minus ``ridge`` times the sum of the
-        singular values of the centred table of log odds (the same as ridge/2 times the squares of both factors).
+        Strength of the penalty, at least 1e-3. The objective is the log-likelihood minus ``ridge`` times the sum of the
+        singular values of the centred table of log-odds (the same as ridge/2 times the squares of both factors).
         Rounding grows with 1 / ridge^2, and is below 1e-6 in probabilities at 1e-3.
     n_init : int, default=3
-        Number of random starts; the best is kept. They seldom end far apart.
+        Number of restarts; the best is kept. They seldom end far apart.
     max_iter : int, default=1000
-        Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
+        Largest number of passes over the data per restart. They come in rounds of three, and a round is always
+        finished.
     tol : float, default=1e-6
-        A start has converged when three passes raise the objective by less than this per observed cell.
+        A restart has converged when three passes raise the objective by less than this per observed cell.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+        Seed of the restarts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
@@ -67,28 +68,28 @@ class LogisticPCA(ClimbingFactorModel):
     weights_gap_ : float
         What the last Newton step of a row gained per observed cell, at most.
     intercepts_ : ndarray of shape (n_features,)
-        Log odds of the columns at the mean of the rows' coordinates.
+        Log-odds of the columns at the mean of the rows' coordinates.
     singular_values_ : ndarray of shape (n_components,)
-        Singular values of the centred table of log odds (rows times the root of their weight) at the end of the
+        Singular values of the centred table of log-odds (rows times the root of their weight) at the end of the
         iterations.
     objective_ : float
-        Penalised log likelihood of the best start at the end of the iterations.
+        Penalised log-likelihood of the best restart at the end of the iterations.
     objective_history_ : ndarray of shape (n_iter_,)
-        The best start's penalised log likelihood after each pass; it never falls, except by rounding.
+        The best restart's penalised log-likelihood after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
-        One line per start: seed, objective, n_iter and converged.
+        One line per restart: seed, objective, n_iter and converged.
     restart_histories_ : list of ndarray
-        The objective after each pass of every start, in the order of `restarts_`.
+        The objective after each pass of every restart, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every start, in the order of `restarts_`.
+        The components of every restart, in the order of `restarts_`.
     n_iter_ : int
-        Passes over the data made by the best start.
+        Passes over the data made by the best restart.
     converged_ : bool
-        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+        Whether the best restart converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)

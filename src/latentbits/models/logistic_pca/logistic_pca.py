@@ -8,10 +8,10 @@ The model is logit P = theta = U V + b: rows have coordinates U (N x K), columns
 with equality at theta = +-t. For fixed t that is weighted least squares, in U and in (V, b) by turns. A step does both
 on one bound, which costs one exponential per cell; making the bound tight again in between saves few.
 
-The objective is the log likelihood minus ridge/2 (sum_i r_i |u_i|^2 + |V|^2), r_i the weight of row i. Moves that
-leave U V + b as it is can only gain by lowering the penalty: shifting U into the bias is best where U is centred
-(sum_i r_i u_i = 0), and U A, A^-1 V is best where U'RU = VV' ("balanced"; R = diag(r)). There the penalty is
-ridge sum_k s_k with s the singular values of R^(1/2) U V.
+The objective is the log-likelihood minus ridge/2 (sum_i r_i |u_i|^2 + |V|^2), r_i the weight of row i. Moves that leave
+U V + b as it is can only gain by lowering the penalty: shifting U into the bias is best where U is centred (sum_i r_i
+u_i = 0), and U A, A^-1 V is best where U'RU = VV' ("balanced"; R = diag(r)). There the penalty is ridge sum_k s_k with
+s the singular values of R^(1/2) U V.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class PenalisedLikelihood(ArrayLearner[State]):
     workers: Workers
 
     def initialise(self, rng: np.random.Generator) -> State:
-        """Random V and the columns' own log odds; U = 0, so equal rows stay equal and their order doesn't matter."""
+        """Random V and the columns' own log-odds; U = 0, so equal rows stay equal and their order doesn't matter."""
         N, D = self.data.shape
         ones = self.data.ones_per_column(self.row_weight)
         share = (ones + 0.5) / (self.data.observed_per_column(self.row_weight) + 1.0)
@@ -106,7 +106,7 @@ class PenalisedLikelihood(ArrayLearner[State]):
             return log_likelihood, A, y
 
         log_likelihoods, As, ys = zip(*self.workers.map(one, block_groups(N, D)), strict=True)
-        # Of the state that went in, as the log likelihood is.
+        # Of the state that went in, as the log-likelihood is.
         penalty = self.ridge / 2 * (self.row_weight @ (U**2).sum(axis=1) + (V**2).sum())
         new_V, new_b = _solve_v(np.sum(As, axis=0), np.sum(ys, axis=0), b, self.ridge)
         return self._balanced(State(new_U, new_V, new_b)), float(sum(log_likelihoods) - penalty)

@@ -70,7 +70,7 @@ class MixtureEM(ArrayLearner[State]):
 
     @cached_property
     def _bits(self) -> np.ndarray | None:
-        """Which cells are ones and, if there are any, which are missing: a bit a cell; None if few cells are stored."""
+        """Which cells are ones and, if any, which are missing: one bit per cell; None if few cells are stored."""
         N, D = self.data.shape
         if self.data.sparse is not None and self.data.sparse.nnz < FEW_STORED * N * D:
             return None

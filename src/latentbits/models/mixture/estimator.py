@@ -24,7 +24,7 @@ class BernoulliMixture(ClimbingFactorModel):
     """Mixture of Bernoulli products: every *row* has one cause (latent class analysis of yes-no items).
 
     The clustering counterpart of `AspectBernoulli`, in which every *cell* has a cause of its own. Fitted by accelerated
-    EM from several random starts.
+    EM with several restarts.
 
     Parameters
     ----------
@@ -35,15 +35,16 @@ class BernoulliMixture(ClimbingFactorModel):
         Beta(1 + smoothing, 1 + smoothing) on every probability, so that no new row has probability 0. 0 is plain
         maximum likelihood. 0.1 to 0.5 predicted held-out rows best on fossils, birds and digits.
     n_init : int, default=10
-        Number of random starts; the best is kept.
+        Number of restarts; the best is kept.
     max_iter : int, default=3000
-        Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
+        Largest number of passes over the data per restart. They come in rounds of three, and a round is always
+        finished.
     tol : float, default=1e-7
-        A start has converged when three passes raise the objective by less than this per observed cell.
+        A restart has converged when three passes raise the objective by less than this per observed cell.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+        Seed of the restarts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
@@ -60,25 +61,25 @@ class BernoulliMixture(ClimbingFactorModel):
     weights_gap_ : None
         Responsibilities are in closed form: there is nothing to certify.
     objective_ : float
-        Log likelihood of the training rows plus the log prior, up to a constant.
+        Log-likelihood of the training rows plus the log prior, up to a constant.
     objective_history_ : ndarray of shape (n_iter_,)
-        The best start's objective after each pass; it never falls, except by rounding.
+        The best restart's objective after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
-        One line per start: seed, objective, n_iter and converged.
+        One line per restart: seed, objective, n_iter and converged.
     restart_histories_ : list of ndarray
-        The objective after each pass of every start, in the order of `restarts_`.
+        The objective after each pass of every restart, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every start, in the order of `restarts_`.
+        The components of every restart, in the order of `restarts_`.
     n_iter_ : int
-        Passes over the data made by the best start.
+        Passes over the data made by the best restart.
     converged_ : bool
-        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+        Whether the best restart converged; False if it was stopped by `max_iter` or interrupted.
     labels_ : ndarray of int, shape (n_rows,)
         The most probable component of each training row.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -181,7 +182,7 @@ class BernoulliMixture(ClimbingFactorModel):
         return self.weights_.argmax(axis=1)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log likelihood of each row: log sum_k p(k) p(x | k).
+        """Log-likelihood of each row: log sum_k p(k) p(x | k).
 
         Parameters
         ----------
@@ -191,7 +192,7 @@ class BernoulliMixture(ClimbingFactorModel):
         Returns
         -------
         ndarray of shape (n_rows,)
-            Log likelihood of the observed cells of each row.
+            Log-likelihood of the observed cells of each row.
         """
         check_is_fitted(self)
         data = self._data(X)

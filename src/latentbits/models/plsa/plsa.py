@@ -35,7 +35,7 @@ NOTHING = 1e-12  # a row or column that shows less than this share of a componen
 CHUNK_WORK = 500_000  # ones x components of a chunk of rows
 MAX_CHUNKS = 16  # each chunk has its own D x K sums
 
-GAP = 1e-12  # rows are solved for until at most this much log likelihood per one can be gained
+GAP = 1e-12  # rows are solved for until at most this much log-likelihood per one can be gained
 MAX_STEPS = 100
 BLOCK_ROWS = 256  # rows solved for at a time
 
