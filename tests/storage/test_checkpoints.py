@@ -128,11 +128,11 @@ def test_it_says_where_it_goes_on(often, tmp_path):
         kill_after(patch, 5)
         with pytest.raises(Killed):
             model.fit(X)
-    with pytest.warns(UserWarning, match="the checkpoint is gone on with: start 1 after pass 15"):
+    with pytest.warns(UserWarning, match="resuming from the checkpoint: restart 1 after pass 15"):
         model.fit(X)
     with pytest.warns(UserWarning, match="start 1 is finished, start 2 is finished"):
         model.fit(X)
-    with pytest.warns(UserWarning, match="knows fits of other data or parameters only, so this one begins anew"):
+    with pytest.warns(UserWarning, match="holds fits of other data or parameters only, so this one starts afresh"):
         model.fit(X[:50])
 
 
@@ -187,7 +187,7 @@ def test_a_damaged_file_is_named(name, tmp_path):
     model = AspectBernoulli(3, n_init=1, random_state=4, checkpoint=tmp_path).fit(X)
     (file,) = tmp_path.glob(f"*/{name}")
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    with pytest.raises(DataError, match=rf"{name} is damaged; delete the folder .*, and the fit begins anew"):
+    with pytest.raises(DataError, match=rf"{name} is damaged; delete the folder .*, and the fit starts afresh"):
         model.fit(X)
 
 

@@ -160,7 +160,7 @@ def best_of(
     if cancel.is_set():
         way_on = "fit again for a complete fit"
         if schedule.checkpoints is not None:
-            way_on = "the same fit, made again, goes on where it was (on the command line with --force)"
+            way_on = "repeat the fit to resume from the checkpoint (on the command line with --force)"
         warn_user(f"interrupted: {schedule.if_interrupted.format(len(done))}; {way_on}")
     return max(done, key=lambda restart: restart.objective), done
 

@@ -160,7 +160,7 @@ class Progress:
         with self._lock:
             self._passes[run] = n_passes
             self._best = max(self._best, objective_per_cell)
-            note = f"restarts, {sum(self._passes.values())} passes, best {self._best:.5f} a cell"
+            note = f"restarts, {sum(self._passes.values())} passes, best {self._best:.5f} per cell"
             self._bar.update(self._task, note=note)
 
     def finished_one(self) -> None:

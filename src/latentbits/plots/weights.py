@@ -62,7 +62,7 @@ def plot_weights(model: Any, *, ones: ArrayLike | None = None, weights: ArrayLik
         figure = new_figure(width, 5.0)
         _draw_map(figure.subplots(), weights, kinds)
         if counts is not None:
-            figure.suptitle("no phantom among the components")
+            figure.suptitle("no noise component")
         return figure
     figure = new_figure(width + 4.2, max(5.0, 2.2 * len(phantoms)))
     grid = figure.add_gridspec(len(phantoms), 2, width_ratios=[width, 4.2])
@@ -96,7 +96,7 @@ def _draw_map(ax: Axes, weights: Floats, kinds: list[str]) -> None:
     note = "" if len(lines) == n_rows else f"\n(each of the {len(lines)} lines is a mean of rows)"
     ax.yaxis.set_major_locator(whole_numbers())
     ax.set_ylabel(f"rows, grouped by their strongest component{note}")
-    ax.set_xlabel("component" if set(kinds) <= {"content", "extinct"} else "component (bold: phantoms)")
+    ax.set_xlabel("component" if set(kinds) <= {"content", "extinct"} else "component (bold: noise)")
     ax.set_xticks(range(n_components), [_short_label(k, kind) for k, kind in enumerate(kinds)], fontsize=8)
     for label, kind in zip(ax.get_xticklabels(), kinds, strict=True):
         label.set(color=KINDS[kind].text, fontweight="bold" if kind in ("white", "black") else "normal")

@@ -132,7 +132,7 @@ def _check_sizes(n_rows: int, n_columns: int, n_components: int, n_phantoms: int
         if size < 1:
             raise ValueError(f"{name} is {size}; it must be at least 1.")
     if n_phantoms > n_components:
-        raise ValueError(f"n_components is {n_components}, too few for {n_phantoms} phantoms.")
+        raise ValueError(f"n_components is {n_components}, too few for {n_phantoms} noise components.")
 
 
 def _check_shape_parameters(concentration: float, density: float, sharpness: float) -> None:

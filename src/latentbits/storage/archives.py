@@ -143,7 +143,7 @@ def _check_sum(stream: IO[bytes]) -> bool:
     if n_bytes < 0 or not comment.startswith(_MARK):
         return False
     if comment != _MARK + _digest(stream, n_bytes):
-        raise ValueError("it isn't as it was written, as its checksum tells")
+        raise ValueError("its checksum doesn't match")
     return True
 
 

@@ -91,12 +91,12 @@ class ProblemCheckpoints:
     def message(self, n_runs: int) -> str | None:
         """Where a fit resumes; that it starts afresh, if the folder holds only other problems; None if it is new."""
         progress = {index + 1: self.of_run(index).progress() for index in range(n_runs)}
-        begun = [f"start {number} {found}" for number, found in progress.items() if found is not None]
+        begun = [f"restart {number} {found}" for number, found in progress.items() if found is not None]
         if begun:
-            return f"the checkpoint is gone on with: {', '.join(begun)}"
+            return f"resuming from the checkpoint: {', '.join(begun)}"
         others = [other for other in self.folder.parent.iterdir() if other != self.folder and (other / _SEEDS).exists()]
         if others:
-            return "the checkpoint knows fits of other data or parameters only, so this one begins anew"
+            return "the checkpoint holds fits of other data or parameters only, so this one starts afresh"
         return None
 
     def of_run(self, index: int) -> RunCheckpoint:
@@ -195,4 +195,4 @@ def _is_position(position: Position) -> bool:
 
 
 def _damaged(file: Path) -> DataError:
-    return DataError(f"the checkpoint {file} is damaged; delete the folder {file.parent}, and the fit begins anew")
+    return DataError(f"the checkpoint {file} is damaged; delete the folder {file.parent}, and the fit starts afresh")

@@ -437,7 +437,7 @@ class BetaICA(SampledModel):
         if self.inference != "vb":
             raise DataError('sampling has no bound of the evidence; use method="ti", or fit with inference="vb"')
         if self._sums is not None:
-            raise DataError("partial_fit knows the bound of its last block alone; go on with fit and warm_start=True")
+            raise DataError("partial_fit only has the bound of its last block; continue with fit and warm_start=True")
         return float(self.objective_)
 
     def prune(self) -> Self:

@@ -200,8 +200,8 @@ class FalseZeros(CellModel):
             return None
         if data.n_observed < 2 * self.n_folds:
             warn_user(
-                f"there are too few cells to hide some in {self.n_folds} parts and predict them, so all members have "
-                "equal weights and nothing is known about how good the answer is; give more data, or fewer folds",
+                f"there are too few cells to hold out {self.n_folds} parts of them, so all members have equal weights "
+                "and nothing is known about the quality of the answer; give more data, or fewer folds",
                 DegenerateDataWarning,
             )
             return None
@@ -432,7 +432,7 @@ class FalseZeros(CellModel):
         if revisits is not None:
             return self._scale_of_pilot(rows, placed_revisits(revisits, rows.data), made, later)
         if later is not None and not for_ranking:
-            raise DataError("later_visits alone don't tell how much a visit sees; give rate or revisits too")
+            raise DataError("later_visits need a detection rate; give rate or revisits too")
         return Scale()
 
     def _scale_of_pilot(
@@ -443,14 +443,14 @@ class FalseZeros(CellModel):
         seen = seen_then[asked]
         if len(seen) == 0 or not 0 < seen.sum() < len(seen):
             raise DataError(
-                "revisits must have zeros of X that were seen later, and some that were not; go to more rows again, or "
+                "revisits must have zeros of X that were seen later, and some that were not; revisit more rows, or "
                 "give rate"
             )
         visited = np.flatnonzero(asked.any(axis=1))
         if len(visited) < FEW_REVISITED:
             warn_user(
                 f"the pilot has {counted(len(visited), 'row')} with {counted(int(seen.sum()), 'later sighting')}, "
-                "which says little about how much a visit sees; go to some thirty rows again"
+                "which says little about the detection rate; revisit about thirty rows"
             )
         pilot = ScoredRows(self, rows.data.rows(visited))
         m = pilot.probabilities(Scale())[asked[visited]]
