@@ -281,7 +281,7 @@ class TestPartialFit:
             AspectBernoulli(3, noise="auto").partial_fit(TRUTH.X)
         with pytest.raises(DataError, match="without partial_fit"):
             BetaICA(3, inference="gibbs").partial_fit(TRUTH.X)
-        with pytest.raises(DataError, match="its last block alone"):
+        with pytest.raises(DataError, match="only has the bound of its last block"):
             BetaICA(3).partial_fit(TRUTH.X[:100]).log_evidence()
 
 
@@ -397,7 +397,7 @@ def test_a_fit_stopped_among_its_batches_begins_anew(kind, tmp_path, monkeypatch
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mini_batch, "batch_step", stopping)
-        with stopped_by(stop), pytest.warns(UserWarning, match="goes on where it was"):
+        with stopped_by(stop), pytest.warns(UserWarning, match="repeat the fit to resume"):
             kind(**options, checkpoint=tmp_path).fit(TRUTH.X)
     resumed = kind(**options, checkpoint=tmp_path).fit(TRUTH.X)
     np.testing.assert_array_equal(resumed.components_, whole.components_)

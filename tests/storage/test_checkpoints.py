@@ -130,7 +130,7 @@ def test_it_says_where_it_goes_on(often, tmp_path):
             model.fit(X)
     with pytest.warns(UserWarning, match="resuming from the checkpoint: restart 1 after pass 15"):
         model.fit(X)
-    with pytest.warns(UserWarning, match="start 1 is finished, start 2 is finished"):
+    with pytest.warns(UserWarning, match="restart 1 is finished, restart 2 is finished"):
         model.fit(X)
     with pytest.warns(UserWarning, match="holds fits of other data or parameters only, so this one starts afresh"):
         model.fit(X[:50])
