@@ -25,6 +25,7 @@ from latentbits.plots import (
     plot_denoising,
     plot_objective,
     plot_ordination,
+    plot_projections,
     plot_reliability,
     plot_sizes,
     plot_source_effects,
@@ -238,7 +239,7 @@ class TestWeights:
         np.testing.assert_allclose(line.get_xydata(), [[2, 0.7], [9, 0.2]])
 
     def test_without_phantoms_it_says_so(self):
-        assert plot_weights(fake_model(), ones=np.arange(40)).get_suptitle() == "no noise component"
+        assert plot_weights(fake_model(), ones=np.arange(40)).get_suptitle() == "no phantom among the components"
         assert plot_weights(fake_model()).get_suptitle() == ""
 
     def test_big_data_are_drawn_as_means_and_it_says_so(self):
@@ -491,6 +492,20 @@ class TestBinaryFactorsAndSources:
         with pytest.raises(ValueError, match="no factor"):
             plot_causes(SimpleNamespace(factor_probabilities_=np.empty(0)), np.zeros((3, 2)))
 
+    def test_projections_show_both_states_of_each_factor(self):
+        model = SimpleNamespace(
+            factor_probabilities_=np.array([0.5]),
+            mixing_=np.ones((2, 1)),
+            noise_precision_=np.full(2, 50.0),
+            projections=lambda X: np.array([[-1.0], [1.1], [0.9]]),
+        )
+        ax = plot_projections(model, np.zeros((3, 2))).axes[0]
+        line = ax.lines[0].get_ydata()
+        assert line[100] < 0.01 < line.max()
+        assert [tick.get_text() for tick in ax.get_xticklabels()] == ["off", "on"]
+        with pytest.raises(ValueError, match="no factor"):
+            plot_projections(SimpleNamespace(factor_probabilities_=np.empty(0)), np.zeros((3, 2)))
+
     def test_sizes(self):
         sizes = pd.DataFrame({"n_components": [0, 1, 2], "bic": [30.0, 10.0, 12.0]})
         ax = plot_sizes(SimpleNamespace(sizes_=sizes)).axes[0]
@@ -598,7 +613,7 @@ class TestOrdination:
     def test_stability(self):
         figure = plot_stability([0.95, 0.4, 0.99])
         assert [bar.get_width() for bar in figure.axes[0].patches] == [0.95, 0.4, 0.99]
-        with pytest.raises(ValueError, match="one per component"):
+        with pytest.raises(ValueError, match="one a component"):
             plot_stability([])
 
 

@@ -7,7 +7,7 @@ from scipy.special import log_ndtr
 
 from latentbits.kernels import probit_gibbs as kernel
 from latentbits.kernels.random_stream import normal, positive_normal
-from latentbits.models.probit_factors.sampler import Chain
+from latentbits.models.probit_sampler import Chain
 from tests.reference import probit_factors as twin
 
 NAN = np.nan

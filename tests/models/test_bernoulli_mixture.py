@@ -7,7 +7,7 @@ from latentbits import BernoulliMixture, BinaryData
 from latentbits.fitting.cell_sums import column_products, row_products
 from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
-from latentbits.models.mixture.bernoulli_mixture import MixtureEM, State
+from latentbits.models.mixture import MixtureEM, State
 from tests.reference.assertions import assert_nondecreasing
 from tests.reference.mixture import log_likelihoods
 

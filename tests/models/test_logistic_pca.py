@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from latentbits import BinaryData
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
-from latentbits.models.logistic_pca.estimator import LogisticPCA
-from latentbits.models.logistic_pca.logistic_pca import PenalisedLikelihood, State, principal_form, solve_rows
+from latentbits.models.logistic_pca import LogisticPCA, PenalisedLikelihood, State, principal_form, solve_rows
 from tests.models.strange import strange_tables
 from tests.reference import logistic_pca as twin
 from tests.reference.assertions import assert_nondecreasing

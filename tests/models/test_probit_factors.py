@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import IndependentBernoulli, ProbitFactors, compare, load_model, save_model, select_order, simulate
-from latentbits.models.probit_factors.posterior import align
+from latentbits.models.probit_sampler import align
 
 NAN = np.nan
 TRUTH = simulate.probit_factors(120, 25, 2, row_effect=0.5, missing=0.1, random_state=3)

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from scipy import stats
 from scipy.optimize import minimize
-from scipy.special import betaln, logsumexp
+from scipy.special import betaln, digamma, logsumexp
 
 
 def codes(m):
@@ -97,6 +97,40 @@ def em_step(X, A, c, phi, beta):
     return B[:, :-1], B[:, -1], np.array(new), weight @ (Z[:, :-1] > 0) / len(X)
 
 
+# ---- Gaussian factors -------------------------------------------------------------------------------
+
+
+def gaussian_log_likelihood(x, A, c, phi):
+    """log p(x) with standard normal factors, of the cells of x that are there."""
+    there = ~np.isnan(x)
+    if not there.any():
+        return 0.0
+    sd = np.broadcast_to(np.asarray(phi, dtype=float) ** -0.5, len(x))[there]
+    return stats.multivariate_normal.logpdf(x[there], c[there], A[there] @ A[there].T + np.diag(sd**2))
+
+
+def gaussian_em_step(X, A, c, phi):
+    """One step of EM, each row's factors by conditioning their joint normal distribution; A, c, phi."""
+    k, n = A.shape[1], len(c)
+    variance = np.broadcast_to(1 / np.asarray(phi, dtype=float), n)
+    zz, xz, xx, cells = np.zeros((n, k + 1, k + 1)), np.zeros((n, k + 1)), np.zeros(n), np.zeros(n)
+    for x in X:
+        there = np.flatnonzero(~np.isnan(x))
+        gain = A[there].T @ np.linalg.inv(A[there] @ A[there].T + np.diag(variance[there]))
+        mean = gain @ (x[there] - c[there])
+        z = np.append(mean, 1.0)
+        second = np.outer(z, z)
+        second[:k, :k] += np.eye(k) - gain @ A[there]
+        for j in there:
+            zz[j] += second
+            xz[j] += x[j] * z
+            xx[j] += x[j] ** 2
+            cells[j] += 1
+    B = np.array([np.linalg.solve(zz[j], xz[j]) for j in range(n)])
+    squares = np.array([xx[j] - 2 * B[j] @ xz[j] + B[j] @ zz[j] @ B[j] for j in range(n)])
+    return B[:, :-1], B[:, -1], np.array([cells.sum() / squares.sum()]) if np.size(phi) == 1 else cells / squares
+
+
 # ---- harmony and evidence ----------------------------------------------------------------------------
 
 
@@ -171,3 +205,27 @@ def log_evidence_of_one_factor(X, *, alpha_rate, phi_rate, xi, c_variance):
         log_x = -0.5 * squares - n / 2 * (np.linalg.slogdet(covariance)[1] + N * np.log(2 * np.pi))
         terms.append(logsumexp(log_weight + log_x) + log_codes)
     return logsumexp(terms)
+
+
+def algorithm_1_pass(X, Y, A, c, phi, beta, alpha, *, tau, eta, a_alpha, b_alpha, a_phi, b_phi, c_variance, xi):
+    """Lines 5 to 13 of Algorithm 1 for given codes, in plain loops over rows and factors; lambda_i1 = lambda_i2 = 1/2.
+
+    Returns A, c, phi, beta, alpha.
+    """
+    N, n = X.shape
+    m = len(beta)
+    gamma, new_alpha = np.empty(m), np.empty(m)
+    for i in range(m):
+        prior = -xi * (digamma(xi * beta[i]) - digamma(xi * (1 - beta[i])))
+        prior += (xi / 2 - 1) / beta[i] - (xi / 2 - 1) / (1 - beta[i])
+        rows = sum((1 + Y[t, i]) / 2 - beta[i] for t in range(N))
+        gamma[i] = np.log(beta[i] / (1 - beta[i])) + eta * (rows + tau * prior * beta[i] * (1 - beta[i]))
+        column = A[:, i]
+        slope = n / (2 * alpha[i]) - column @ column / 2 + (a_alpha - 1) / alpha[i] - b_alpha
+        new_alpha[i] = alpha[i] + eta * slope
+    errors = [X[t] - A @ Y[t] - c for t in range(N)]
+    new_c = c + eta * (phi * sum(errors) - tau * c / c_variance)
+    flow = sum(np.outer(error, y) for error, y in zip(errors, Y, strict=True))
+    new_A = A + eta * (phi * flow - tau * A @ np.diag(alpha))
+    slope = N * n / (2 * phi) - sum(error @ error for error in errors) / 2 + tau * ((a_phi - 1) / phi - b_phi)
+    return new_A, new_c, phi + eta * slope, 1 / (1 + np.exp(-gamma)), new_alpha

@@ -132,7 +132,7 @@ def test_it_says_where_it_goes_on(often, tmp_path):
         model.fit(X)
     with pytest.warns(UserWarning, match="restart 1 is finished, restart 2 is finished"):
         model.fit(X)
-    with pytest.warns(UserWarning, match="holds fits of other data or parameters only, so this one starts afresh"):
+    with pytest.warns(UserWarning, match="only has fits of other data or parameters, so this one starts anew"):
         model.fit(X[:50])
 
 
@@ -187,7 +187,7 @@ def test_a_damaged_file_is_named(name, tmp_path):
     model = AspectBernoulli(3, n_init=1, random_state=4, checkpoint=tmp_path).fit(X)
     (file,) = tmp_path.glob(f"*/{name}")
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    with pytest.raises(DataError, match=rf"{name} is damaged; delete the folder .*, and the fit starts afresh"):
+    with pytest.raises(DataError, match=rf"{name} is damaged; delete the folder .* to start again"):
         model.fit(X)
 
 

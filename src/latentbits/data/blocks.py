@@ -15,9 +15,6 @@ from latentbits.errors import DataError
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
 
-__all__ = ["PackedCells", "comes_in_blocks", "encoded_block", "new_array", "pack", "read_blocks", "stacked"]
-
-
 MOST_BYTES = 1 << 30
 """Larger arrays are kept in a temporary file, which the operating system pages in and out."""
 

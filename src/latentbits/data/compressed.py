@@ -15,8 +15,6 @@ from typing import Any
 from latentbits.data.messages import Origin, quoted, refusing_damage
 from latentbits.wording import counted
 
-__all__ = ["ARRAY_BYTES", "TEXT_BYTES", "UNPACKED_TIMES", "check_archive", "check_unpacked", "open_bytes"]
-
 _FORMATS: dict[bytes, tuple[str, Any]] = {
     b"\x1f\x8b": ("gzip", gzip.open),
     b"BZh": ("bzip2", bz2.open),

@@ -23,8 +23,6 @@ from latentbits.data.messages import SHOWN, Origin, bad_cells_error, quoted, ref
 from latentbits.data.names import Names, check_column_names, checked_text, choose_names
 from latentbits.errors import DataError, DataTypeError
 
-__all__ = ["Encoded", "check_row_weight", "check_threshold", "codes_of", "encode"]
-
 LARGEST_WEIGHT = 1e9
 """Beyond this a row's weight drowns the digits of all others."""
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latentbits.data.messages import quoted
-from latentbits.data.reading_record import checked_reading, reading_record
+from latentbits.data.read_options import ReadOptions, checked_reading, reading_record
 from latentbits.errors import DataError, UnknownColumnError, UselessOptionError
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
 
-__all__ = ["FitReading", "remembers_reading"]
-
 Options = dict[str, Any]
 _DISPENSABLE = {"exclude", "metadata"}
 """Options with names of columns that are no data: a file needn't have them."""
-
-Arguments = ParamSpec("Arguments")
 
 
 class FitReading(NamedTuple):
@@ -56,28 +51,22 @@ class FitReading(NamedTuple):
         return cls(reading, None if names is None else [str(name) for name in names])
 
 
-def remembers_reading(read: Callable[Arguments, BinaryData]) -> Callable[Arguments, BinaryData]:
-    """Give a reader the argument `like`, and its data the record of how they were read (for `read_table`)."""
-
-    @functools.wraps(read)
-    def reading(path: str | Path, *, like: Any = None, **options: Any) -> BinaryData:
-        if like is None:
-            return _Reader(read, path).read(options)
-        return _LikeReader(_Reader(read, path), options, FitReading.of(like)).read()
-
-    return cast("Callable[Arguments, BinaryData]", reading)
+def read_like(read: Callable[[ReadOptions], BinaryData], file: str, given: Options, like: Any) -> BinaryData:
+    """Read a file by the options that are given and those of a fit, if there is one; the data have the record."""
+    reader = _Reader(read, file)
+    return reader.read(given) if like is None else _LikeReader(reader, given, FitReading.of(like)).read()
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """A file, to be read with various options; the data have the record of those."""
+    """A file, to be read with various options."""
 
-    function: Callable[..., BinaryData]
-    path: str | Path
+    function: Callable[[ReadOptions], BinaryData]
+    file: str
 
-    def read(self, options: Options, **unrecorded: Any) -> BinaryData:
-        data = self.function(self.path, **options, **unrecorded)
-        return replace(data, reading=reading_record(self.function, options, data))
+    def read(self, given: Options, **unrecorded: Any) -> BinaryData:
+        data = self.function(ReadOptions.of({**given, **unrecorded}))
+        return replace(data, reading=reading_record(ReadOptions.of(given), data))
 
 
 @dataclass(frozen=True)
@@ -93,7 +82,7 @@ class _LikeReader:
         names = self.fit.columns
         if names is None:
             return self._read_or_blame()
-        file = Path(self.reader.path).name
+        file = self.reader.file
         if {**self._remembered, **self.given}.get("long") is not None:
             return _in_order_of(names, _completed(names, self._read_or_blame()), file)
         return _in_order_of(names, self._read_columns(names), file)
@@ -112,7 +101,8 @@ class _LikeReader:
             return self._attempt(self._remembered, columns=names)
         except DataError as error:
             # They aren't all there, or not by these names: if the whole file can be read, more can be said.
-            return self._read_or_blame(error)
+            has_names = not (isinstance(error, UselessOptionError) and error.option == "columns")
+            return self._read_or_blame(error if has_names else None)
 
     def _read_or_blame(self, earlier: DataError | None = None) -> BinaryData:
         """All columns; if they can't be read, an error that names the options of the fit without which they could."""

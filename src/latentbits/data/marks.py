@@ -9,7 +9,7 @@ The file is JSON::
         {"row": "Pikermi", "column": "Equus", "mark": "confirm"},
         {"row": 17,        "column": 3,       "mark": "reject"}
       ],
-      "data": "fingerprint of the data that were marked",
+      "data": "checksum of the data that were marked",
       ...
     }
 
@@ -37,9 +37,6 @@ from latentbits.data.messages import quoted
 from latentbits.data.names import Places
 from latentbits.errors import DataError
 from latentbits.storage.files import parse_json
-
-__all__ = ["CONFIRM", "REJECT", "TRUTH", "UNSURE", "Marks", "PlacedMarks", "apply_marks", "load_document", "with_marks"]
-
 
 CONFIRM, REJECT, UNSURE = "confirm", "reject", "unsure"
 TRUTH = {CONFIRM: 1, REJECT: 0, UNSURE: MISSING}
@@ -170,7 +167,7 @@ class Marks:
         """The marks of a document, none if it has none; refused if they are not as described above."""
         fingerprint = document.get("data")
         if fingerprint is not None and not isinstance(fingerprint, str):
-            raise DataError(f'{place}"data" must be the fingerprint of the data that were marked; save the file again')
+            raise DataError(f'{place}"data" must be the checksum of the data that were marked; save the file again')
         return cls(_parsed(document.get("marks", []), place), place, fingerprint)
 
     def placed_in(self, data: BinaryData, column_names: Sequence[str] | None = None) -> PlacedMarks:

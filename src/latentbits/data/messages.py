@@ -15,8 +15,6 @@ from pathlib import Path
 from latentbits.errors import DataError
 from latentbits.wording import one_line
 
-__all__ = ["SHOWN", "Origin", "bad_cells_error", "check_is_file", "option", "quoted", "refusing_damage"]
-
 SHOWN = 3
 """How many bad cells an error message spells out; the others are counted."""
 

@@ -16,9 +16,6 @@ from latentbits.wording import place
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Names", "Places", "check_column_names", "checked_text", "choose_names", "clear_names"]
-
-
 Names = tuple[list[str] | None, list[str] | None]
 """Row names and column names."""
 

@@ -7,34 +7,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from latentbits.data.codes import as_text
 from latentbits.data.compressed import ARRAY_BYTES, SHEET_BYTES, check_archive, check_unpacked
 from latentbits.data.messages import Origin, option, quoted, refusing_damage
+from latentbits.data.read_options import ReadOptions
 from latentbits.data.text_file import Rows, empty_file_error
-
-__all__ = ["ExcelSheet", "as_text"]
+from latentbits.data.text_reader import TextReader
 
 _ROWS = 1 << 20
 """Of a sheet, at most: a crafted one may claim billions of empty rows."""
 
 
-def as_text(value: Any) -> str:
-    """Write a cell as text, as a person would.
-
-    Examples
-    --------
-    >>> as_text(1.0), as_text(0.5), as_text(None), as_text(" Pikermi "), as_text(float("nan"))
-    ('1', '0.5', '', ' Pikermi ', '')
-    """
-    if isinstance(value, str):
-        return value
-    # pandas' own first, which isn't imported here and can't be compared.
-    if value is None or type(value).__name__ == "NAType" or value != value:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+def open_sheet(file: Path, kind: str, options: ReadOptions, origin: Origin) -> TextReader:
+    """A sheet of a workbook, to be read; for `FORMATS`."""
+    return TextReader(ExcelSheet(file, origin, options.sheet), options, origin)
 
 
 @dataclass(frozen=True)

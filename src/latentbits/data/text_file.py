@@ -16,20 +16,9 @@ from typing import NamedTuple
 from latentbits.data.codes import finite_number
 from latentbits.data.compressed import open_bytes
 from latentbits.data.messages import Origin, option, quoted
+from latentbits.data.read_options import FORMATS
 from latentbits.errors import DataError
 from latentbits.storage.files import restore_label
-
-__all__ = [
-    "Header",
-    "Rows",
-    "TextFile",
-    "empty_file_error",
-    "is_blank",
-    "no_row_error",
-    "rows_of_width",
-    "split_header",
-]
-
 
 _DELIMITERS = (",", "\t", ";", "|")
 _COMMENT = "#"
@@ -190,7 +179,7 @@ class TextFile:
 
     def _refuse_binary(self, start: bytes, encoding: str) -> None:
         if b"\0" in start and not encoding.startswith(("utf-16", "utf-32")):
-            way_out = "give a text file, or one that ends in .npz, .npy, .mtx, .parquet, .feather or .xlsx"
+            way_out = f"give a text file, or one that ends in .{', .'.join(FORMATS)}"
             for offset, name in ((1, "utf-16-le"), (0, "utf-16-be")):
                 if start[offset:400:2].count(0) > 0.8 * len(start[offset:400:2]):
                     way_out = f"use {option('encoding', name)}"

@@ -54,7 +54,7 @@ def active_client() -> Any:
 
 
 class ClusterData:
-    """A table on the workers of a cluster, in blocks of rows; it describes itself as fits need it.
+    """A table on the workers of a cluster, in blocks of rows; it has what fits need to know.
 
     Make one with `of_array` (a Dask array, whose blocks never come here) or `of_data` (a table of this process).
 

@@ -5,7 +5,6 @@ As `latentbits.constraints`, it imports nothing but the standard library.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -181,18 +180,12 @@ class ModelSpec:
 
 
 def spec_of(kind: type[Any]) -> ModelSpec | None:
-    """The record of a class, or of the class that it is derived from; None if there is none.
+    """The record of a class, or of the class that it is derived from; None if there is none."""
+    from latentbits.models.registry import MODELS  # late: it imports the records, which are made of this module
 
-    It is looked up in the package of the class' family: families know nothing of each other, nor of the registry.
-    """
-    for base in kind.__mro__:
-        if base.__module__.startswith("latentbits.models."):
-            family = sys.modules[base.__module__.rpartition(".")[0]]
-            for spec in getattr(family, "SPECS", ()):
-                if spec.target == f"{base.__module__}:{base.__qualname__}":
-                    found: ModelSpec = spec
-                    return found
-    return None
+    by_target = {spec.target: spec for spec in MODELS.values()}
+    found = (by_target.get(f"{base.__module__}:{base.__qualname__}") for base in kind.__mro__)
+    return next(filter(None, found), None)
 
 
 def resolve(target: str) -> type[Any]:

@@ -4,7 +4,7 @@ Every function returns a `matplotlib.figure.Figure` and does not touch pyplot, i
 notebook shows the returned figure, and ``figure.savefig("name.png")`` works without a display.
 """
 
-from latentbits.plots.binary_factors import plot_causes, plot_sizes
+from latentbits.plots.binary_factors import plot_causes, plot_projections, plot_sizes
 from latentbits.plots.components import plot_components
 from latentbits.plots.couplings import plot_couplings
 from latentbits.plots.denoising import plot_denoising
@@ -40,6 +40,7 @@ __all__ = [
     "plot_objective",
     "plot_ordination",
     "plot_pair_fit",
+    "plot_projections",
     "plot_reliability",
     "plot_scree",
     "plot_selection",

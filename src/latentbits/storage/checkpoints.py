@@ -1,7 +1,7 @@
-"""Checkpoints of long fits in files, so that an interrupted fit resumes where it was, with the same result.
+"""Positions of long fits in files, so that an interrupted fit can be resumed, with the same answer.
 
-A folder holds a folder for each problem (data and parameters, by their checksum), which has the seeds of its runs and a
-file for each run. Every file is written whole or not at all.
+A folder holds a folder for each problem (data and parameters, by their checksum), which has the seeds of its runs
+and a file for each run. Every file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ProblemCheckpoints:
     def seeds(self, drawn: list[int], *, fixed: bool) -> list[int]:
         """The seeds of the runs: those of the fit that is resumed, or else the ones drawn now.
 
-        Without a fixed seed a finished fit isn't resumed: a new one is wanted.
+        Without a fixed seed a fit that was finished isn't resumed: another one is wanted.
         """
         file = self.folder / _SEEDS
         known = self._known_seeds(file) if file.exists() else None
@@ -89,14 +89,14 @@ class ProblemCheckpoints:
         }
 
     def message(self, n_runs: int) -> str | None:
-        """Where a fit resumes; that it starts afresh, if the folder holds only other problems; None if it is new."""
+        """Where a fit resumes; that it starts from the beginning, if the folder has other problems only; else None."""
         progress = {index + 1: self.of_run(index).progress() for index in range(n_runs)}
         begun = [f"restart {number} {found}" for number, found in progress.items() if found is not None]
         if begun:
             return f"resuming from the checkpoint: {', '.join(begun)}"
         others = [other for other in self.folder.parent.iterdir() if other != self.folder and (other / _SEEDS).exists()]
         if others:
-            return "the checkpoint holds fits of other data or parameters only, so this one starts afresh"
+            return "the checkpoint folder only has fits of other data or parameters, so this one starts anew"
         return None
 
     def of_run(self, index: int) -> RunCheckpoint:
@@ -104,7 +104,7 @@ class ProblemCheckpoints:
         return RunCheckpoint(self.folder / f"run-{index}.npz")
 
     def of_refinement(self, index: int) -> RunCheckpoint:
-        """The positions of one run that continues to a tighter tolerance."""
+        """The positions of one run that goes on to a tighter tolerance."""
         return RunCheckpoint(self.folder / f"run-{index}-refined.npz")
 
 
@@ -162,8 +162,8 @@ class RunCheckpoint:
     def refused(self, reason: str) -> DataError:
         """The error of a position that isn't one of this fit."""
         return DataError(
-            f"the checkpoint {self.file} is not of this fit ({reason}); delete the folder {self.file.parent}, and the "
-            "fit begins anew"
+            f"the checkpoint {self.file} is not of this fit ({reason}); delete the folder {self.file.parent} to "
+            "start again"
         )
 
     def _read(self) -> Position:
@@ -195,4 +195,4 @@ def _is_position(position: Position) -> bool:
 
 
 def _damaged(file: Path) -> DataError:
-    return DataError(f"the checkpoint {file} is damaged; delete the folder {file.parent}, and the fit starts afresh")
+    return DataError(f"the checkpoint {file} is damaged; delete the folder {file.parent} to start again")

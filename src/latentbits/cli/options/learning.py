@@ -189,8 +189,8 @@ _OWN_SETTINGS: dict[str, Values] = {
     "components": {
         "type": Numbers(),
         "metavar": "NUMBER|RANGE",
-        "help": "How many, phantoms included but for those of --noise; of binary-factors at most. The best of a range "
-        "2:8 or a list 2,4,8 is chosen.  "
+        "help": "How many, noise components included but for those of --noise; of binary-factors at most. The best of "
+        "a range 2:8 or a list 2,4,8 is chosen.  "
         f"[required but for {', '.join(name for name, spec in MODELS.items() if not spec.needs_components)}]",
     },
     "restarts": {"default": 10, "show_default": True},
@@ -200,7 +200,7 @@ _OWN_SETTINGS: dict[str, Values] = {
         "callback": none_as_python,
         "metavar": "NUMBER|none",
         "help": "Parts of held-out rows and cells, where a number of components is chosen; of false-zeros, parts of "
-        f"the cells that are hidden in turn to weight the members (none: all count alike, and there is no verdict).  "
+        f"the cells that are held out in turn to weight the members (none: equal weights, and no verdict).  "
         f"[default: {FOLDS}; of false-zeros 5]",
     },
     "members": {"type": Words(), "metavar": "LIST"},
@@ -289,7 +289,7 @@ def parameters_of(learning: Values, model: str, *, known_only: bool = False) -> 
 
 
 def _is_none_by_word(key: str) -> bool:
-    """Whether the user has written "none", which a model may need to be told, as its default may be something else."""
+    """Whether the user has written "none", which a model may have to be given, as its default may be something else."""
     return LEARNING.get(key, {}).get("callback") is none_as_python and given(key)
 
 

@@ -23,7 +23,7 @@ __all__ = [
     "terminal_options",
 ]
 
-FOLDER_FORCE = "Replace DIR if it holds an earlier output, or nothing."
+FOLDER_FORCE = "Replace DIR if it is empty, or holds an earlier output and nothing else."
 
 
 def force_option(help_text: str) -> Callable[[Command], Command]:

@@ -7,12 +7,13 @@ from latentbits.models.abilities import WITH_RESTARTS, Ability
 from latentbits.models.schema import NUMBER_COLUMNS, RESTARTED, Array, Frame, Texts, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS", "Encoder", "Inference", "Noise", "Update"]
+__all__ = ["SPECS", "Algorithm", "Encoder", "Inference", "Noise", "Update"]
 
 Inference = Literal["auto", "byy", "vb", "em"]
 Encoder = Literal["round", "cdual", "greedy", "enum"]
 Update = Literal["closed", "gradient"]
 Noise = Literal["columns", "equal"]
+Algorithm = Literal["refined", "published"]
 
 _COUNTS = Array("n", dtype="int64", low=0)
 
@@ -52,6 +53,7 @@ SPECS = (
             ),
             "encoder": Parameter(Choice(get_args(Encoder)), Option("encoder", "how auto and byy find codes")),
             "update": Parameter(Choice(get_args(Update))),
+            "algorithm": Parameter(Choice(get_args(Algorithm))),
             "noise": Parameter(
                 Choice(get_args(Noise)),
                 Option("column_noise", "each column with a noise of its own, or all with the same"),

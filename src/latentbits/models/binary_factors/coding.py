@@ -22,7 +22,7 @@ from latentbits.models.binary_factors.binary_model import (
 )
 from latentbits.models.binary_factors.encoders import encode, round_codes, signs
 
-__all__ = ["codes_of", "expected_codes", "random_start", "rough_fit", "started_mean_field"]
+__all__ = ["codes_of", "expected_codes", "projected", "random_start", "rough_fit", "started_mean_field"]
 
 FEW_FACTORS = 12
 """Up to this many factors, mean field starts from the best of all codes of a row."""
@@ -61,6 +61,19 @@ def expected_codes(theta: Parameters, X: np.ndarray) -> np.ndarray:
     for rows, part, some in _by_pattern(theta, X, seen):
         mean[rows] = started_mean_field(*program(part, some))
     return mean
+
+
+def projected(theta: Parameters, X: np.ndarray) -> np.ndarray:
+    """Q^-1 A^T Phi (x - c) of each row, its cells that are there: its least squares if factors could have any value."""
+    seen, no_odds = seen_cells(X), theta._replace(beta=np.full(len(theta.beta), 0.5))
+    if seen is None:
+        Q, F = program(no_odds, X)
+        return np.asarray(F @ np.linalg.pinv(Q, hermitian=True))
+    values = np.empty((len(X), theta.A.shape[1]))
+    for rows, part, some in _by_pattern(no_odds, X, seen):
+        Q, F = program(part, some)
+        values[rows] = F @ np.linalg.pinv(Q, hermitian=True)
+    return values
 
 
 def started_mean_field(Q: np.ndarray, F: np.ndarray) -> np.ndarray:

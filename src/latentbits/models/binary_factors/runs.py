@@ -18,7 +18,7 @@ import pandas as pd
 from latentbits.fitting.climb import Climbed, Monitor, climb
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_factors import Encoder, Update, em
+from latentbits.models.binary_factors import Encoder, Update, algorithm1, em
 from latentbits.models.binary_factors.binary_model import Parameters, Prior, log_odds, n_parameters
 from latentbits.models.binary_factors.byy import Discard, HarmonyLearning, State, least_length, without
 from latentbits.models.binary_factors.em import MaximumLikelihood
@@ -136,6 +136,9 @@ def make_runner(
     # Only codes that are certain can split a single column: variational Bayes has none of these.
     hard = len(limit) > 1 and inference != "vb"
     least = least_length(*Z.shape, by_column=hard) if delta is None else delta
+    if inference == "published":
+        chosen = algorithm1.DELTA if delta is None else delta
+        return lambda workers: algorithm1.Algorithm1(Z, m, encoder, prior.tau, chosen, workers).run
     if inference == "em":
         return climbing(lambda workers: MaximumLikelihood(Z, m, workers, limit))
     if inference == "vb":
@@ -151,7 +154,7 @@ def found_by(inference: str, outcome: Any) -> Found:
         return _point(outcome.parameters, [])
     if inference == "auto":
         return _point(outcome.stops[outcome.best].theta, outcome.discards)
-    if inference == "byy":
+    if inference in ("byy", "published"):
         return _point(outcome.state.theta, outcome.discards)
     Q, offset = expected_program(outcome.state)
     return Found(outcome.state.parameters, Q, offset, outcome.discards)

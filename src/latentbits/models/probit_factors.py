@@ -1,4 +1,4 @@
-"""The estimator of probit factor analysis."""
+"""ProbitFactors: probit factor analysis as an estimator."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers
 from latentbits.models.deprecated import Renamed
 from latentbits.models.factor_model import RestartedFactorModel
-from latentbits.models.probit_factors.posterior import FactorSamples, chain_loadings, pool
-from latentbits.models.probit_factors.sampler import Draws, Sampler, solve_rows
+from latentbits.models.probit_sampler import Draws, FactorSamples, Sampler, chain_loadings, pool, solve_rows
 from latentbits.models.sampling import chains_agree, repeated_cells
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource
