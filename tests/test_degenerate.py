@@ -26,7 +26,7 @@ SOME = some(30, 8)
 TABLES: dict[str, tuple[np.ndarray, int, str]] = {
     "all zeros": (np.zeros((12, 6)), 2, "all 72 observed cells are 0, so there is nothing to learn; check how"),
     "all ones": (np.ones((12, 6)), 2, "all 72 observed cells are 1, so there is nothing to learn; check how"),
-    "one row": (SOME[:1], 2, "the table has one row, so nothing shows which columns go together; give more rows"),
+    "one row": (SOME[:1], 2, "the table has one row, so nothing tells which columns go together; give more rows"),
     "one column": (SOME[:, :1], 2, "only .*column .* has both a 0 and a 1, so no columns can go together; give"),
     "one cell": (np.ones((1, 1)), 2, "the only observed cell is 1, so there is nothing to learn; check"),
     "K above rows": (SOME[:4], 6, r"n_components=6 \(--components\) is more than the 4 rows, so .*; use at most 4"),

@@ -119,7 +119,7 @@ def test_the_reliability_curve_is_the_table(model):
 
 
 def test_without_hidden_cells_there_is_no_curve():
-    with pytest.raises(ValueError, match="no cells were held out in this fit"):
+    with pytest.raises(ValueError, match="no cells were hidden in this fit"):
         plot_reliability(SimpleNamespace(held_out_=None))
 
 

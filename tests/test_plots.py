@@ -239,7 +239,7 @@ class TestWeights:
         np.testing.assert_allclose(line.get_xydata(), [[2, 0.7], [9, 0.2]])
 
     def test_without_phantoms_it_says_so(self):
-        assert plot_weights(fake_model(), ones=np.arange(40)).get_suptitle() == "no noise component"
+        assert plot_weights(fake_model(), ones=np.arange(40)).get_suptitle() == "no phantom among the components"
         assert plot_weights(fake_model()).get_suptitle() == ""
 
     def test_big_data_are_drawn_as_means_and_it_says_so(self):
@@ -613,7 +613,7 @@ class TestOrdination:
     def test_stability(self):
         figure = plot_stability([0.95, 0.4, 0.99])
         assert [bar.get_width() for bar in figure.axes[0].patches] == [0.95, 0.4, 0.99]
-        with pytest.raises(ValueError, match="one per component"):
+        with pytest.raises(ValueError, match="one a component"):
             plot_stability([])
 
 

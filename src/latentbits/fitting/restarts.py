@@ -34,7 +34,7 @@ Runner = Callable[[np.random.Generator, Monitor], Climbed[State]]
 """One run from a random start: it records every pass with the monitor, and ends when the monitor is finished."""
 
 REFINED = 0.01
-"""A climb that is refined continues to this share of the tolerance."""
+"""A climb that is refined goes on until this share of the tolerance."""
 
 
 def climbing(
@@ -122,9 +122,9 @@ def best_of(
 
     All seeds are drawn first and every run is a function of its seed, so the answer doesn't depend on the number of
     threads, and more restarts are never worse. Threads go to restarts first, what is left over to the rows of a pass.
-    If the runner refines, every run that is better than all before it continues to a tighter tolerance. (The best one
-    alone would cost less, but may end below one that it has replaced, and more restarts would be worse.) Ctrl-C ends
-    the running restarts where they are; the best so far is returned with a warning.
+    If the runner refines, every run that is better than all before it goes on to a tighter tolerance. (The best one
+    alone would cost less, but may end below one that it has replaced, and more restarts would be worse.)
+    Ctrl-C ends the running restarts where they are; the best so far is returned with a warning.
     """
     seeds = [int(rng.integers(2**31)) for _ in range(schedule.n_init)]
     if schedule.checkpoints is not None:
@@ -183,7 +183,7 @@ def _refined(
     index: int,
     restart: Restart[State],
 ) -> Restart[State]:
-    """The same run, continued. It has already converged, even if it doesn't reach the tighter tolerance."""
+    """The same run, having gone on. It has converged already, also if it doesn't reach the tighter tolerance."""
     checkpoint = None if schedule.checkpoints is None else schedule.checkpoints.of_refinement(index)
     tol, history = REFINED * schedule.tol, list(restart.history)
     monitor = Monitor(tol, schedule.max_iter, schedule.n_cells, None, cancel.is_set, checkpoint, history)

@@ -50,7 +50,7 @@ class Model(ShownModel, ABC):
     def report(
         self, X: Any, path: str | Path | None = None, *, shape: tuple[int, int] | None = None, **fit_params: Any
     ) -> Report:
-        """Make a report of the model and X: a single HTML file that works offline in any browser.
+        """Make a page of what the model says about X: one HTML file for any browser, without a network.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class Model(ShownModel, ABC):
 
 
 class RestartedModel(Model):
-    """An estimator that is fitted with several restarts, the best of which is kept."""
+    """An estimator that is fitted from several random starts, the best of which is kept."""
 
     _abilities = WITH_RESTARTS
     n_init: int
@@ -106,7 +106,7 @@ class RestartedModel(Model):
     ) -> tuple[Restart[Any], list[Restart[Any]]]:
         """All restarts on `n_jobs` threads; `tol` is per cell of `n_cells`. To be called from `fit`.
 
-        `n_threads` and `n_init` replace the estimator's own. Their seeds come from `random_state`, or from `rng`.
+        `n_threads` and `n_init` stand in for the estimator's own. Their seeds come from `random_state`, or from `rng`.
         """
         length = n_init or self.n_init, self.max_iter, self.tol, n_cells
         fixed = self.random_state is not None
@@ -115,7 +115,7 @@ class RestartedModel(Model):
         return best_of(make_runner, schedule, rng, n_threads or n_workers(self.n_jobs), keep)
 
     def _adopt_run(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
-        """Set what every fitted model records about its restarts, and warn. To be called from `fit`."""
+        """Set what every fitted model tells about its restarts, and warn. To be called from `fit`."""
         self._record_runs(best, runs)
         if self._ran_out(best):
             warnings.warn(

@@ -12,7 +12,7 @@ __all__ = ["degeneracy"]
 
 
 def degeneracy(data: BinaryData, n_components: int | None) -> str:
-    """Why a model of this table is uninformative, in one sentence; empty if there is no such reason.
+    """Why a model of this table says little or nothing, in one sentence; empty if there is no such reason.
 
     Constant columns alone are no reason: they are usual (border pixels, species that a region lacks) and do no harm.
     """
@@ -42,5 +42,5 @@ def _without_variation(data: BinaryData) -> str:
         which = f"all {cells} are {value}" if data.n_observed > 1 else f"the only observed cell is {value}"
         return f"{which}, so there is nothing to learn; check how the data were read, or give a table with 0 and 1"
     if data.shape[0] == 1:
-        return "the table has one row, so nothing shows which columns go together; give more rows"
+        return "the table has one row, so nothing tells which columns go together; give more rows"
     return "all rows are alike: no column has both a 0 and a 1, so there is nothing to learn; give rows that differ"

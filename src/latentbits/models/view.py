@@ -1,4 +1,4 @@
-"""What a notebook shows of a model: its data, its findings and their stability, and its parameters."""
+"""What a notebook shows of a model: what it was fitted to, what it has found, how sure that is, and its parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_ROWS = 12
 """Components in the table."""
 
 N_NAMES = 5
-"""Columns that describe a component."""
+"""Columns that a component is told by."""
 
 AGREEMENT = 1e-4
 """Relative distance from the best objective within which a restart agrees with it."""
@@ -44,7 +44,7 @@ def n_agreeing(model: Any) -> int:
 
 
 def n_rows(model: Any) -> int | None:
-    """How many rows it was fitted to: as it says, or as many as there are weights or labels; None if unknown."""
+    """How many rows it was fitted to: as it says, or as many as there are weights or labels; None if nothing tells."""
     if hasattr(model, "n_rows_"):
         return int(model.n_rows_)
     of_rows = getattr(model, "weights_", getattr(model, "labels_", None))
@@ -87,7 +87,7 @@ def _content(model: Any) -> str:
 
 
 def _component_table(model: Any, components: np.ndarray) -> str:
-    """Components, the largest first, each described by the columns in which it differs most from all others."""
+    """Components, the largest first, each told by the columns in which it differs most from all others."""
     shares = getattr(model, "shares_", getattr(model, "proportions_", None))
     kinds = getattr(model, "phantoms_", None)
     order = np.arange(len(components)) if shares is None else np.argsort(-np.asarray(shares), kind="stable")

@@ -45,8 +45,8 @@ def plot_components(
     Parameters
     ----------
     model : estimator
-        A fitted model with ``components_`` (probabilities of a 1). Shares of the data, noise components and names are
-        taken from ``weights_``, ``phantoms_`` and ``feature_names_in_`` if present.
+        A fitted model with ``components_`` (probabilities of a 1). Shares of the data, phantoms and names are taken
+        from ``weights_``, ``phantoms_`` and ``feature_names_in_`` if present.
     shape : (int, int) or None, default=None
         Rows and columns of the grid that the columns of the data form in reading order, such as (8, 8).
     names : sequence of str or None, default=None
@@ -84,7 +84,7 @@ def _n_wide(n_panels: int) -> int:
 
 
 def _panels(model: Any, n_panels: int, size: tuple[float, float], separator: str) -> tuple[Figure, list[Axes]]:
-    """A figure with a titled panel of `size` inches for each component, noise components in their colour."""
+    """A figure with a titled panel of `size` inches for each component, phantoms in their colour."""
     n_wide = _n_wide(n_panels)
     n_high = ceil(n_panels / n_wide)
     figure = new_figure(n_wide * size[0] + 0.8, n_high * size[1] + 0.6)

@@ -1,4 +1,4 @@
-"""Figures of how columns depend on each other."""
+"""Figures of what columns say about each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from latentbits.plots.style import house_style, new_figure, shortened
 __all__ = ["plot_couplings"]
 
 MOST_COLUMNS = 60
-"""More would be illegible: those with the strongest couplings are drawn."""
+"""More can't be told apart: those with the strongest couplings are drawn."""
 
 
 @house_style
@@ -27,7 +27,7 @@ def plot_couplings(model: Any) -> Figure:
     Parameters
     ----------
     model : estimator
-        A fitted model with ``couplings_`` (n_features x n_features): row j, column k is the effect of column j on
+        A fitted model with ``couplings_`` (n_features x n_features): row j, column k is what column j says about
         column k.
 
     Returns

@@ -1,4 +1,4 @@
-"""Figures of an ensemble: how reliable its probabilities are, and the weight of each member."""
+"""Figures of an ensemble: how reliable its probabilities are, and how much each member says."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ __all__ = ["plot_member_weights", "plot_reliability"]
 
 @house_style
 def plot_reliability(model: Any) -> Figure:
-    """Draw the share of ones among held-out cells against the predicted probability, and the number of cells.
+    """Draw what share of hidden cells were ones against the predicted probability, and how many cells there were.
 
     Parameters
     ----------
     model : FalseZeros or DataFrame
-        A fitted ensemble with held-out cells (``held_out_``), or the table of ``metrics.calibration_table`` of any
-        model.
+        A fitted ensemble with hidden cells (``held_out_``), or the table of ``metrics.calibration_table`` of any model.
 
     Returns
     -------
@@ -40,7 +39,7 @@ def plot_reliability(model: Any) -> Figure:
     """
     table = model if isinstance(model, pd.DataFrame) else attribute(model, "held_out_")
     if table is None:
-        raise ValueError("no cells were held out in this fit, so its reliability is unknown; fit with n_folds.")
+        raise ValueError("no cells were hidden in this fit, so nothing tells how reliable it is; fit with n_folds.")
     figure = new_figure(4.6, 4.6)
     curve, counts = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     curve.plot([0, 1], [0, 1], color=QUIET, linewidth=1, zorder=1)
@@ -51,7 +50,7 @@ def plot_reliability(model: Any) -> Figure:
     curve.set(
         ylabel="share of ones", xlabel="predicted probability of a 1", xlim=(0, end), ylim=(-0.02 * end, 1.02 * end)
     )
-    curve.set_title(f"{int(n.sum()):,} cells; calibration (diagonal = perfect)")
+    curve.set_title(f"{int(n.sum()):,} cells; on the line they are right on average")
     counts.bar(table["lower"], n, width=table["upper"] - table["lower"], align="edge", color=QUIET, edgecolor="white")
     counts.set(ylabel="cells", yscale="log")
     counts.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))  # the usual one writes formulas
@@ -61,7 +60,7 @@ def plot_reliability(model: Any) -> Figure:
 
 @house_style
 def plot_member_weights(model: Any) -> Figure:
-    """Draw the weight of each member's log-odds.
+    """Draw how much the log odds of each member count.
 
     Parameters
     ----------
@@ -89,5 +88,5 @@ def plot_member_weights(model: Any) -> Figure:
         ax.annotate(f" {weight:.2f}", (weight, place), va="center", fontsize=8, color=INK)
     ax.set_yticks(range(len(names)), [shortened(name, 28) for name in names])
     ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(0, max(1.15 * float(weights.max()), 0.1)))
-    ax.set_xlabel("weight of its log-odds")
+    ax.set_xlabel("weight of its log odds of a 1")
     return figure

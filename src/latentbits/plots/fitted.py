@@ -48,7 +48,7 @@ def components_of(model: Any) -> Floats:
 
 
 def kinds_of(model: Any, n_components: int) -> list[str]:
-    """Return "content", "white", "black" or "extinct" for each component; else all "content".
+    """Return "content", "white", "black" or "extinct" for each component; all "content" for a model without phantoms.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def shares_of(model: Any) -> Floats | None:
 
 
 def titles_of(model: Any, n_components: int, separator: str = ", ") -> list[str]:
-    """Return a title for each component: its number, its share of the data, and its kind if it is noise.
+    """Return a title for each component: its number, its share of the data, and which phantom it is.
 
     Examples
     --------

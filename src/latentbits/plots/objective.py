@@ -19,7 +19,7 @@ CUT = 0.2
 
 @house_style
 def plot_objective(model: Any) -> Figure:
-    """Draw the objective of every restart (a log-likelihood or its bound), and how far each ended below the best.
+    """Draw the objective of every restart (a log likelihood or its bound), and how far each ended below the best.
 
     If many restarts end at the same value, the best is probably the global optimum; if the best is far above the
     others, use more restarts. The steep first passes are cut off, so that the end is visible.

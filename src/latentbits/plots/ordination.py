@@ -27,8 +27,8 @@ def plot_ordination(
 ) -> Figure:
     """Draw rows as dots and columns as names, near the rows in which they are expected.
 
-    The plane is that of the first two principal components of the rows' weights, noise components left out. A row lies
-    at its weights. Where weights are shares (they sum to 1), a column lies at the mean of the rows, each counted by how
+    The plane is that of the first two principal components of the rows' weights, phantoms left out. A row lies at its
+    weights. Where weights are shares (they sum to 1), a column lies at the mean of the rows, each counted by how
     probable the column's 1 is there, as in correspondence analysis; else it is an arrow along which it grows.
 
     Parameters
@@ -143,7 +143,7 @@ def _name_columns(ax: Axes, columns: Floats, labels: list[str], n_named: int) ->
 
 @house_style
 def plot_stability(stability: ArrayLike) -> Figure:
-    """Draw how much each component is the same from other restarts.
+    """Draw how much each component is the same from other random starts.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def plot_stability(stability: ArrayLike) -> Figure:
     values = np.asarray(stability, dtype=float)
     if values.ndim != 1 or not len(values):
         raise ValueError(
-            "stability has to be a list of numbers, one per component; give what component_stability returns."
+            "stability has to be a list of numbers, one a component; give what component_stability returns."
         )
     figure = new_figure(4.6, 1.1 + 0.28 * len(values))
     ax = figure.subplots()
@@ -172,5 +172,5 @@ def plot_stability(stability: ArrayLike) -> Figure:
     ax.set_yticks(range(len(values)))
     ax.set(ylim=(len(values) - 0.5, -0.5), xlim=(min(0.0, 1.05 * float(values.min())), 1.02), ylabel="component")
     ax.axvline(0, color=QUIET, linewidth=0.8)
-    ax.set_xlabel("stability across restarts (1: the same, 0: as two different components)")
+    ax.set_xlabel("likeness to other starts (1: the same, 0: as two different components)")
     return figure

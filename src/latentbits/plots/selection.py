@@ -18,8 +18,8 @@ WORDS = {
     "aic": "AIC (lower is better)",
     "bic": "BIC (lower is better)",
     "evidence": "log evidence",
-    "cv": "held-out rows:\nlog-likelihood per row",
-    "cells": "held-out cells:\nlog-likelihood per cell",
+    "cv": "held-out rows:\nlog likelihood a row",
+    "cells": "held-out cells:\nlog likelihood a cell",
     "auc": "held-out cells:\narea under ROC",
 }
 
@@ -83,7 +83,7 @@ def _draw_stability(ax: Axes, stability: pd.DataFrame) -> None:
     ax.axhline(0, color=QUIET, linewidth=0.8)
     ax.set_ylim(min(-0.1, 1.1 * float(stability["stability"].min())), 1.08)
     ax.set_ylabel("stability of\ncomponents")
-    ax.set_title("1: the same in other restarts; 0: as two different components")
+    ax.set_title("1: found again by other restarts; 0: as two different components")
 
 
 @house_style

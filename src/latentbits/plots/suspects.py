@@ -1,4 +1,4 @@
-"""A map of a table that highlights the most suspected cells."""
+"""A map of a table in which the most suspected cells stand out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CELLS = ListedColormap(["#ffffff", "#8c8c8c", "#e9e9f2"])
 def plot_suspects(model: Any, X: Any, *, top: int = 50, kind: str = "absence") -> Figure:
     """Draw the cells of a table and ring the most suspected of them, the larger the higher their score.
 
-    Rows and columns are ordered by their numbers of ones. Of a large table those with the most suspects are drawn.
+    Rows and columns stand in the order of their numbers of ones. Of a large table those with most suspects are drawn.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def plot_suspects(model: Any, X: Any, *, top: int = 50, kind: str = "absence") -
     >>> X = simulate.aspect_bernoulli(40, 12, 2, random_state=0).X
     >>> model = AspectBernoulli(2, n_init=1, random_state=0).fit(X)
     >>> plots.plot_suspects(model, X, top=5).axes[0].get_title(loc="left")
-    'the 5 zeros most likely to be false'
+    'the 5 zeros most likely to hide a 1'
     """
     if top < 1:
         raise ValueError(f"top is {top}; ring at least one suspect.")
@@ -65,7 +65,7 @@ def plot_suspects(model: Any, X: Any, *, top: int = 50, kind: str = "absence") -
     ax.imshow(shown, cmap=_CELLS, vmin=0, vmax=2, aspect="auto", interpolation="nearest")
     _ring(ax, scores, i, j, rows, columns)
     _label(ax, data, rows, columns)
-    what = "zeros most likely to be false" if kind == "absence" else "ones most likely to be false"
+    what = "zeros most likely to hide a 1" if kind == "absence" else "ones most likely to be false"
     ax.set_title(f"the {len(i)} {what}")
     square: Any = {"marker": "s", "linestyle": "", "markeredgecolor": QUIET}
     keys = [

@@ -24,18 +24,17 @@ MOST_DOTS = 2000
 
 @house_style
 def plot_weights(model: Any, *, ones: ArrayLike | None = None, weights: ArrayLike | None = None) -> Figure:
-    """Draw the rows' weights on the components, and each noise component's weight against the number of ones in a row.
+    """Draw the rows' weights on the components, and each phantom's weight against the ones in a row.
 
-    Rows are grouped by their strongest component. A white noise component explains zeros, so its weight falls with the
-    number of ones in the row; a black one's rises.
+    Rows are grouped by their strongest component. A white phantom explains zeros, so its weight falls with
+    the number of ones in the row; a black one's rises.
 
     Parameters
     ----------
     model : estimator
         A fitted model with ``weights_``; ``phantoms_`` is used if present.
     ones : array-like of shape (n_rows,) or None, default=None
-        Number of ones in each row of the training data, such as ``X.sum(axis=1)``; each noise component then gets a
-        panel.
+        Number of ones in each row of the training data, such as ``X.sum(axis=1)``; each phantom then gets a panel.
     weights : array-like of shape (n_rows, n_components) or None, default=None
         Of other rows than the training rows, as ``model.transform`` gives them.
 
@@ -62,7 +61,7 @@ def plot_weights(model: Any, *, ones: ArrayLike | None = None, weights: ArrayLik
         figure = new_figure(width, 5.0)
         _draw_map(figure.subplots(), weights, kinds)
         if counts is not None:
-            figure.suptitle("no noise component")
+            figure.suptitle("no phantom among the components")
         return figure
     figure = new_figure(width + 4.2, max(5.0, 2.2 * len(phantoms)))
     grid = figure.add_gridspec(len(phantoms), 2, width_ratios=[width, 4.2])
@@ -96,7 +95,7 @@ def _draw_map(ax: Axes, weights: Floats, kinds: list[str]) -> None:
     note = "" if len(lines) == n_rows else f"\n(each of the {len(lines)} lines is a mean of rows)"
     ax.yaxis.set_major_locator(whole_numbers())
     ax.set_ylabel(f"rows, grouped by their strongest component{note}")
-    ax.set_xlabel("component" if set(kinds) <= {"content", "extinct"} else "component (bold: noise)")
+    ax.set_xlabel("component" if set(kinds) <= {"content", "extinct"} else "component (bold: phantoms)")
     ax.set_xticks(range(n_components), [_short_label(k, kind) for k, kind in enumerate(kinds)], fontsize=8)
     for label, kind in zip(ax.get_xticklabels(), kinds, strict=True):
         label.set(color=KINDS[kind].text, fontweight="bold" if kind in ("white", "black") else "normal")
@@ -124,7 +123,7 @@ def _draw_phantom(ax: Axes, ones: Floats, weight: Floats, kind: str) -> None:
 
 
 def _add_key(ax: Axes, kind: str, n_rows: int) -> None:
-    """A legend in the corner where that kind of noise component has no rows."""
+    """A legend in the corner where that kind of phantom has no rows."""
     label = "a row" if n_rows <= MOST_DOTS else f"a row ({MOST_DOTS:,} of {n_rows:,} drawn)"
     dot = Line2D([], [], marker="o", linestyle="none", color=KINDS[kind].mark, label=label)
     mean = Line2D([], [], color=INK, label="mean")

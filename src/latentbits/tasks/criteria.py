@@ -15,9 +15,9 @@ CRITERIA = {
     "aic": "Akaike's criterion of the fit on all data; lower is better",
     "bic": "Schwarz' criterion of the fit on all data; lower is better",
     "evidence": "log evidence (BetaICA, ICAMixture: a bound; BetaICA by sampling: integrated); higher is better",
-    "cv": "mean log-likelihood of held-out rows; higher is better",
-    "cells": "mean log-likelihood of held-out cells; higher is better",
-    "pairs": "mean log-likelihood of pairs of cells of held-out rows, in segments (BinaryICA); higher is better",
+    "cv": "mean log likelihood of held-out rows; higher is better",
+    "cells": "mean log likelihood of held-out cells; higher is better",
+    "pairs": "mean log likelihood of pairs of cells of held-out rows, in segments (BinaryICA); higher is better",
 }
 LOWER_IS_BETTER = ("aic", "bic")
 HELD_OUT = ("cv", "cells", "pairs")

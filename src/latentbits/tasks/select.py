@@ -38,7 +38,7 @@ class HeldOutCells:
     Attributes
     ----------
     folds : Folds
-        Which cells were held out together.
+        Which cells were hidden together.
     predicted : dict of int to ndarray
         Probabilities of a 1 by the number of components, the observed cells row by row.
     """
@@ -172,15 +172,16 @@ def select_order(
     criterion : str, sequence of str or None, default=None
         Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once and scored by
         the model's `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is held out
-        once and predicted from the rest of its row, which works for every model of 0-1 data. None means "aic" (for
-        models of numbers "bic" or "evidence"), or with `segments` "pairs", the only one there: rows are held out within
-        each segment, and the pairs of their cells predicted; 0 sources, which are independent columns, are then
-        compared too. AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more each. They
-        need not agree. AIC and "cv" measure how many components describe the rows, "cells" how many improve the
+        once and predicted from the rest of its row, which works for every model of 0-1 data.
+        None means "aic" (for models of numbers "bic" or "evidence"), or with `segments` "pairs", the only one there:
+        rows are held out within each segment, and the pairs of their cells predicted; 0 sources, which are independent
+        columns, are then compared too.
+        AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more each.
+        They need not agree. AIC and "cv" measure how many components describe the rows, "cells" how many improve the
         prediction of a cell: there point estimates of short rows (`AspectBernoulli`, `LogisticPCA`) are overconfident
         and fewer components win; `BetaICA` does better. BIC and the evidence bound penalise the weights of every row,
         and prefer few components on most data. The evidence of ``BetaICA(inference="gibbs")`` is no bound: it is
-        integrated over temperatures, and its standard error is given as well.
+        integrated over temperatures, and its standard error stands beside it.
     n_folds : int, default=10
         Number of folds of the held-out criteria.
     parameter : str or None, default=None

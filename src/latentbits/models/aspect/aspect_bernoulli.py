@@ -26,69 +26,68 @@ __all__ = ["AspectBernoulli"]
 class AspectBernoulli(AspectModel):
     """Aspect Bernoulli: each cell of a row is caused by one of K components, picked by the row's own weights.
 
-    Cell ij is 1 with probability ``(weights_ @ components_)[i, j]``. Components that are 0 (or 1) nearly everywhere are
-    noise components, the papers' *phantoms*: they explain zeros (ones) that the other components of a row do not, which
-    may therefore be false. Fitted by maximum likelihood (accelerated EM) with several restarts.
+    Cell ij is 1 with probability ``(weights_ @ components_)[i, j]``. Components that are 0 (or 1) nearly everywhere
+    are *phantoms*: they explain zeros (ones) that the other components of a row do not, which may therefore be false.
+    Fitted by maximum likelihood (accelerated EM) from several random starts.
 
     Parameters
     ----------
     n_components : int, default=5
-        K, the number of components, noise components included unless `noise` is given: those come in addition.
+        K, the number of components, phantoms included unless `noise` is given: noise components come in addition.
     n_init : int, default=10
-        Number of restarts, each from a random start. The best is kept; `suspects` averages over all that end near it.
+        Number of random starts. The best is kept; `suspects` averages over all that end near it.
     max_iter : int, default=3000
-        Largest number of passes over the data per restart. They come in rounds of three, and a round is always
-        finished.
+        Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
     tol : float, default=1e-6
-        A restart has converged when three passes raise the log-likelihood by less than this per observed cell. A
-        restart that is better than all before it then continues, to a hundredth of this.
+        A start has converged when three passes raise the log likelihood by less than this per observed cell.
+        A start that is better than all before it then goes on, until a hundredth of this.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     phantom_threshold : float, default=0.2
         A component with no column above 1/2 (1 % excepted) is a white phantom when its mean probability of a 1 is at
         most this share of the highest mean of any component. Black phantoms: the same rule with 0 and 1 exchanged.
     noise : {"white", "black", "both", "auto"} or None, default=None
-        Components that are blank ("white") or full ("black") in all columns by construction, beside the K others, which
-        are then content. A free component can't become black where another one is blank: its level isn't identified.
-        "auto" fits the models without, with either and with both from the same starts, and keeps a noise component only
-        if it gains enough likelihood (`noise_trials_`): four fits. In small sparse tables (200 x 50, 5 % ones) it
-        usually misses white noise that differs by row and column, and keeps white in some clean ones whose components
-        are faint (0.2 to 0.5): both gain the same. None looks for noise components among the free ones, by
-        `phantom_threshold`; it is the default because "auto" ranks false cells better but predicts held-out cells no
-        better on most tables, and takes four to five times as long.
+        Components that are blank ("white") or full ("black") in all columns by construction, beside the K others,
+        which are then content. A free component can't become black where another one is blank: its level isn't
+        identified. "auto" fits the models without, with either and with both from the same starts, and keeps a noise
+        component only if it gains enough likelihood (`noise_trials_`): four fits. In small sparse tables (200 x 50,
+        5 % ones) it usually misses white noise that differs by row and column, and keeps white in some clean ones
+        whose components are faint (0.2 to 0.5): both gain the same. None looks for phantoms among the free
+        components, by `phantom_threshold`; it is the default because "auto" ranks false cells better but predicts
+        held-out cells no better on most tables, and takes four to five times as long.
     noise_rate : float or None, default=0.001
         A white component's probability of a 1 and a black one's of a 0, 1e-9 to 0.1. None learns it, up to 0.05.
     zeros : {"auto", "exact", "expanded"}, default="auto"
         How zeros are counted while learning. "exact" visits every cell in each pass. "expanded" visits the ones: in
         columns where no component exceeds 0.2 a zero's log(1 - p) is replaced by a quadratic lower bound, which is off
-        by 0.079 p^2 at most, so the climb raises a lower bound of the log-likelihood (see `expansion_`); other columns
-        are exact. "auto" expands the zeros of sparse data if a pass is predicted to be at least 3 times cheaper and the
-        table isn't small; dense data and small tables are exact. Noise components are fitted exactly, unless they are
-        white with a given rate; so are fits that begin with batches or go on from others.
+        by 0.079 p^2 at most, so the climb raises a lower bound of the log likelihood (see `expansion_`); other columns
+        are exact. "auto" expands the zeros of sparse data if a pass is predicted to be at least 3 times cheaper and
+        the table isn't small; dense data and small tables are exact. Noise components are fitted exactly, unless they
+        are white with a given rate; so are fits that begin with batches or go on from others.
     batch_size : int or None, default=None
         A fit begins with steps on random batches of so many rows (stochastic EM), until 500 of them (or a round through
-        all rows, if that is less) gain less than 1e-4 per cell, and continues with passes over all rows. It pays off
-        for tables of hundreds of batches. The order of the rows is shuffled by the seed. In `partial_fit`, rows of a
-        step at most.
+        all rows, if that is less) gain less than 1e-4 per cell, and goes on with passes over all rows as without. It
+        pays where a table makes hundreds of batches. The order of the rows is shuffled by the seed. In `partial_fit`,
+        rows of a step at most.
     learning_decay : float, default=0.5
-        Step t on a batch moves the components at the rate ``(t + learning_offset) ** -learning_decay`` towards the
-        estimates from the batch; from 0 (the last batch alone counts) to below 1. Higher values forget more slowly.
+        Step t on a batch moves the components by the rate ``(t + learning_offset) ** -learning_decay`` towards what the
+        batch says of them; from 0 (the last batch alone counts) to below 1. Higher values forget more slowly.
     learning_offset : float, default=1.0
         Larger values make the first batches count less.
     total_samples : float or None, default=None
         Number of rows that the blocks given to `partial_fit` come from. It makes no difference to this model, which has
         no prior (see `BetaICA`); None is the number of rows seen so far.
     warm_start : bool, default=False
-        Whether `fit` continues from the components of the last fit (or `partial_fit`), with one restart and without
-        `batch_size`: for more rows, or a smaller `tol`. A large table is fitted in about half of the time by a fit to a
-        tenth of its rows, drawn at random, and another to all of them.
+        Whether `fit` goes on from the components of the last fit (or `partial_fit`), with one start and without
+        `batch_size`: for more rows, or a smaller `tol`. A large table is fitted in about half of the time by a fit to
+        a tenth of its rows, drawn at random, and another to all of them.
     checkpoint : str, Path or None, default=None
-        A folder to which the positions of the restarts are written every minute. A fit that was interrupted or killed
-        resumes from there when it is repeated with the same data and parameters, and its result is the same as without
-        the interruption. Fits of other data or parameters may use the same folder; delete it when the model has been
-        saved.
+        A folder to which the positions of the starts are written every minute. A fit that was interrupted or killed
+        goes on from there when it is made again with the same data and parameters, and its answer is the same as
+        without the interruption. Fits of other data or parameters may use the same folder; delete it when the model
+        has been saved.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the restarts. The same integer gives the same result for any `n_jobs`.
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
@@ -101,32 +100,32 @@ class AspectBernoulli(AspectModel):
     weights_ : ndarray of shape (n_rows, n_components)
         Mixing weights of the training rows; each row sums to 1. After `partial_fit` those of the last batch.
     weights_gap_ : float
-        Certificate of `weights_`: no row can gain more than this log-likelihood per observed cell by other weights.
+        Certificate of `weights_`: no row can gain more than this log likelihood per observed cell by other weights.
     shares_ : ndarray of shape (n_components,)
         Each component's share of the training data: the mean of its weights at the end of EM.
     phantoms_ : ndarray of str, shape (n_components,)
         "content", "white" or "black" for each component.
     noise_trials_ : DataFrame or None
-        With `noise="auto"` a line for each model that was tried: model, objective, gain_per_row (over the one without
-        noise, in nats), needed (in nats per row) and kept. None otherwise.
+        With `noise="auto"` a line for each model that was tried: model, objective, gain_per_row (over the one
+        without noise, in nats), needed (in nats a row) and kept. None otherwise.
     objective_ : float
-        Log-likelihood of the best restart at the end of EM, or with expanded zeros a lower bound of it. (`weights_` are
+        Log likelihood of the best start at the end of EM, or with expanded zeros a lower bound of it. (`weights_` are
         then solved for exactly, so `log_likelihood` of the training data is slightly higher.)
     expansion_ : dict or None
         None if all zeros were exact. Otherwise "log_likelihood": the exact log likelihood where the best start ended;
         "bound": `objective_` is lower than it by no more than this; "exact_columns": how many columns were exact there.
     objective_history_ : ndarray of shape (n_iter_,)
-        The best restart's log-likelihood after each pass; it never falls, except by rounding.
+        The best start's log likelihood after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
-        One line per restart: seed, objective, n_iter and converged.
+        One line per start: seed, objective, n_iter and converged.
     restart_histories_ : list of ndarray
-        The objective after each pass of every restart, in the order of `restarts_`.
+        The objective after each pass of every start, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every restart, in the order of `restarts_`.
+        The components of every start, in the order of `restarts_`.
     n_iter_ : int
-        Passes over the data made by the best restart.
+        Passes over the data made by the best start.
     converged_ : bool
-        Whether the best restart converged; False if it was stopped by `max_iter` or interrupted.
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
     data_checksum_ : str or None

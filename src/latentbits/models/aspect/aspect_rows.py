@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["NOISE_OF", "AspectRows", "SuspectedCells"]
 
 NOISE_OF: dict[Kind, str] = {"absence": WHITE, "presence": BLACK}
-"""The noise component behind each kind of false cell."""
+"""The phantom behind each kind of false cell."""
 
 Member = tuple["Components", np.ndarray, np.ndarray]
 """One of an ensemble: its components, the weights of the rows, and how much is kept of each component."""
@@ -38,7 +38,7 @@ are merely somewhat behind (up to 2.4 % on birds, digits and fossils) improve th
 
 
 class SuspectedCells(NamedTuple):
-    """Cells that may be false: their positions, scores, and the probability that a noise component caused each."""
+    """Cells that may be false: their positions, scores, and how likely a phantom made each."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -81,7 +81,7 @@ class AspectRows(SolvedRows):
         return self.model._probabilities(kept)
 
     def denoise(self, *, threshold: float = 0.5, ratings: ArrayLike | None = None, change: str = "auto") -> np.ndarray:
-        """0-1 cells (int8) without the noise components, missing ones filled."""
+        """0-1 cells (int8) with the phantoms removed, missing ones filled."""
         if change not in CHANGES:
             *first, last = (f'"{name}"' for name in CHANGES)
             raise DataError(f"change={change!r} is unknown; use {', '.join(first)} or {last}")
@@ -247,7 +247,7 @@ class AspectRows(SolvedRows):
             yield rows, asked, content if kind == "absence" else 1 - content
 
     def most_suspected(self, *, kind: Kind, top: int | None, ratings: ArrayLike | None = None) -> SuspectedCells:
-        """The cells most likely to be false, the highest score first; equal scores in reading order."""
+        """The cells most likely to be false, the most suspected first; equal scores in reading order."""
         at, columns, score = RankedCells.of(self._score_blocks(kind, ratings), self.data.shape[1], top)
         q = self._causes(np.full(len(at), FALSE_VALUE[kind]), self.cause_weights[at], columns)
         phantom = q[:, self.model.phantoms_ == NOISE_OF[kind]].sum(axis=1)

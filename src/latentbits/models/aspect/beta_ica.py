@@ -53,14 +53,14 @@ class BetaICA(SampledModel):
     all when rows mix many components evenly; compare it with AIC.
 
     Sampling (`inference="gibbs"`) has neither: it draws the causes of all cells from their posterior (collapsed Gibbs
-    chains), so intervals have nominal coverage, `reconstruct` and `suspicion` are means over the samples, and
+    chains), so intervals cover what they say, `reconstruct` and `suspicion` are means over the samples, and
     `log_evidence` integrates over temperatures. It takes some ten times as long, and memory for the cause of every
-    cell, also of sparse data. Labels are aligned over samples, and `r_hat_` and `ess_` show whether the chains agree.
+    cell, also of sparse data. Labels are aligned over samples, and `r_hat_` and `ess_` tell whether the chains agree.
 
     Parameters
     ----------
     n_components : int, default=5
-        K, the number of components, noise components included unless `noise` is given: those come in addition.
+        K, the number of components, phantoms included unless `noise` is given: noise components come in addition.
     inference : {"vb", "em", "gibbs"}, default="vb"
         Variational Bayes (posterior weights, evidence bound), variational EM (point estimates of the weights) or
         sampling from the posterior by collapsed Gibbs chains.
@@ -84,50 +84,50 @@ class BetaICA(SampledModel):
     thin : int, default=10
         Sweeps from one sample to the next ("gibbs" only).
     n_init : int, default=10
-        Number of restarts, each from a random start. The best is kept; `suspects` averages over all that end near it.
-        Of "gibbs", the number of chains: the samples of all of them are pooled.
+        Number of random starts. The best is kept; `suspects` averages over all that end near it. Of "gibbs", the
+        number of chains: the samples of all of them are pooled.
     max_iter : int, default=3000
-        Largest number of passes over the data per restart (not "gibbs", whose chains have a given length). They come in
+        Largest number of passes over the data per start (not "gibbs", whose chains have a given length). They come in
         rounds of three, and a round is always finished. With inner loops (`inner_max_iter` above 1) an outer step
         counts as one pass.
     tol : float, default=1e-6
-        A restart has converged when three passes raise the bound by less than this per observed cell. A restart that is
-        better than all before it then continues, to a hundredth of this.
+        A start has converged when three passes raise the bound by less than this per observed cell.
+        A start that is better than all before it then goes on, until a hundredth of this.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     phantom_threshold : float, default=0.2
         A component with no column above 1/2 (1 % excepted) is a white phantom when its mean probability of a 1 is at
         most this share of the highest mean of any component. Black phantoms: the same rule with 0 and 1 exchanged.
     noise : {"white", "black", "both", "auto"} or None, default=None
-        Components that are blank ("white") or full ("black") in all columns by construction, beside the K others, which
-        are then content. "auto" keeps those that `AspectBernoulli` keeps with `noise="auto"` (`noise_trials_`): the
-        bounds of this model depend more on priors than on noise.
+        Components that are blank ("white") or full ("black") in all columns by construction, beside the K others,
+        which are then content. "auto" keeps those that `AspectBernoulli` keeps with `noise="auto"` (`noise_trials_`):
+        the bounds of this model say more about priors than about noise.
     noise_rate : float or None, default=0.001
         A white component's probability of a 1 and a black one's of a 0, 1e-9 to 0.1. None learns it, up to 0.05.
     batch_size : int or None, default=None
         A fit begins with steps on random batches of so many rows (stochastic variational inference), until 500 of them
-        (or a round through all rows, if that is less) gain less than 1e-4 per cell, and continues with passes over all
-        rows. It pays off for tables of hundreds of batches. The order of the rows is shuffled by the seed. In
-        `partial_fit`, rows of a step at most.
+        (or a round through all rows, if that is less) gain less than 1e-4 per cell, and goes on with passes over all
+        rows as without. It pays where a table makes hundreds of batches. The order of the rows is shuffled by the
+        seed. In `partial_fit`, rows of a step at most.
     learning_decay : float, default=0.5
-        Step t on a batch moves the components at the rate ``(t + learning_offset) ** -learning_decay`` towards the
-        estimates from the batch; from 0 (the last batch alone counts) to below 1. Higher values forget more slowly.
+        Step t on a batch moves the components by the rate ``(t + learning_offset) ** -learning_decay`` towards what the
+        batch says of them; from 0 (the last batch alone counts) to below 1. Higher values forget more slowly.
     learning_offset : float, default=1.0
         Larger values make the first batches count less.
     total_samples : float or None, default=None
         Number of rows that the blocks given to `partial_fit` come from. The prior counts the less the larger it is, and
         intervals are the narrower; None is the number of rows seen so far.
     warm_start : bool, default=False
-        Whether `fit` continues from the components of the last fit (or `partial_fit`), with one restart and without
-        `batch_size`: for more rows, or a smaller `tol`. A large table is fitted in about half of the time by a fit to a
-        tenth of its rows, drawn at random, and another to all of them.
+        Whether `fit` goes on from the components of the last fit (or `partial_fit`), with one start and without
+        `batch_size`: for more rows, or a smaller `tol`. A large table is fitted in about half of the time by a fit to
+        a tenth of its rows, drawn at random, and another to all of them.
     checkpoint : str, Path or None, default=None
-        A folder to which the positions of the restarts are written every minute. A fit that was interrupted or killed
-        resumes from there when it is repeated with the same data and parameters, and its result is the same as without
-        the interruption. Fits of other data or parameters may use the same folder; delete it when the model has been
-        saved. Not for `inference="gibbs"`.
+        A folder to which the positions of the starts are written every minute. A fit that was interrupted or killed
+        goes on from there when it is made again with the same data and parameters, and its answer is the same as
+        without the interruption. Fits of other data or parameters may use the same folder; delete it when the model
+        has been saved. Not for `inference="gibbs"`.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the restarts. The same integer gives the same result for any `n_jobs`.
+        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
@@ -153,8 +153,8 @@ class BetaICA(SampledModel):
     phantoms_ : ndarray of str, shape (n_components,)
         "content", "white", "black" or "extinct" (see `extinct_`) for each component.
     noise_trials_ : DataFrame or None
-        With `noise="auto"` a line for each model that was tried: model, objective, gain_per_row (over the one without
-        noise, in nats), needed (in nats per row) and kept. None otherwise.
+        With `noise="auto"` a line for each model that was tried: model, objective, gain_per_row (over the one
+        without noise, in nats), needed (in nats a row) and kept. None otherwise.
     extinct_ : ndarray of int
         Indices of components whose posterior has returned to the prior: in no column is it farther from it than a
         fifth of the farthest of all (Kullback-Leibler divergence).
@@ -167,21 +167,21 @@ class BetaICA(SampledModel):
     ess_ : dict of str to ndarray, or None
         Bulk effective sample sizes of the same quantities ("gibbs" only).
     objective_ : float
-        The lower bound of the log evidence ("vb"), or of the log-likelihood of the weights ("em"), or the highest mean
-        of a chain's log p(X | causes) over its samples ("gibbs"), which is no evidence (see `log_evidence`).
+        The lower bound of the log evidence ("vb"), or of the log likelihood of the weights ("em"), or the highest
+        mean of a chain's log p(X | causes) over its samples ("gibbs"), which is no evidence (see `log_evidence`).
     objective_history_ : ndarray of shape (n_iter_,)
-        The best restart's bound after each pass; it never falls, except by rounding. Of "gibbs", log p(X | causes)
-        after each sweep of the best chain, burn-in included.
+        The best start's bound after each pass; it never falls, except by rounding. Of "gibbs", log p(X | causes) after
+        each sweep of the best chain, burn-in included.
     restarts_ : DataFrame
-        One line per restart: seed, objective, n_iter and converged.
+        One line per start: seed, objective, n_iter and converged.
     restart_histories_ : list of ndarray
-        The objective after each pass of every restart, in the order of `restarts_`.
+        The objective after each pass of every start, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every restart, in the order of `restarts_`.
+        The components of every start, in the order of `restarts_`.
     n_iter_ : int
-        Passes over the data made by the best restart.
+        Passes over the data made by the best start.
     converged_ : bool
-        Whether the best restart converged; False if it was stopped by `max_iter` or interrupted. Of "gibbs", whether
+        Whether the best start converged; False if it was stopped by `max_iter` or interrupted. Of "gibbs", whether
         R-hat of log p(X | causes) and of three cells in four is at most 1.05.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
@@ -437,7 +437,7 @@ class BetaICA(SampledModel):
         if self.inference != "vb":
             raise DataError('sampling has no bound of the evidence; use method="ti", or fit with inference="vb"')
         if self._sums is not None:
-            raise DataError("partial_fit only has the bound of its last block; continue with fit and warm_start=True")
+            raise DataError("partial_fit knows the bound of its last block alone; go on with fit and warm_start=True")
         return float(self.objective_)
 
     def prune(self) -> Self:

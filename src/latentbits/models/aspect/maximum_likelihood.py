@@ -22,7 +22,7 @@ from latentbits.models.starts import shifted_components
 __all__ = ["Evaluated", "MaximumLikelihood", "State", "em_weights", "equal_weights", "onto_simplex"]
 
 EDGE = 1e-10
-"""H stays this far from 0 and 1: small enough for noise components, and no cell gets probability 0."""
+"""H stays this far from 0 and 1: small enough for phantoms, and no cell gets probability 0."""
 
 
 class State(NamedTuple):
@@ -120,7 +120,7 @@ def equal_weights(chunk: Chunk, W: np.ndarray) -> Sums:
 
 
 def em_weights(chunk: Chunk, new: np.ndarray, W: np.ndarray, h1: np.ndarray, h0: np.ndarray) -> Sums:
-    """Weights by eq. 5; the sums A1 and A0 of the pass, and the log-likelihood."""
+    """Weights by eq. 5; the sums A1 and A0 of the pass, and the log likelihood."""
     M, row_log, A1, A0 = pass_over(chunk, W, h1, h0)
     observed = M.sum(axis=1, keepdims=True)
     new[:] = W  # a row without observed cells keeps its weights: 0 / 0

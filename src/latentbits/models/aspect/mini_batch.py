@@ -30,7 +30,7 @@ ROW_PASSES = 9
 with rows half solved for hardly move the components."""
 
 ROUND_STEPS, MAX_ROUNDS, ROUND_RISE = 500, 5, 1e-4
-"""Batches come in rounds of so many (or of all rows, if that is less), until a round's log-likelihood rises by less
+"""Batches come in rounds of so many (or of all rows, if that is less), until a round's log likelihood rises by less
 than this per cell, or so many rounds have been made."""
 
 ALL_PASSES, ALL_RISE = 30, 1e-5

@@ -1,4 +1,4 @@
-"""Incremental learning: `partial_fit` block after block, fits that begin with mini-batches, and warm starts."""
+"""Learning that goes on: `partial_fit` block after block, fits that begin with mini-batches, and warm starts."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class OnlineModel(RestartedFactorModel):
         content = np.ones(len(self.components_), dtype=bool) if kinds is None else kinds == CONTENT
         if (int(content.sum()), self.components_.shape[1]) != (self.n_components, self.n_features_in_):
             raise DataError(
-                f"warm_start continues from {counted(int(content.sum()), 'component')} of "
+                f"warm_start goes on from {counted(int(content.sum()), 'component')} of "
                 f"{counted(self.components_.shape[1], 'column')}, and this fit has n_components={self.n_components} "
                 f"and {counted(self.n_features_in_, 'column')}; fit with warm_start=False"
             )
@@ -226,7 +226,7 @@ class OnlineModel(RestartedFactorModel):
 
     @property
     def _sums(self) -> RunningSums | None:
-        """What `partial_fit` continues from; None after a fit."""
+        """What `partial_fit` goes on from; None after a fit."""
         return getattr(self, "_running_sums", None)
 
 

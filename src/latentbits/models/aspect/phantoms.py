@@ -1,4 +1,4 @@
-"""Which components are content, noise (the papers' phantoms: only zeros if white, only ones if black), or extinct."""
+"""Which components are content, and which are phantoms that only make zeros (white) or ones (black), or extinct."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Maximum likelihood at the cost of the ones: where all components are small, zeros are expanded.
 
 In a column where no component exceeds theta (`LARGEST`), log(1 - p) >= -(p + kappa p^2 / 2) for the kappa at which both
-sides are equal at p = theta. So the objective is a lower bound of the log-likelihood, and its sums over zeros are sums
+sides are equal at p = theta. So the objective is a lower bound of the log likelihood, and its sums over zeros are sums
 over all cells, known from W^T W and H H^T, less those of the ones. A column in which a component reaches theta becomes
 exact and stays it, which can only raise the bound.
 
@@ -139,7 +139,7 @@ def improve_components(H: np.ndarray, exact: np.ndarray, sums: ZeroSums) -> np.n
 
 @dataclass(frozen=True)
 class ExpandedZeros(PlacedLearner[ExpandedState]):
-    """The learner of `MaximumLikelihood`'s model by a lower bound of its log-likelihood, for sparse data.
+    """The learner of `MaximumLikelihood`'s model by a lower bound of its log likelihood, for sparse data.
 
     `n_components` have content; those of `noise` follow them, with given rates.
     """
@@ -152,7 +152,7 @@ class ExpandedZeros(PlacedLearner[ExpandedState]):
 
     @cached_property
     def exactly(self) -> MaximumLikelihood:
-        """The learner of the log-likelihood itself."""
+        """The learner of the log likelihood itself."""
         return MaximumLikelihood(self.data, self.row_weight, self.n_components, self.workers, self.noise)
 
     @property
@@ -200,7 +200,7 @@ class ExpandedZeros(PlacedLearner[ExpandedState]):
         return ExpandedState(W, H, exact.astype(float))
 
     def error_bound(self, state: ExpandedState) -> float:
-        """How far the log-likelihood can be above the objective: sum over expanded cells of (kappa - 1) p^2 / 2.
+        """How far the log likelihood can be above the objective: sum over expanded cells of (kappa - 1) p^2 / 2.
 
         As -log(1 - p) >= p + p^2 / 2; the ones are counted as well, which makes the bound a little larger.
         """
@@ -213,7 +213,7 @@ class ExpandedZeros(PlacedLearner[ExpandedState]):
         return self.exactly.step(State(state.W, state.H))[1]
 
     def summary(self, state: ExpandedState) -> dict[str, float]:
-        """The exact log-likelihood of a stored state, how far it can be above the objective, and the exact columns."""
+        """The exact log likelihood of a stored state, how far it can be above the objective, and the exact columns."""
         while True:
             try:
                 placed = self.restored(state)

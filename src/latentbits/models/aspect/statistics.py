@@ -20,7 +20,7 @@ __all__ = ["Statistics", "collect", "common_zeros", "pass_arrays", "pass_over", 
 SMALL_WORK = 200_000  # cells x components up to which the pass runs in float64: speed doesn't matter there
 
 GAP = 1e-9
-"""Weights are solved for until at most this much log-likelihood per cell can be gained: in a row of 2,000 cells 2e-6
+"""Weights are solved for until at most this much log likelihood per cell can be gained: in a row of 2,000 cells 2e-6
 nats, which moves no weight by more than 0.2 % of its standard error. Newton's last step usually goes far below."""
 
 MAX_STEPS = 100

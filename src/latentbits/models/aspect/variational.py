@@ -340,7 +340,7 @@ def solve_gamma(
 def solve_mean_weights(
     data: BinaryData, H1: np.ndarray, H0: np.ndarray, gamma0: float, *, workers: Workers
 ) -> Solution:
-    """Posterior mean weights of rows, the sources fixed; they stop by their movement, so there is no gap to report."""
+    """Posterior mean weights of rows, the sources fixed; they stop by their movement, so there is no gap to tell."""
     rows = rows_of(data, np.ones(data.shape[0]), len(H1), workers)
     gamma = rows.found(_solved_gamma, len(H1), (), H1, H0, gamma0)
     return Solution(gamma / gamma.sum(axis=1, keepdims=True))

@@ -33,8 +33,8 @@ def shrink_to_average(evidence: np.ndarray, average: np.ndarray, kept: np.ndarra
     """Weights from the number of cells assigned to each component (N x K), shrunk towards the average weights.
 
     `AVERAGE_CELLS` cells distributed like `average` (K,) are added to each row. A row that is explained almost entirely
-    by phantoms has little evidence about its content: two ones among zeros must not make a third certain. If `average`
-    has no weight on the kept components, `kept` (the ratings) replaces it.
+    by phantoms has little evidence about its content: two ones among zeros must not make a third one certain. If
+    `average` has no weight on the kept components, `kept` (the ratings) replaces it.
     """
     for prior in (average, kept, np.ones_like(average)):
         if prior.sum() > 0:

@@ -24,7 +24,7 @@ BASELINES = {"columns": "independent", "rows and columns": "row-column"}
 
 
 class HeldOut(NamedTuple):
-    """Predictions of held-out cells, each by a fit that didn't see it.
+    """Predictions of hidden cells, each by a fit that didn't see it.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def _fewer_rows(part: Part, rng: np.random.Generator) -> tuple[BinaryData, np.nd
 
 
 def counting_rows(data: BinaryData, row_weight: np.ndarray) -> tuple[BinaryData, np.ndarray]:
-    """Without rows of weight 0: nothing is learned from their cells, and they can't judge an answer."""
+    """Without rows of weight 0: their cells are learned from nowhere, and tell nothing about how good an answer is."""
     rows = np.flatnonzero(row_weight > 0)
     return (data, row_weight) if len(rows) == len(row_weight) else (data.rows(rows), row_weight[rows])
 

@@ -1,4 +1,4 @@
-"""How good an ensemble is on held-out cells."""
+"""How good an ensemble is, told by hidden cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HeldOutScores(NamedTuple):
 
 
 def score(held_out: HeldOut, cells: HiddenCells, predicted: np.ndarray, weights: Mapping[str, float]) -> HeldOutScores:
-    """Scores of the ensemble, which made these predictions of held-out cells, of its members and of the baselines."""
+    """Scores of the ensemble, which predicted the hidden cells so, of its members and of the baselines."""
     baselines = held_out.by_baselines
     lines = [*zip(weights, weights.values(), held_out.by_members, strict=True), ("ensemble", 1.0, predicted)]
     members = pd.DataFrame(

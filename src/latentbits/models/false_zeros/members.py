@@ -1,7 +1,7 @@
-"""The members of the ensemble: different models, each with settings that serve tables of any size.
+"""The members of the ensemble: unlike models, each with settings that serve tables of any size.
 
-What they are, and their settings, were chosen on held-out cells of simulated and real tables: a table's own held-out
-cells decide how much each of them says (stacking.py).
+What they are, and their settings, were chosen on hidden cells of simulated and real tables: a table's own hidden cells
+decide how much each of them says (stacking.py).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ __all__ = ["Block", "ScoredRows"]
 
 
 class Block(NamedTuple):
-    """Some rows: the members' probabilities of a 1, and the ensemble's log-odds, each n x D."""
+    """Some rows: the members' probabilities of a 1, and the ensemble's log odds, each n x D."""
 
     rows: slice
     data: BinaryData
@@ -29,7 +29,7 @@ class Block(NamedTuple):
 
 
 class _Cells(NamedTuple):
-    """Chosen cells: places, scores, log-odds by the ensemble, and probabilities of a 1 by each member (n x K)."""
+    """Chosen cells: places, scores, log odds by the ensemble, and probabilities of a 1 by each member (n x K)."""
 
     rows: np.ndarray
     columns: np.ndarray

@@ -1,11 +1,11 @@
-"""How the members' predictions become one: a weighted sum of log-odds.
+"""How the members' predictions become one: a weighted sum of log odds.
 
-With l_ijk the log-odds of a 1 in cell ij by member k, the ensemble's are a + sum_k w_k l_ijk, w_k >= 0. Maximised over
-a and w is the log-likelihood of held-out cells, each predicted by fits that didn't see it, less
+With l_ijk the log odds of a 1 in cell ij by member k, the ensemble's are a + sum_k w_k l_ijk, w_k >= 0. Maximised over
+a and w is the log likelihood of hidden cells, each predicted by fits that didn't see it, less
 
     strength K / 2 sum_k (w_k - 1/K)^2:
 
-a prior that keeps the weights of K members equal unless the cells distinguish them. It is concave.
+a prior that holds the weights of K members together unless the cells tell them apart. It is concave.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ LARGEST_INTERCEPT = 3.0
 
 
 class Stack(NamedTuple):
-    """The ensemble's log-odds are intercept + weights . (log-odds of the members)."""
+    """The ensemble's log odds are intercept + weights . (log odds of the members)."""
 
     intercept: float
     weights: np.ndarray
 
     def combine(self, odds: Sequence[np.ndarray]) -> np.ndarray:
-        """The ensemble's log-odds from those of the members, one array each."""
+        """The ensemble's log odds from those of the members, one array each."""
         total = np.full(odds[0].shape, self.intercept)
         for weight, part in zip(self.weights, odds, strict=True):
             total += weight * part
@@ -40,7 +40,7 @@ class Stack(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Log-odds that are a linear function of others: intercept + slope x, slope >= 0."""
+    """Log odds that are a linear function of others: intercept + slope x, slope >= 0."""
 
     intercept: float
     slope: float
@@ -50,17 +50,17 @@ class Line(NamedTuple):
 
 
 def equal_stack(n_members: int) -> Stack:
-    """The mean of the members' log-odds."""
+    """The mean of the members' log odds."""
     return Stack(0.0, np.full(n_members, 1 / n_members))
 
 
 def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, strength: float = STRENGTH) -> Stack:
-    """Weights of the members from held-out cells.
+    """Weights of the members from hidden cells.
 
     Parameters
     ----------
     odds : ndarray of shape (n_cells, n_members)
-        Log-odds by fits that didn't see the cell.
+        Log odds by fits that didn't see the cell.
     x : ndarray of shape (n_cells,)
         The cells, 0 or 1.
     cell_weight : ndarray of shape (n_cells,)
@@ -87,7 +87,7 @@ def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, strength
 
 
 def cross_fitted(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """The ensemble's log-odds of held-out cells, with weights learned on the other folds: its expected quality."""
+    """The ensemble's log odds of hidden cells, with weights learned on the other folds: what can be expected of it."""
     out = np.empty(len(x))
     for number in np.unique(fold):
         inside = fold == number
@@ -97,7 +97,7 @@ def cross_fitted(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, fold:
 
 
 def fit_line(x: np.ndarray, target: np.ndarray, cell_weight: np.ndarray) -> Line:
-    """The line of log-odds over x whose probabilities are nearest to those of `target` in cross entropy.
+    """The line of log odds over x whose probabilities are nearest to those of `target` in cross entropy.
 
     So the mean probability equals that of the target; without cells to tell it is x itself.
     """
