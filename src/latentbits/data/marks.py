@@ -33,8 +33,7 @@ import scipy.sparse as sp
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.codes import MISSING, with_index_types
-from latentbits.data.messages import quoted
-from latentbits.data.names import Places
+from latentbits.data.messages import Places, quoted
 from latentbits.errors import DataError
 from latentbits.storage.files import parse_json
 

@@ -17,19 +17,6 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError
 from latentbits.wording import counted
 
-__all__ = [
-    "ENOUGH",
-    "SURE",
-    "Data",
-    "Folds",
-    "Gain",
-    "HiddenCells",
-    "gain_over",
-    "log_odds",
-    "mean_of_odds",
-    "observed_cells",
-]
-
 # ---- folds -------------------------------------------------------------------------------------------------
 
 SURE = 1e-3

@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.names import Places
+from latentbits.data.messages import Places
 from latentbits.errors import DataError
 from latentbits.models.base import BinaryModel
 

@@ -23,8 +23,6 @@ from latentbits.storage.files import atomic_file
 from latentbits.version import __version__
 from latentbits.wording import counted
 
-__all__ = ["ProblemCheckpoints", "RunCheckpoint"]
-
 EVERY = 60.0
 """Seconds from a position that is saved to the next."""
 

@@ -10,13 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.blocks import PackedCells
+from latentbits.data.encoding import PackedCells
 from latentbits.data.marks import PlacedMarks
 from latentbits.data.numbers import NumberTable
 from latentbits.errors import DataError
 from latentbits.storage.archives import DAMAGE, read_archive, reason_of, write_archive
-
-__all__ = ["load_data", "save_data"]
 
 VERSION = 2
 CHECKED_SINCE = 2  # the version from which on files have a checksum; those of the first say no version

@@ -14,7 +14,7 @@ from latentbits.constraints import Number
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.encoding import check_row_weight
 from latentbits.data.histories import Histories
-from latentbits.data.names import Places
+from latentbits.data.messages import Places
 from latentbits.errors import DataError, warn_user
 from latentbits.models.abilities import Ability
 from latentbits.models.repeated_survey.effort import balanced, effort_of, effort_table
