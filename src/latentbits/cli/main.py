@@ -15,8 +15,6 @@ from latentbits.cli.commands.survey import factors, repeat_visits, tetrachoric
 from latentbits.errors import DataError, ModelFileError
 from latentbits.version import __version__
 
-__all__ = ["Program", "main", "program"]
-
 REFUSED = (DataError, ModelFileError, OSError)
 TOO_LARGE = "the memory is too small for this; give fewer rows or columns, or use a larger machine"
 

@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = [
-    "DATA_FILE",
-    "PLOTS_FOLDER",
-    "REPORT_FILE",
-    "SUMMARY_FILE",
-    "OutputFolder",
-    "write_plots",
-    "write_tables",
-]
-
 DATA_FILE, REPORT_FILE, SUMMARY_FILE, PLOTS_FOLDER = "data.npz", "report.html", "summary.json", "plots"
 
 # fmt: off
