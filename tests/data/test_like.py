@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +15,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from latentbits import AspectBernoulli, BinaryData, DataError, IndependentBernoulli, load_model, read_table, save_model
-from latentbits.data.read_options import checked_reading, option_types
+from latentbits.cli.options.reading import READING
+from latentbits.data.read_options import ReadOptions, checked_reading, option_types
 from tests.data.tables import Reader, cells
 
 TREES = "Plot,Site,Acer,Picea,Quercus\nA,3,0,14,1\nB,8,2,0,0\nC,12,1,1,7\nA,15,0,0,2\n"
@@ -80,6 +83,19 @@ def test_every_option_of_reading_survives_being_stored() -> None:
         values = [[SAMPLES[get_args(part)[0]]] if get_args(part) else SAMPLES[part] for part in parts]
         accepted = [value for value in values if checked_reading({option: value})]
         assert accepted, f"{option}: {hint}"
+
+
+def test_read_table_and_the_command_line_have_the_options_of_one_definition() -> None:
+    names = [field.name for field in dataclasses.fields(ReadOptions)]
+    parameters = inspect.signature(read_table).parameters
+    assert list(parameters) == ["path", *names, "like"]
+    assert {name: parameters[name].default for name in names} == dataclasses.asdict(ReadOptions())
+    assert {key.removeprefix("no_") for key in READING} == set(names)
+
+
+def test_an_option_that_is_unknown_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"read_table has no option 'colour'; the options are row_labels, columns, "):
+        read_table(tmp_path / "t.csv", colour="red")
 
 
 @pytest.mark.parametrize(

@@ -13,26 +13,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from latentbits.data.like import read_like
 from latentbits.data.long_format import Surveyed, collect_visits, pivot, refuse_wide_options
 from latentbits.data.messages import Origin, check_is_file
-from latentbits.data.read_options import COLUMNS, DELIMITED, FORMATS, ReadOptions, takes_read_options, useless_option
+from latentbits.data.read_options import (
+    COLUMNS,
+    DELIMITED,
+    FORMATS,
+    NOT_READ,
+    ReadOptions,
+    read_like,
+    takes_read_options,
+    useless_option,
+)
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.histories import Histories
-
-_FOREIGN = {
-    "xls": "save it as .xlsx or CSV",
-    "xlsb": "save it as .xlsx or CSV",
-    "ods": "save it as .xlsx or CSV",
-    "rds": "use write.csv in R",
-    "rda": "use write.csv in R",
-    "rdata": "use write.csv in R",
-    "sav": "save it as CSV",
-    "dta": "save it as CSV",
-}
-"""Formats that are not read, and what to do about them."""
 
 
 @takes_read_options
@@ -234,8 +230,8 @@ def open_table(path: str | Path, options: ReadOptions, check: Callable[[str, Ori
         check_is_file(file, origin)
     options.check(origin)
     check(kind, origin)
-    if kind in _FOREIGN:
-        raise origin.error(f".{kind} files are not read; {_FOREIGN[kind]}")
+    if kind in NOT_READ:
+        raise origin.error(f".{kind} files are not read; {NOT_READ[kind]}")
     module, _, name = form.reader.partition(":")
     return getattr(import_module(f"latentbits.data.{module}"), name)(file, kind, options, origin)
 

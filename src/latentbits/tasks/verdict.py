@@ -20,7 +20,7 @@ from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.cell_model import CellModel
 from latentbits.models.degenerate import degeneracy
 from latentbits.models.false_zeros.estimator import FalseZeros
-from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
+from latentbits.models.independent import IndependentBernoulli, RowColumnBernoulli
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials
 from latentbits.tasks.select import OrderSelection, check_criteria, held_out_jobs
