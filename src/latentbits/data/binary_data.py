@@ -72,7 +72,7 @@ class BinaryData:
         How the file was read: the options of `read_table` that read another file in the same way. None for data that
         come from no file.
     marks : PlacedMarks or None
-        Cells that somebody has looked up (see `apply_marks`): models neither suspect nor change them.
+        Cells that somebody has checked (see `apply_marks`): models neither suspect nor change them.
 
     Examples
     --------

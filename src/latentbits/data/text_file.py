@@ -108,7 +108,7 @@ _SAMPLE_LINES = 20
 _LINE = 1 << 26
 """Characters of a line: more are no table, and would be held in memory at once."""
 _SEPARATOR_LINE = re.compile(r'"?sep=([^"\r\n])"?\s*', re.IGNORECASE)
-"""The line by which Excel is told the delimiter."""
+"""The line that gives Excel the delimiter."""
 
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",

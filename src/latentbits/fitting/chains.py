@@ -84,7 +84,7 @@ def by_chain(chain: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.n
 def diagnosed(
     named: dict[str, np.ndarray],
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]] | tuple[None, None]:
-    """R-hat and effective sample sizes of draws (chain, draw, ...), by name; None if chains are too short to tell."""
+    """R-hat and effective sample sizes of draws (chain, draw, ...), by name; None if chains are too short to judge."""
     if min(values.shape[1] for values in named.values()) < LEAST_DRAWS:
         return None, None
     r_hat = {name: split_r_hat(values) for name, values in named.items()}

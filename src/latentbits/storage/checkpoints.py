@@ -102,7 +102,7 @@ class ProblemCheckpoints:
         return RunCheckpoint(self.folder / f"run-{index}.npz")
 
     def of_refinement(self, index: int) -> RunCheckpoint:
-        """The positions of one run that goes on to a tighter tolerance."""
+        """The positions of one run that continues to a tighter tolerance."""
         return RunCheckpoint(self.folder / f"run-{index}-refined.npz")
 
 
