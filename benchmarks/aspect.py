@@ -30,8 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from latentbits import AspectBernoulli, BinaryData, datasets, simulate
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
 

@@ -22,7 +22,7 @@ from logisticpca import LogisticPCA as ProjectionPCA
 from result_tables import write
 from scipy.special import expit, xlogy
 
-from latentbits.models.logistic_pca.estimator import LogisticPCA
+from latentbits.models.logistic_pca import LogisticPCA
 
 PROBLEMS = {(2000, 400, 10): 3, (5000, 1000, 10): 1}
 """N, D and K -> turns; the rival takes minutes on the larger one."""

@@ -38,7 +38,7 @@ from sklearn.decomposition import NMF, MiniBatchNMF
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import AspectBernoulli, BinaryData, simulate
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor
 from latentbits.fitting.workers import Workers, one_blas_thread
 
 SEEDS = (1, 2, 3)

@@ -22,10 +22,9 @@ from result_tables import write
 from threadpoolctl import threadpool_limits
 
 from latentbits import BernoulliMixture, BinaryData
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
-from latentbits.models.mixture.bernoulli_mixture import MixtureEM, State
+from latentbits.models.mixture import MixtureEM, State
 
 CASES = [(500, 240, 10, 0.0), (500, 240, 10, 0.1), (5000, 1000, 20, 0.0), (5000, 1000, 20, 0.1)]
 STARTS = 7

@@ -22,8 +22,7 @@ from result_tables import write
 from scipy.stats import spearmanr
 
 from latentbits import BinaryData, datasets, simulate
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood
 

@@ -29,6 +29,7 @@ from latentbits import (
     RepeatedSurvey,
     simulate,
 )
+from latentbits.models.base import Model
 from latentbits.report import Report
 from latentbits.tasks.verdict import Verdict
 from tests.contracts.registry import CONTRACTS
@@ -113,7 +114,7 @@ def _disagreements(entry: Public) -> Iterator[str]:
 def _hints(callee: Callable[..., Any]) -> dict[str, Any]:
     """Annotations as objects; some modules import pandas, Figure and others for type checkers only."""
     late = {"pd": pd, "Figure": Figure, "BinaryData": latentbits.BinaryData, "Histories": latentbits.Histories}
-    late |= {"Report": Report, "Verdict": Verdict}
+    late |= {"Model": Model, "Report": Report, "Verdict": Verdict}
     return typing.get_type_hints(callee, {**late, **callee.__globals__})
 
 

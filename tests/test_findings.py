@@ -20,7 +20,7 @@ from latentbits.cli.main import program
 from latentbits.errors import InterruptedWarning, NoNoiseComponentWarning
 from latentbits.findings import analyse as analysis
 from latentbits.findings.account import Findings, Provenance
-from latentbits.fitting.gains import Gain
+from latentbits.fitting.held_out import Gain
 from latentbits.models.registry import MODELS
 from latentbits.notes import Code, Level, Note, Role
 from latentbits.storage.files import to_json

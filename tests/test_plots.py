@@ -25,6 +25,7 @@ from latentbits.plots import (
     plot_denoising,
     plot_objective,
     plot_ordination,
+    plot_projections,
     plot_reliability,
     plot_sizes,
     plot_source_effects,
@@ -490,6 +491,20 @@ class TestBinaryFactorsAndSources:
         assert labels_of(ax.get_yticklabels()) == ["factor 0, 40 %", "factor 1, 60 %"]
         with pytest.raises(ValueError, match="no factor"):
             plot_causes(SimpleNamespace(factor_probabilities_=np.empty(0)), np.zeros((3, 2)))
+
+    def test_projections_show_both_states_of_each_factor(self):
+        model = SimpleNamespace(
+            factor_probabilities_=np.array([0.5]),
+            mixing_=np.ones((2, 1)),
+            noise_precision_=np.full(2, 50.0),
+            projections=lambda X: np.array([[-1.0], [1.1], [0.9]]),
+        )
+        ax = plot_projections(model, np.zeros((3, 2))).axes[0]
+        line = ax.lines[0].get_ydata()
+        assert line[100] < 0.01 < line.max()
+        assert [tick.get_text() for tick in ax.get_xticklabels()] == ["off", "on"]
+        with pytest.raises(ValueError, match="no factor"):
+            plot_projections(SimpleNamespace(factor_probabilities_=np.empty(0)), np.zeros((3, 2)))
 
     def test_sizes(self):
         sizes = pd.DataFrame({"n_components": [0, 1, 2], "bic": [30.0, 10.0, 12.0]})

@@ -51,7 +51,8 @@ def data_set(n_rows: int, sigma: float, seed: int) -> np.ndarray:
 def fit(m: int, X: np.ndarray, seed: int, **parameters: Any) -> BinaryFactorAnalysis:
     from latentbits import BinaryFactorAnalysis
 
-    return BinaryFactorAnalysis(m, n_init=STARTS, random_state=seed, **parameters).fit(X)
+    settings = {"noise": "equal", "n_init": STARTS, "random_state": seed, **parameters}  # the paper's noise
+    return BinaryFactorAnalysis(m, **settings).fit(X)
 
 
 def numbers_found(model: BinaryFactorAnalysis) -> dict[str, int]:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from latentbits.findings.account import Findings
     from latentbits.findings.analyse import analyse
     from latentbits.findings.methods import methods_text
-    from latentbits.models.adapted.estimator import NMF, FastICA
+    from latentbits.models.adapted import NMF, FastICA
     from latentbits.models.aspect.aspect_bernoulli import AspectBernoulli
     from latentbits.models.aspect.beta_ica import BetaICA
-    from latentbits.models.bernoulli_nmf.estimator import BernoulliNMF
+    from latentbits.models.bernoulli_nmf import BernoulliNMF
     from latentbits.models.binary_factors.encoders import solve_bqp
     from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
     from latentbits.models.binary_ica.blica import fit_blica
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
         mean_cosine_similarity,
     )
     from latentbits.models.binary_ica.parameters import pairwise_from_model
-    from latentbits.models.conditional.estimator import IsingModel, LinearAutoencoder
+    from latentbits.models.conditional import IsingModel, LinearAutoencoder
     from latentbits.models.false_zeros.estimator import FalseZeros
     from latentbits.models.ica_mixture.estimator import ICAMixture
-    from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
-    from latentbits.models.logistic_pca.estimator import LogisticPCA
-    from latentbits.models.mixture.estimator import BernoulliMixture
-    from latentbits.models.plsa.estimator import PLSA
-    from latentbits.models.probit_factors.estimator import ProbitFactors
+    from latentbits.models.independent import IndependentBernoulli, RowColumnBernoulli
+    from latentbits.models.logistic_pca import LogisticPCA
+    from latentbits.models.mixture import BernoulliMixture
+    from latentbits.models.plsa import PLSA
+    from latentbits.models.probit_factors import ProbitFactors
     from latentbits.models.repeated_survey.estimator import RepeatedSurvey
     from latentbits.storage.persistence import load_model, save_model
     from latentbits.tasks.compare import compare

@@ -10,19 +10,6 @@ from typing import Any
 
 from latentbits.notes import Code
 
-__all__ = [
-    "DataError",
-    "DataTypeError",
-    "DegenerateDataWarning",
-    "InterruptedWarning",
-    "ModelFileError",
-    "NoNoiseComponentWarning",
-    "UnknownColumnError",
-    "UselessOptionError",
-    "kept_warnings",
-    "warn_user",
-]
-
 
 class DataError(ValueError):
     """Invalid input: values that are not 0-1 data, a file that can't be read as such, or arguments that don't fit them.

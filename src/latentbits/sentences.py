@@ -15,7 +15,7 @@ from latentbits.wording import counted, plural, quoted
 
 if TYPE_CHECKING:
     from latentbits.findings.account import DataSummary, Findings
-    from latentbits.fitting.gains import Gain
+    from latentbits.fitting.held_out import Gain
     from latentbits.tasks.verdict import Verdict
 
 __all__ = ["headline", "label", "sentence", "verdict"]

@@ -7,19 +7,6 @@ from __future__ import annotations
 
 import json
 
-__all__ = [
-    "CSV_DIGITS",
-    "JSON_DIGITS",
-    "TERMINAL_DIGITS",
-    "counted",
-    "one_line",
-    "place",
-    "plain_number",
-    "plural",
-    "quoted",
-    "rounded",
-]
-
 CSV_DIGITS = 10
 JSON_DIGITS = 12
 TERMINAL_DIGITS = 5

@@ -142,7 +142,7 @@ class TestOfARange:
 
     @staticmethod
     def verdict_of(z: float) -> Verdict:
-        from latentbits.fitting.gains import Gain
+        from latentbits.fitting.held_out import Gain
 
         gain = Gain(z, 0.0, 0.1, 0.0, 0.1, 0.5, 0.5)
         return Verdict(z > 2, gain, gain, {"rows and columns": 0.5}, 100, 5)

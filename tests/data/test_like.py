@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +15,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from latentbits import AspectBernoulli, BinaryData, DataError, IndependentBernoulli, load_model, read_table, save_model
-from latentbits.data.reading_record import checked_reading, option_types
+from latentbits.cli.options.reading import READING
+from latentbits.data.read_options import ReadOptions, checked_reading, option_types
 from tests.data.tables import Reader, cells
 
 TREES = "Plot,Site,Acer,Picea,Quercus\nA,3,0,14,1\nB,8,2,0,0\nC,12,1,1,7\nA,15,0,0,2\n"
@@ -75,11 +78,24 @@ def test_data_without_a_file_have_no_record() -> None:
 
 def test_every_option_of_reading_survives_being_stored() -> None:
     """Also one that is new: its values must be of types that a record is validated by."""
-    for option, hint in option_types(read_table).items():
+    for option, hint in option_types().items():
         parts = [part for part in get_args(hint) or [hint] if part is not type(None)]
         values = [[SAMPLES[get_args(part)[0]]] if get_args(part) else SAMPLES[part] for part in parts]
         accepted = [value for value in values if checked_reading({option: value})]
         assert accepted, f"{option}: {hint}"
+
+
+def test_read_table_and_the_command_line_have_the_options_of_one_definition() -> None:
+    names = [field.name for field in dataclasses.fields(ReadOptions)]
+    parameters = inspect.signature(read_table).parameters
+    assert list(parameters) == ["path", *names, "like"]
+    assert {name: parameters[name].default for name in names} == dataclasses.asdict(ReadOptions())
+    assert {key.removeprefix("no_") for key in READING} == set(names)
+
+
+def test_an_option_that_is_unknown_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"read_table has no option 'colour'; the options are row_labels, columns, "):
+        read_table(tmp_path / "t.csv", colour="red")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +211,7 @@ def test_a_model_of_an_array_has_columns_or_nothing_to_say(tmp_path: Path) -> No
     assert_array_equal(read_table(new, like=named).dense(), [[0, 1]])
 
 
-@pytest.mark.skipif("long" not in option_types(read_table), reason="there is no long format")
+@pytest.mark.skipif("long" not in option_types(), reason="there is no long format")
 def test_long_data_have_the_columns_of_the_fit(read: Reader, tmp_path: Path) -> None:
     fitted = read("site,genus,n\nA,Sus,1\nA,Bos,3\nB,Sus,2\n", long=["site", "genus", "n"], threshold=2)
     model = IndependentBernoulli().fit(fitted)

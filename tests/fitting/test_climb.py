@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from tests.fitting.toys import BadJumps, Point, Slope
 from tests.reference.assertions import assert_nondecreasing
 

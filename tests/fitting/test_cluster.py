@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from latentbits import AspectBernoulli, BetaICA, BinaryData, DataError, simulate
 from latentbits.fitting import cluster, rows
+from latentbits.fitting.climb import Monitor
 from latentbits.fitting.cluster import ClusterData
-from latentbits.fitting.monitor import Monitor
 
 distributed = pytest.importorskip("distributed", reason="needs dask and distributed")
 da = pytest.importorskip("dask.array")

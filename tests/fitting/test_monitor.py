@@ -1,6 +1,6 @@
 import pytest
 
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor
 
 
 def run(monitor, objectives):

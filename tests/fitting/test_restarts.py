@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from latentbits.fitting.progress import Progress
 from latentbits.fitting.restarts import Schedule, best_of, climbing
+from latentbits.fitting.workers import Progress
 from tests.fitting.toys import Endless, Hills, Point, Slope
 
 SCHEDULE = {"max_iter": 200, "tol": 1e-9, "n_cells": 1.0}

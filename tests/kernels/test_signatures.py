@@ -20,14 +20,13 @@ from latentbits import (
     solve_bqp,
 )
 from latentbits.kernels.arrays import kernel_array
+from latentbits.models import bernoulli_nmf, logistic_pca
+from latentbits.models import mixture as bernoulli_mixture
+from latentbits.models import probit_sampler as probit_factors
 from latentbits.models.aspect import gibbs, sparse_zeros, variational
 from latentbits.models.aspect import statistics as aspect
-from latentbits.models.bernoulli_nmf import bernoulli_nmf
 from latentbits.models.binary_factors import encoders
 from latentbits.models.ica_mixture import cluster_updates as ica_mixture
-from latentbits.models.logistic_pca import logistic_pca
-from latentbits.models.mixture import bernoulli_mixture
-from latentbits.models.probit_factors import sampler as probit_factors
 
 X = simulate.aspect_bernoulli(40, 8, 2, missing=0.1, random_state=0).X
 SPARSE = np.hstack([X[:, :1], np.eye(40, 20)])  # a column that is exact, and many that are not
@@ -121,6 +120,7 @@ def read_only(model, folder):
         "ICAMixture",
     ],
 )
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # one short chain of a tiny table
 def test_a_fit_and_a_read_only_model(make, data, kernels, forms, tmp_path):
     model = make().fit(data)
     np.testing.assert_array_equal(read_only(model, tmp_path).transform(data), model.transform(data))

@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from latentbits import BinaryData, simulate
 from latentbits.metrics import match_components
-from latentbits.models.adapted import estimator
-from latentbits.models.adapted.estimator import NMF, FastICA, _filled
+from latentbits.models import adapted as estimator
+from latentbits.models.adapted import NMF, FastICA, _filled
 
 X = simulate.aspect_bernoulli(80, 20, 3, concentration=0.3, sharpness=0.1, random_state=0).X
 GAPS = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)

@@ -9,19 +9,18 @@ from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import BinaryData
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.tanh_rows import tanh_bound
-from latentbits.models.bernoulli_nmf.bernoulli_nmf import (
+from latentbits.models.bernoulli_nmf import (
     LEAST,
     MOST,
+    BernoulliNMF,
     MaximumLikelihood,
     State,
     normalised,
     solve_rows,
 )
-from latentbits.models.bernoulli_nmf.estimator import BernoulliNMF
 from tests.models.strange import strange_tables
 from tests.reference import bernoulli_nmf as twin
 from tests.reference.assertions import assert_nondecreasing

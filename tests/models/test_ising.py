@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import DataError, IsingModel, LinearAutoencoder, simulate
 from latentbits.data.binary_data import BinaryData
-from latentbits.models.conditional import estimator
-from latentbits.models.conditional.ising import IsingState, PseudoLikelihood, symmetric
+from latentbits.models import conditional as estimator
+from latentbits.models.conditional import IsingState, PseudoLikelihood, symmetric
 from tests.reference import conditional as twin
 from tests.reference.assertions import assert_nondecreasing
 

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from latentbits import DataError, LinearAutoencoder, simulate
 from latentbits.data.binary_data import BinaryData
-from latentbits.models.conditional import estimator
-from latentbits.models.conditional.linear import SPARSE, gram
+from latentbits.models import conditional as estimator
+from latentbits.models.conditional import SPARSE, gram
 from tests.reference import conditional as twin
 
 

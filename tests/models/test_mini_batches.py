@@ -12,8 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from latentbits import AspectBernoulli, BetaICA, BinaryData, load_model, save_model, simulate
 from latentbits.errors import DataError
-from latentbits.fitting.restarts import stopped_by
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Workers, stopped_by
 from latentbits.models.aspect import mini_batch
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood
 from latentbits.models.aspect.mini_batch import (
@@ -396,7 +395,7 @@ def test_a_fit_stopped_among_its_batches_begins_anew(kind, tmp_path, monkeypatch
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mini_batch, "batch_step", stopping)
-        with stopped_by(stop), pytest.warns(UserWarning, match="goes on where it was"):
+        with stopped_by(stop), pytest.warns(UserWarning, match="run the same fit again to resume it"):
             kind(**options, checkpoint=tmp_path).fit(TRUTH.X)
     resumed = kind(**options, checkpoint=tmp_path).fit(TRUTH.X)
     np.testing.assert_array_equal(resumed.components_, whole.components_)

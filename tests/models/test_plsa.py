@@ -11,13 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from latentbits import BinaryData
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.metrics import match_components
-from latentbits.models.plsa import plsa as mathematics
-from latentbits.models.plsa.estimator import PLSA
-from latentbits.models.plsa.plsa import PoissonEM, State, solve_rows
+from latentbits.models import plsa as mathematics
+from latentbits.models.plsa import PLSA, PoissonEM, State, solve_rows
 from tests.reference import plsa
 from tests.reference.assertions import assert_nondecreasing
 

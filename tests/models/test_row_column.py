@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 
 from latentbits import IndependentBernoulli, RowColumnBernoulli, compare, simulate
 from latentbits.data.binary_data import BinaryData
-from latentbits.models.independent.row_column import RIDGES, fit_effects
+from latentbits.models.independent import RIDGES, fit_effects
 from tests.reference import row_column as twin
 
 X = np.array([[1, 0, 1, np.nan], [0, 0, 1, 0], [1, np.nan, 1, 1], [1, 0, 1, 0], [0, 0, 0, np.nan]])

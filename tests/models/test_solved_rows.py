@@ -14,9 +14,8 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import PLSA, AspectBernoulli, BernoulliMixture, BetaICA, BinaryData, LogisticPCA, simulate
-from latentbits.models import solved_rows
+from latentbits.models import plsa, solved_rows
 from latentbits.models.aspect import aspect_bernoulli, beta_ica, statistics
-from latentbits.models.plsa import plsa
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
 

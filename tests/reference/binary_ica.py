@@ -131,7 +131,7 @@ def normal_factors(x, B, h, n_sweeps=60):
     return tau, nu
 
 
-def evidence_bound(rows, segments, A, mu, s, E, b, v):
+def evidence_bound(rows, segments, A, mu, s, E, b, v, c):
     """The bound of linear iVAE, every expectation by adaptive integration."""
     total = 0.0
     for x, u in zip(rows, segments, strict=True):
@@ -141,7 +141,7 @@ def evidence_bound(rows, segments, A, mu, s, E, b, v):
             if np.isnan(x[i]):
                 continue
             sign = 1.0 if x[i] == 1 else -1.0
-            centre, sd = float(A[i] @ mean), math.sqrt(float(A[i] ** 2 @ v[u]))
+            centre, sd = float(A[i] @ mean + c[i]), math.sqrt(float(A[i] ** 2 @ v[u]))
             total -= quad(lambda e: norm.pdf(e) * np.logaddexp(0, -sign * (centre + sd * e)), -9, 9)[0]  # noqa: B023
         for k in range(len(mean)):
             ratio = v[u, k] / s[u, k] ** 2

@@ -65,7 +65,7 @@ def test_reference_pages_leave_out_what_other_types_define():
 
 def test_every_command_is_on_the_page_of_the_command_line():
     assert ":nested: full" in (DOCS / "command-line.md").read_text()
-    assert len(COMMANDS) >= 15
+    assert len(COMMANDS) >= 14
 
 
 def test_there_are_guides_for_all_questions_and_a_gallery():

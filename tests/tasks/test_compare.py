@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
-from scipy.stats import ranksums
+from scipy.stats import t as student
+from scipy.stats import ttest_rel
 
 from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, ICAMixture, compare, select_order, simulate
+from latentbits.tasks.compare import _p_values
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +26,26 @@ def test_structure_beats_independent_columns(found):
     assert last["auc"] < found.table["auc"][0]
 
 
-def test_p_values_are_those_of_a_rank_sum_test_against_the_best(found):
+def test_p_values_are_those_of_the_corrected_resampled_t_test_against_the_best(found):
     scores = found.folds[found.folds["criterion"] == "cells"].pivot(index="fold", columns="model", values="score")
     by_model = found.table.set_index("model")
     best = scores.mean().idxmax()
     assert by_model.loc[best, "cells_p"] == 1
     for name in set(scores.columns) - {best}:
-        # Exact for few folds; scipy's ranksums is its normal approximation.
-        assert by_model.loc[name, "cells_p"] == pytest.approx(ranksums(scores[name], scores[best]).pvalue, abs=0.05)
+        paired = ttest_rel(scores[best], scores[name])
+        corrected = paired.statistic / np.sqrt(1 + 5 * (1 / 4))  # 1/k + 1/(k - 1) in place of 1/k, with k = 5
+        assert by_model.loc[name, "cells_p"] == pytest.approx(2 * student.sf(abs(corrected), 4))
+        assert by_model.loc[name, "cells_p"] > paired.pvalue
     assert by_model.loc["columns", "cells_p"] < 0.05
+
+
+def test_folds_that_all_differ_by_the_same_leave_no_doubt():
+    first = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(_p_values(np.column_stack([first, first - 0.5, first])), [1, 0, 1])
+
+
+def test_the_answer_says_which_test(found):
+    assert "corrected resampled t-test (Nadeau and Bengio 2003)" in found._repr_html_()
 
 
 def test_all_models_get_the_same_held_out_rows_and_cells(X):

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from latentbits import AspectBernoulli, BernoulliMixture, BinaryData, simulate
-from latentbits.fitting.folds import SURE, Folds
-from latentbits.fitting.jobs import run_all
-from latentbits.fitting.restarts import stopped_by
+from latentbits.fitting.held_out import SURE, Folds
+from latentbits.fitting.workers import run_all, stopped_by
 from latentbits.tasks import trials
 
 

@@ -25,7 +25,7 @@ from latentbits import (
     verdict,
 )
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.gains import HiddenCells, gain_over
+from latentbits.fitting.held_out import HiddenCells, gain_over
 from latentbits.tasks.verdict import verdicts_of_selection
 
 NO_EVIDENCE = "the list below is no evidence of false zeros."

@@ -14,7 +14,7 @@ from latentbits.correlations.repair import regularise
 from latentbits.correlations.tetrachoric import Tetrachoric, estimate, tetrachoric
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.segments import encode_labels, take_out
-from latentbits.fitting.jobs import run_all
+from latentbits.fitting.workers import run_all
 from latentbits.numerics import LOG_ROOT_2PI, RandomSource, as_generator, check_number
 from latentbits.wording import counted
 

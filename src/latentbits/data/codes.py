@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from latentbits.data.messages import Origin, quoted
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = [
-    "BAD",
-    "BAD_BYTE",
-    "BLOCK_CELLS",
-    "MISSING",
-    "MISSING_BYTE",
-    "Tokens",
-    "has_decimal_comma",
-    "row_blocks",
-    "vocabulary",
-    "with_index_types",
-]
-
+    from latentbits.data.read_options import ReadOptions
 
 MISSING = -1
 """The code of a missing cell in `BinaryData.cells` and among the stored values of `BinaryData.sparse`."""
@@ -78,24 +66,20 @@ def has_decimal_comma(word: str) -> bool:
     return _DECIMAL_COMMA.fullmatch(word) is not None
 
 
-def vocabulary(
-    missing: str | Sequence[str] | None,
-    true: str | Sequence[str] | None,
-    false: str | Sequence[str] | None,
-    presence: str | None,
-    origin: Origin,
-) -> dict[str, int]:
-    """Collect the known words; what the caller says goes before the defaults.
+def vocabulary(options: ReadOptions, origin: Origin) -> dict[str, int]:
+    """The codes of known words, in lower case; what the caller says goes before the defaults.
 
     Examples
     --------
-    >>> vocabulary("-9", None, None, "x", Origin())
+    >>> from latentbits.data.read_options import ReadOptions
+    >>> vocabulary(ReadOptions(missing="-9", presence="x"), Origin())
     {'true': 1, 'yes': 1, 'false': 0, 'no': 0, '': 0, 'x': 1, '-9': -1}
     """
+    missing, presence = options.missing, options.presence
     given: dict[str, int] = {}
     if presence is not None:
         given = {presence.strip().lower(): 1, "": 0}
-    for words, code in ((missing, MISSING), (true, 1), (false, 0)):
+    for words, code in ((missing, MISSING), (options.true, 1), (options.false, 0)):
         for word in [words] if isinstance(words, str) else words or ():
             key = word.strip().lower()
             if given.setdefault(key, code) != code:
@@ -124,6 +108,11 @@ class Tokens(dict[str, int]):
         self.words = words
         self.threshold = threshold
         self.decimal = decimal
+
+    @classmethod
+    def of(cls, options: ReadOptions, origin: Origin) -> Tokens:
+        """What cells mean by these options."""
+        return cls(vocabulary(options, origin), options.threshold, options.decimal)
 
     def without_threshold(self) -> Tokens:
         """Make tokens of the same words that know no numbers but 0 and 1."""
@@ -169,3 +158,21 @@ def finite_number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and "_" not in text else None
+
+
+def as_text(value: Any) -> str:
+    """Write a cell as text, as a person would.
+
+    Examples
+    --------
+    >>> as_text(1.0), as_text(0.5), as_text(None), as_text(" Pikermi "), as_text(float("nan"))
+    ('1', '0.5', '', ' Pikermi ', '')
+    """
+    if isinstance(value, str):
+        return value
+    # pandas' own first, which isn't imported here and can't be compared.
+    if value is None or type(value).__name__ == "NAType" or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -12,16 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.codes import MISSING, Tokens, vocabulary
+from latentbits.data.codes import MISSING, Tokens, as_text
 from latentbits.data.encoding import Encoded, check_threshold, encode
 from latentbits.data.long_format import Surveyed, collect_visits
-from latentbits.data.messages import Origin, quoted
-from latentbits.data.names import check_column_names, checked_text, choose_names
-from latentbits.data.sheet import as_text
+from latentbits.data.messages import Origin, check_column_names, checked_text, choose_names, quoted
+from latentbits.data.read_options import ReadOptions
 from latentbits.errors import DataError
 from latentbits.wording import place
-
-__all__ = ["Histories"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,7 +216,7 @@ every value >= 1 present
         columns = _columns_of(table, origin)
         names = check_column_names(columns, origin)
         rows = enumerate(zip(*columns.values(), strict=True), start=1)
-        tokens = Tokens(vocabulary(None, None, None, None, origin), check_threshold(binarize))
+        tokens = Tokens.of(ReadOptions(threshold=check_threshold(binarize)), origin)
         where = [site, visit, species, *([] if value is None else [value])]
         return collect_visits(names, rows, where, tokens, origin, surveyed)
 

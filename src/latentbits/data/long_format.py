@@ -6,34 +6,23 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens
+from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, as_text
 from latentbits.data.messages import Origin, quoted
+from latentbits.data.read_options import ReadOptions
 from latentbits.data.refusals import BadCells, BadColumn, Surroundings, options_for_numbers, refusal
 from latentbits.data.roles import ColumnChoice, Content, Roles, is_identifier, is_visit, positions
-from latentbits.data.sheet import as_text
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.histories import Histories
 
-__all__ = [
-    "Observations",
-    "Surveyed",
-    "check_visit_columns",
-    "collect_visits",
-    "pivot",
-    "refuse_long_format",
-    "refuse_wide_options",
-]
-
-
 _DENSE_CELLS = 10**8
 """Larger tables stay sparse."""
 
 
-def refuse_wide_options(others: Mapping[str, object], way_out: str, origin: Origin) -> None:
+def refuse_wide_options(options: ReadOptions, way_out: str, origin: Origin) -> None:
     """Refuse options that are about wide tables."""
-    given = [name for name, value in others.items() if value is not None]
+    given = [name for name in ("row_labels", "columns", "exclude", "metadata") if getattr(options, name) is not None]
     if given:
         raise origin.error(f"the option {given[0]} is about wide tables; {way_out}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -11,30 +12,41 @@ import numpy as np
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.compressed import ARRAY_BYTES, check_archive, check_unpacked, open_bytes
 from latentbits.data.encoding import encode
 from latentbits.data.messages import Origin, quoted, refusing_damage
-
-__all__ = ["read_matrix", "read_matrix_market"]
-
+from latentbits.data.read_options import ReadOptions
+from latentbits.data.text_file import ARRAY_BYTES, check_archive, check_unpacked, open_bytes
 
 _BYTES_A_LINE = 32
 """What each row and column of a sparse matrix costs, empty or not, while its form is changed."""
 
 
-def read_matrix(file: Path, kind: str, array: str | None, threshold: float | None, origin: Origin) -> BinaryData:
-    """Read a matrix without names."""
-    with refusing_damage(origin, f"this can't be read as a .{kind} file of numbers", "save the matrix again"):
-        if kind == "mtx":
-            X = read_matrix_market(file, origin)
-        elif kind == "npy":
-            # Mapped, because memory for what the header claims would be asked for before anything is read.
-            X = np.array(_of_numbers(np.load(file, mmap_mode="r", allow_pickle=False)))
-        else:
-            X = _load_npz(file, array, origin)
-        if sp.issparse(X):
-            check_unpacked(file.stat().st_size, _BYTES_A_LINE * sum(X.shape), ARRAY_BYTES, origin)
-    return BinaryData(*encode(X, binarize=threshold, origin=origin))
+@dataclass(frozen=True)
+class MatrixFile:
+    """A file that holds a matrix, to be read; for `FORMATS`."""
+
+    file: Path
+    kind: str
+    options: ReadOptions
+    origin: Origin
+
+    def read(self) -> BinaryData:
+        """The data, with the names that the file has."""
+        fault = f"this can't be read as a .{self.kind} file of numbers"
+        with refusing_damage(self.origin, fault, "save the matrix again"):
+            X = self._load()
+            if sp.issparse(X):
+                size = _BYTES_A_LINE * sum(X.shape)
+                check_unpacked(self.file.stat().st_size, size, ARRAY_BYTES, self.origin)
+        return BinaryData(*encode(X, binarize=self.options.threshold, origin=self.origin))
+
+    def _load(self) -> Any:
+        if self.kind == "mtx":
+            return read_matrix_market(self.file, self.origin)
+        if self.kind == "npz":
+            return _load_npz(self.file, self.options.array, self.origin)
+        # Mapped, because memory for what the header claims would be asked for before anything is read.
+        return np.array(_of_numbers(np.load(self.file, mmap_mode="r", allow_pickle=False)))
 
 
 def _load_npz(file: Path, array: str | None, origin: Origin) -> Any:

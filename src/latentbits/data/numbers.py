@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latentbits.data.codes import MISSING, Tokens, vocabulary
-from latentbits.data.messages import Origin, check_is_file, option, quoted
-from latentbits.data.names import check_column_names
-from latentbits.data.readers import check_decimal, row_source
-from latentbits.data.roles import ColumnChoice, examine, is_identifier
-from latentbits.data.text_reader import RowSource, open_rows
+from latentbits.data.codes import MISSING, Tokens
+from latentbits.data.messages import Origin, check_column_names, option, quoted
+from latentbits.data.read_options import DELIMITED, FORMATS, SHEETS, TEXT, ReadOptions
+from latentbits.data.readers import open_table
+from latentbits.data.roles import examine, is_identifier
+from latentbits.data.text_reader import TextReader
 from latentbits.storage.files import restore_label
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["NumberTable", "read_numbers"]
 
 _Row = tuple[int, list[str]]
 """The line of a row, and its fields."""
@@ -90,22 +87,12 @@ class NumberTable:
         return digest.hexdigest()[:16]
 
 
-def read_numbers(
-    path: str | Path,
-    *,
-    delimiter: str | None = None,
-    header: bool = True,
-    row_labels: str | bool | None = None,
-    columns: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
-    encoding: str = "utf-8",
-    decimal: str = ".",
-    comment: str | None = None,
-    sheet: str | None = None,
-    missing: str | Sequence[str] | None = None,
-    allow_missing: bool = True,
-) -> NumberTable:
+def read_numbers(path: str | Path, *, allow_missing: bool = True, **given: Any) -> NumberTable:
     """Read delimited text (also compressed) or a sheet (.xlsx) in which every cell is a finite number, or missing.
+
+    The options are those of `ReadOptions` that make sense for numbers (`of_numbers`); the rows are named by the first
+    column if its name is empty, if at least half of its cells are no numbers, or if it is named like an identifier (id,
+    site, ...) and holds different whole numbers.
 
     Examples
     --------
@@ -118,14 +105,12 @@ def read_numbers(
     ([[1.5, 2.0], [0.0, -3.0]], ['left', 'right'], ['a', 'b'])
     >>> folder.cleanup()
     """
-    file = Path(path)
-    origin = Origin(file.name)
-    check_is_file(file, origin)
-    check_decimal(decimal, delimiter, origin)
-    source = row_source(file, origin, encoding=encoding, delimiter=delimiter, comment=comment, sheet=sheet)
-    names, rows = _read_rows(source, header, origin)
-    numbers = Tokens(vocabulary(missing, None, None, None, origin), None, decimal)
-    choice = ColumnChoice(None if row_labels is True else row_labels, columns or None, exclude)
+    options = ReadOptions.of(given, "read_numbers")
+    labels = None if options.row_labels is True else options.row_labels
+    options = replace(options, columns=options.columns or None, row_labels=labels)
+    table = open_table(path, options, _refuse_other_formats)
+    names, rows = _read_rows(table)
+    origin, choice, numbers = table.origin, table.choice, table.tokens
     label = choice.label(names, origin)
     if choice.row_labels is None and _has_labels_first(names, rows, numbers):
         label = 0
@@ -144,10 +129,15 @@ def read_numbers(
     return NumberTable(values, [restore_label(fields[label]) for _, fields in rows], chosen, names[label] or None)
 
 
-def _read_rows(source: RowSource, header: bool, origin: Origin) -> tuple[list[str], list[_Row]]:
+def _refuse_other_formats(kind: str, origin: Origin) -> None:
+    if not {TEXT, SHEETS} & FORMATS.get(kind, DELIMITED).has:
+        raise origin.error(f".{kind} files are not read as tables of numbers; save it as CSV or .xlsx")
+
+
+def _read_rows(table: TextReader) -> tuple[list[str], list[_Row]]:
     """Column names, and all rows but blank lines."""
-    with open_rows(source, header, origin) as (head, rows):
-        check_column_names(head.names, origin, head.place, unnamed=0)
+    with table.open_rows() as (head, rows):
+        check_column_names(head.names, table.origin, head.place, unnamed=0)
         return head.names, list(rows)
 
 

@@ -6,70 +6,33 @@ column and the text of every cell that is neither 0, 1 nor missing. What only so
 
 from __future__ import annotations
 
-import inspect
-import math
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from latentbits.data.codes import Tokens, vocabulary
-from latentbits.data.like import remembers_reading
 from latentbits.data.long_format import Surveyed, collect_visits, pivot, refuse_wide_options
-from latentbits.data.messages import Origin, check_is_file, option
-from latentbits.data.names import check_column_names
-from latentbits.data.roles import ColumnChoice
-from latentbits.data.sheet import ExcelSheet
-from latentbits.data.text_file import TextFile
-from latentbits.data.text_reader import RowSource, TextReader, open_rows
-from latentbits.errors import UselessOptionError
+from latentbits.data.messages import Origin, check_is_file
+from latentbits.data.read_options import (
+    COLUMNS,
+    DELIMITED,
+    FORMATS,
+    NOT_READ,
+    ReadOptions,
+    read_like,
+    takes_read_options,
+    useless_option,
+)
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.histories import Histories
 
-__all__ = ["check_decimal", "read_histories", "read_table", "row_source"]
 
-_MATRICES = ("npy", "npz", "mtx")
-_TYPED = ("parquet", "feather", "arrow")
-_SHEETS = ("xlsx", "xlsm")
-_FOREIGN = {
-    "xls": "save it as .xlsx or CSV",
-    "xlsb": "save it as .xlsx or CSV",
-    "ods": "save it as .xlsx or CSV",
-    "rds": "use write.csv in R",
-    "rda": "use write.csv in R",
-    "rdata": "use write.csv in R",
-    "sav": "save it as CSV",
-    "dta": "save it as CSV",
-}
-"""Formats that are not read, and what to do about them."""
-
-
-@remembers_reading
-def read_table(
-    path: str | Path,
-    *,
-    delimiter: str | None = None,
-    header: bool = True,
-    row_labels: str | int | bool | None = None,
-    columns: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
-    missing: str | Sequence[str] | None = None,
-    true: str | Sequence[str] | None = None,
-    false: str | Sequence[str] | None = None,
-    presence: str | None = None,
-    threshold: float | None = None,
-    encoding: str = "utf-8",
-    array: str | None = None,
-    metadata: str | Sequence[str] | None = None,
-    long: Sequence[str] | None = None,
-    decimal: str = ".",
-    comment: str | None = None,
-    sheet: str | None = None,
-    like: Any = None,
-) -> BinaryData:
+@takes_read_options
+def read_table(path: str | Path, **given: Any) -> BinaryData:
     """Read a file of 0-1 data.
 
     The extension decides: .npy, .npz (dense or saved by `scipy.sparse.save_npz`), .mtx and .mtx.gz (Matrix
@@ -97,12 +60,6 @@ def read_table(
     ----------
     path : str or Path
         The file, or a folder of Parquet files.
-    delimiter : str, optional
-        One character. By default the one of comma, tab, semicolon and | that splits the first lines into the
-        same number of fields, and into the most; blanks if there is none of them.
-    header : bool, default=True
-        Whether the first line names the columns. Without a header the columns are x1, x2, ... by their
-        position in the file.
     row_labels : str, int or False, optional
         The column that names the rows, by its name or its position from 0; False if there is none. By default
         it is found as said above.
@@ -110,6 +67,11 @@ def read_table(
         Read only these columns, in this order.
     exclude : sequence of str, optional
         Leave these columns out, such as site, age or unit.
+    metadata : str or sequence of str, optional
+        Columns to keep beside the rows, whatever they hold; other columns may be found to be metadata as well.
+    long : sequence of two or three str, optional
+        The table has a row for each observation: the columns that hold the row (the site), the column (the species)
+        and, of three, the value. Pairs that don't occur are 0.
     missing : str or sequence of str, optional
         The markers of missing cells, instead of the default ones; an empty cell remains missing.
     true, false : str or sequence of str, optional
@@ -118,21 +80,22 @@ def read_table(
         The mark of a presence, such as "x": cells with it are 1 and empty cells are 0.
     threshold : float, optional
         Every number >= `threshold` is 1 and every smaller one 0.
+    delimiter : str, optional
+        One character. By default the one of comma, tab, semicolon and | that splits the first lines into the
+        same number of fields, and into the most; blanks if there is none of them.
     encoding : str, default="utf-8"
         Of the text. A byte-order mark is skipped, and one of UTF-16 or UTF-32 is recognised.
-    array : str, optional
-        The array to read from an .npz file that holds several.
-    metadata : str or sequence of str, optional
-        Columns to keep beside the rows, whatever they hold; other columns may be found to be metadata as well.
-    long : sequence of two or three str, optional
-        The table has a row for each observation: the columns that hold the row (the site), the column (the species)
-        and, of three, the value. Pairs that don't occur are 0.
     decimal : {".", ","}, default="."
         What separates the decimals of numbers in text.
     comment : str, optional
         How lines begin that are skipped. By default those that begin with #, unless they may be rows; "" for none.
     sheet : str, optional
         The sheet of a workbook that has several.
+    header : bool, default=True
+        Whether the first line names the columns. Without a header the columns are x1, x2, ... by their
+        position in the file.
+    array : str, optional
+        The array to read from an .npz file that holds several.
     like : fitted model, path or dict, optional
         Read the file as the one of a fit was read: a fitted model, the folder of a fit (or its model file), or a
         record of reading (`reading` of BinaryData, `reading_` of a model). Options that are given here go before those
@@ -171,26 +134,8 @@ def read_table(
     Samos        0    1
     >>> folder.cleanup()
     """
-    return _read(
-        path,
-        None if long is None else _Observed("long", long, pivot),
-        delimiter=delimiter,
-        header=header,
-        row_labels=row_labels,
-        columns=columns,
-        exclude=exclude,
-        missing=missing,
-        true=true,
-        false=false,
-        presence=presence,
-        threshold=threshold,
-        encoding=encoding,
-        array=array,
-        metadata=metadata,
-        decimal=decimal,
-        comment=comment,
-        sheet=sheet,
-    )
+    like = given.pop("like", None)
+    return read_like(partial(_read, path), Path(path).name, given, like)
 
 
 def read_histories(
@@ -243,17 +188,11 @@ def read_histories(
     Histories(2 rows x 2 visits x 2 columns, 3 of 4 visits made, 2 sightings)
     >>> folder.cleanup()
     """
-    defaults = {
-        name: option.default
-        for name, option in inspect.signature(read_table).parameters.items()
-        if name not in ("path", "long", "like")
-    }
-    unknown = sorted(reading.keys() - defaults)
-    if unknown:
-        raise TypeError(f"read_histories has no option {unknown[0]!r}; the options are those of read_table")
+    if "long" in reading:
+        raise TypeError("read_histories has no option 'long'; site, visit and species say what the columns are")
     columns = [site, visit, species, *([] if value is None else [value])]
     observed = _Observed("visit", columns, partial(collect_visits, surveyed=surveyed))
-    return _read(path, observed, **{**defaults, **reading})
+    return _read(path, ReadOptions.of(reading, "read_histories"), observed)
 
 
 class _Observed(NamedTuple):
@@ -261,120 +200,43 @@ class _Observed(NamedTuple):
 
     option: str
     columns: Sequence[str]
-    collect: Callable[..., Any]
+    make: Callable[..., Any]
 
 
-def _read(
-    path: str | Path,
-    observed: _Observed | None,
-    *,
-    delimiter: str | None,
-    header: bool,
-    row_labels: str | int | bool | None,
-    columns: Sequence[str] | None,
-    exclude: Sequence[str] | None,
-    missing: str | Sequence[str] | None,
-    true: str | Sequence[str] | None,
-    false: str | Sequence[str] | None,
-    presence: str | None,
-    threshold: float | None,
-    encoding: str,
-    array: str | None,
-    metadata: str | Sequence[str] | None,
-    decimal: str,
-    comment: str | None,
-    sheet: str | None,
-) -> Any:
-    """Read a wide table, or one of observations; the options are those of `read_table`."""
+def _read(path: str | Path, options: ReadOptions, observed: _Observed | None = None) -> Any:
+    """Read a wide table, or one of observations."""
+    if observed is None and options.long is not None:
+        observed = _Observed("long", options.long, pivot)
+
+    def check(kind: str, origin: Origin) -> None:
+        options.refuse_useless(kind, origin)
+        if observed is not None:
+            if COLUMNS not in FORMATS.get(kind, DELIMITED).has:
+                raise useless_option(observed.option, COLUMNS, kind, origin)
+            way_out = "leave it out, or leave out long (--long)" if observed.option == "long" else "leave it out"
+            refuse_wide_options(options, way_out, origin)
+
+    table = open_table(path, options, check)
+    return table.read() if observed is None else table.collect(observed.make, observed.columns)
+
+
+def open_table(path: str | Path, options: ReadOptions, check: Callable[[str, Origin], None]) -> Any:
+    """The reader of a file, see `Format`; `check` may refuse its extension."""
     file = Path(path)
-    kind = _kind(file)
-    origin = Origin(file.name, "threshold={0:g} (--threshold {0:g})", "row" if kind in (*_TYPED, *_SHEETS) else "line")
+    kind = "parquet" if _holds_parquet(file) else Path(file.name.lower().removesuffix(".gz")).suffix[1:]
+    form = FORMATS.get(kind, DELIMITED)
+    origin = Origin(file.name, "threshold={0:g} (--threshold {0:g})", form.row)
     if not _holds_parquet(file):
         check_is_file(file, origin)
-    if threshold is not None and not math.isfinite(threshold):
-        raise origin.error(f"threshold={threshold} is not a finite number; use for example threshold=1")
-    choice = ColumnChoice(row_labels, columns, exclude, metadata)
-    words = {"missing": missing, "true": true, "false": false, "presence": presence}
-    text = {"delimiter": delimiter, "comment": comment, "decimal": None if decimal == "." else decimal}
-    about_columns = words | vars(choice) | ({observed.option: observed.columns} if observed else {})
-    _refuse_foreign_options(kind, {"array": array, "sheet": sheet}, text, about_columns, origin)
-    if kind in _MATRICES:
-        from latentbits.data.matrix_files import read_matrix
-
-        return read_matrix(file, kind, array, threshold, origin)
-    check_decimal(decimal, delimiter, origin)
-    if observed is not None:
-        way_out = "leave it out, or leave out long (--long)" if observed.option == "long" else "leave it out"
-        refuse_wide_options(vars(choice), way_out, origin)
-    tokens = Tokens(vocabulary(missing, true, false, presence, origin), threshold, decimal)
-    if kind in _TYPED:
-        from latentbits.data.typed_tables import LargeParquet, TypedTable, is_large, read_frame
-
-        words_given = any(map(_is_given, words.values()))
-        if observed is None and kind == "parquet" and is_large(file):
-            return LargeParquet(file, choice, tokens, words_given, origin).read()
-        table = TypedTable(read_frame(file, kind, origin), choice, tokens, words_given, origin)
-        if observed is None:
-            return table.read()
-        return observed.collect(*table.observations(observed.columns), observed.columns, tokens, origin)
-    source = row_source(file, origin, encoding=encoding, delimiter=delimiter, comment=comment, sheet=sheet)
-    if observed is None:
-        return TextReader(source, origin, header, choice, tokens).read()
-    with open_rows(source, header, origin) as (head, rows):
-        check_column_names(head.names, origin, head.place, unnamed=0)
-        return observed.collect(head.names, rows, observed.columns, tokens, origin)
-
-
-def row_source(
-    file: Path, origin: Origin, *, encoding: str, delimiter: str | None, comment: str | None, sheet: str | None
-) -> RowSource:
-    """Choose how the rows of a file are read."""
-    kind = _kind(file)
-    if kind in _FOREIGN:
-        raise origin.error(f".{kind} files are not read; {_FOREIGN[kind]}")
-    if kind in _SHEETS:
-        return ExcelSheet(file, origin, sheet)
-    return TextFile(file, origin, encoding, delimiter, comment)
-
-
-def _kind(file: Path) -> str:
-    """The extension, but for that of compression; a folder of Parquet files is one of them."""
-    return "parquet" if _holds_parquet(file) else Path(file.name.lower().removesuffix(".gz")).suffix[1:]
+    options.check(origin)
+    check(kind, origin)
+    if kind in NOT_READ:
+        raise origin.error(f".{kind} files are not read; {NOT_READ[kind]}")
+    module, _, name = form.reader.partition(":")
+    return getattr(import_module(f"latentbits.data.{module}"), name)(file, kind, options, origin)
 
 
 def _holds_parquet(path: Path) -> bool:
+    """Whether a path is a folder of Parquet files, which are one table."""
     # os.path, as Path.is_dir raises for some names that can't be.
     return os.path.isdir(path) and next(path.glob("*.parquet"), None) is not None
-
-
-def _is_given(value: object) -> bool:
-    return value is not None
-
-
-def _refuse_foreign_options(
-    kind: str, archives: dict[str, Any], text: dict[str, Any], names: dict[str, Any], origin: Origin
-) -> None:
-    """Refuse options that are about other formats than this one."""
-    if kind != "npz":
-        _refuse_options({"array": archives["array"]}, "to .npz files", origin)
-    if kind not in _SHEETS:
-        _refuse_options({"sheet": archives["sheet"]}, "to .xlsx files", origin)
-    if kind in (*_MATRICES, *_TYPED, *_SHEETS):
-        _refuse_options(text, f"to delimited text, not to .{kind} files", origin)
-    if kind in _MATRICES:
-        _refuse_options(names, f"to files with column names, not to .{kind} files", origin)
-
-
-def _refuse_options(options: dict[str, Any], applies: str, origin: Origin) -> None:
-    given = [name for name, value in options.items() if _is_given(value)]
-    if given:
-        message = f"the option {given[0]} applies only {applies}; leave it out"
-        raise UselessOptionError(str(origin.error(message)), given[0])
-
-
-def check_decimal(decimal: str, delimiter: str | None, origin: Origin) -> None:
-    """Refuse what can't separate decimals."""
-    if decimal not in (".", ","):
-        raise origin.error(f"decimal={decimal!r} is neither a dot nor a comma; use {option('decimal', ',')}")
-    if decimal == "," == delimiter:
-        raise origin.error(f"a comma can't separate both fields and decimals; use {option('delimiter', ';')}")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from latentbits.data.codes import BAD_BYTE, Tokens, has_decimal_comma
+from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, has_decimal_comma
 from latentbits.data.messages import SHOWN, Origin, bad_cells_error, option, quoted
 from latentbits.data.roles import is_measure
 from latentbits.errors import DataError
-
-__all__ = ["BadCells", "BadColumn", "Surroundings", "advise", "options_for_numbers", "refusal"]
-
 
 _KEPT_WORDS = 50
 """How many different words of a column advice is made from."""
@@ -28,28 +25,11 @@ _MARKS = 12
 """As many different marks of a presence may be listed, as of a scale of cover."""
 
 _MISSING_NUMBERS = frozenset(sign * int("9" * digits) for sign in (-1, 1) for digits in (1, 2, 3, 4))
-"""Numbers that stand for missing beside two codes."""
+"""Numbers that mean missing beside two codes."""
 
-_ABSENT = frozenset(
-    (
-        "-",
-        "0",
-        "a",
-        "abs",
-        "absence",
-        "absent",
-        "f",
-        "false",
-        "kein",
-        "n",
-        "neg",
-        "negative",
-        "nej",
-        "nein",
-        "no",
-        "non",
-    )
-)
+_ABSENT = frozenset(("-", "0", "a", "abs", "absence", "absent", "f", "false", "kein", "n", "neg", "negative")) | {
+    *("nej", "nein", "no", "non")
+}
 """Words that mean 0 beside any other word."""
 
 
@@ -106,6 +86,22 @@ class Surroundings:
     has_ones: bool
     has_missing: bool = False
     numbered: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        bad: Iterable[int],
+        names: Sequence[str],
+        columns: Sequence[int],
+        codes_of: Callable[[int], bytes | bytearray],
+        numbered: int | None = None,
+    ) -> Surroundings:
+        """Those of the columns `bad` among the data `columns`, of each of which `codes_of` gives the bytes."""
+        codes = {j: codes_of(j) for j in columns}
+        filled = {j: len(codes[j]) - codes[j].count(MISSING_BYTE) for j in bad}
+        zeros = {j: codes[j].count(0) for j in bad}
+        zero, one, missing = (any(byte in column for column in codes.values()) for byte in (0, 1, MISSING_BYTE))
+        return cls(names, len(columns), filled, zeros, zero, one, missing, numbered)
 
 
 def advise(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens, origin: Origin) -> str:
@@ -182,7 +178,7 @@ def _pair(
 
 
 def _meanings(low: str, high: str, missing: str | None = None) -> str:
-    """What two codes may mean, and a third one, if there is one that stands for missing."""
+    """What two codes may mean, and a third one, if there is one that means missing."""
 
     def option_for(true: str, false: str) -> str:
         options = {"true": true, "false": false} | ({} if missing is None else {"missing": missing})
@@ -290,6 +286,15 @@ class BadCells(dict[int, BadColumn]):
         k = codes.find(BAD_BYTE)
         while k >= 0:
             self.setdefault(columns[k], BadColumn()).add(line, texts[k])
+            k = codes.find(BAD_BYTE, k + 1)
+
+    def add_column(
+        self, column: int, codes: bytes | bytearray, line_of: Callable[[int], int], text_of: Callable[[int], str]
+    ) -> None:
+        """Take note of the bad cells of a column."""
+        k = codes.find(BAD_BYTE)
+        while k >= 0:
+            self.setdefault(column, BadColumn()).add(line_of(k), text_of(k))
             k = codes.find(BAD_BYTE, k + 1)
 
 

@@ -31,18 +31,6 @@ from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, has_decimal_co
 from latentbits.data.messages import Origin, option, quoted
 from latentbits.errors import UnknownColumnError
 
-__all__ = [
-    "ColumnChoice",
-    "Content",
-    "Roles",
-    "examine",
-    "find_roles",
-    "is_identifier",
-    "is_measure",
-    "is_visit",
-    "positions",
-]
-
 
 @dataclass(frozen=True)
 class ColumnChoice:

@@ -16,8 +16,6 @@ from latentbits.errors import DataError
 from latentbits.numerics import check_number
 from latentbits.wording import counted, place
 
-__all__ = ["encode_labels", "known_codes", "segments_by_length", "take_out", "windows"]
-
 
 def segments_by_length(n_rows: int, n_segments: int) -> NDArray[np.intp]:
     """Labels that cut a series of rows, in their order, into runs of equal length (give or take one row).

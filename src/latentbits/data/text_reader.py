@@ -1,24 +1,39 @@
-"""Rows of text as 0-1 data: the labels, the metadata, the cells, and one error for all cells that are neither 0 nor 1.
+"""Tables with a row for each case: what the columns are, and whether the cells are 0-1 data; of text, and of sheets.
 
-Nothing here needs NumPy before the whole file is accepted, so a file is refused at once.
+A reader says how it gets at texts and codes; labels, metadata, notes and every refusal of cells are decided in
+`WideTable`. Nothing here needs NumPy before the whole file is accepted, so a file is refused at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens
+from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, as_text
 from latentbits.data.long_format import refuse_long_format
-from latentbits.data.messages import Origin, quoted
-from latentbits.data.names import check_column_names
+from latentbits.data.messages import Origin, check_column_names, option, quoted, refusing_damage
+from latentbits.data.read_options import ReadOptions
 from latentbits.data.refusals import BadCells, Surroundings, refusal
 from latentbits.data.roles import ColumnChoice, Content, Roles, examine, find_roles, is_identifier, is_measure
-from latentbits.data.text_file import Header, Rows, no_row_error, rows_of_width, split_header
+from latentbits.data.text_file import (
+    ARRAY_BYTES,
+    SHEET_BYTES,
+    Header,
+    Rows,
+    TextFile,
+    check_archive,
+    check_unpacked,
+    empty_file_error,
+    no_row_error,
+    rows_of_width,
+    split_header,
+)
 from latentbits.storage.files import restore_label
 
 if TYPE_CHECKING:
@@ -26,81 +41,126 @@ if TYPE_CHECKING:
 
     from latentbits.data.binary_data import BinaryData
 
-__all__ = ["RowSource", "TextReader", "open_rows"]
+
+class WideTable(ABC):
+    """A file, read by one set of options.
+
+    `read` finds out what the columns hold that may be no data, calls `_find_roles` with it, then `_refuse` with the bad
+    cells, and gives what is left to `_finished`.
+    """
+
+    names: list[str]
+
+    def __init__(self, options: ReadOptions, origin: Origin) -> None:
+        self.origin = origin
+        self.choice = ColumnChoice(options.row_labels, options.columns, options.exclude, options.metadata)
+        self.tokens = Tokens.of(options, origin)
+        self.strict = self.tokens.without_threshold()  # by a threshold any number would be data
+
+    @abstractmethod
+    def read(self) -> BinaryData:
+        """The data with their names; or a DataError with the place, the value and what to do about it."""
+
+    @abstractmethod
+    def collect(self, make: Callable[..., Any], columns: Sequence[str]) -> Any:
+        """What `make` makes of (names, rows, columns, tokens, origin), of a table with a row for each observation."""
+
+    @abstractmethod
+    def _labels(self, j: int) -> list[str]:
+        """The cells of a column that names the rows, or is metadata."""
+
+    def _find_roles(self, contents: Mapping[int, Content], unnamed: str = "") -> None:
+        self.contents = contents
+        self.roles: Roles = find_roles(self.names, contents, self.choice, self.origin, unnamed)
+        self.columns = self.choice.data(self.names, (self.roles.label, *self.roles.metadata), self.origin)
+
+    def _refuse(
+        self,
+        bad: BadCells,
+        codes_of: Callable[[int], bytes | bytearray],
+        row_names: Sequence[str] | None = None,
+    ) -> None:
+        """Refuse long format, and cells that are neither 0, 1 nor missing; messages name lines, or rows by name."""
+        refuse_long_format(self.names, self.contents, self.roles, bad, self.choice, self.origin)
+        if bad:
+            around = Surroundings.of(bad, self.names, self.columns, codes_of, self.roles.numbered)
+            raise refusal(bad, around, self.tokens, self.origin, row_names)
+
+    def _finished(self, data: BinaryData) -> BinaryData:
+        """The cells with names, metadata and notes; warns of what was guessed."""
+        roles, names = self.roles, [self.names[j] for j in self.columns]
+        if self.tokens.threshold is not None:
+            full = data.ones_per_column() == data.observed_per_column()
+            roles = roles.doubting([name for name, ones in zip(names, full, strict=True) if ones and is_measure(name)])
+        roles.warn(self.origin)
+        label = roles.label
+        return replace(
+            data,
+            row_names=None if label is None else self._labels(label),
+            column_names=names,
+            row_label=None if label is None else self.names[label] or None,
+            metadata={self.names[j]: self._labels(j) for j in roles.metadata} or None,
+            notes=roles.notes,
+        )
 
 
 class RowSource(Protocol):
     """A file of rows of text, which may be opened several times."""
 
     def rows(self) -> AbstractContextManager[Rows]:
-        """Open the file, within a `with` statement."""
+        """Open the file, within a `with` statement: line numbers and fields of all rows, the header included."""
 
 
-@contextmanager
-def open_rows(source: RowSource, header: bool, origin: Origin) -> Iterator[tuple[Header, Rows]]:
-    """Open a file, within a `with` statement, and take the header off."""
-    with source.rows() as rows:
-        head, rows = split_header(rows, header, origin)
-        yield head, rows_of_width(rows, len(head.names), origin)
+def open_text(file: Path, kind: str, options: ReadOptions, origin: Origin) -> TextReader:
+    """Delimited text, to be read; for `FORMATS`."""
+    source = TextFile(file, origin, options.encoding, options.delimiter, options.comment)
+    return TextReader(source, options, origin)
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Which columns are kept as text, as they may be no data, and which are encoded row by row."""
+class TextReader(WideTable):
+    """A file of rows of text."""
 
-    header: Header
-    kept: list[int]
-    encoded: list[int]
+    def __init__(self, source: RowSource, options: ReadOptions, origin: Origin) -> None:
+        super().__init__(options, origin)
+        self._source, self._has_header = source, options.header
+        self._texts: dict[int, list[str]] = {}
+        self._codes = bytearray()  # of the encoded columns, row by row
+        self._encoded: dict[int, int] = {}  # the place of each of them
+        self._lines: list[int] = []
+        self._empty: list[int] = []
+        self._bad = BadCells()
 
+    @contextmanager
+    def open_rows(self) -> Iterator[tuple[Header, Rows]]:
+        """The header, its names not yet validated, and the rows of data, each with a field for each name."""
+        with self._source.rows() as rows:
+            head, rows = split_header(rows, self._has_header, self.origin)
+            yield head, rows_of_width(rows, len(head.names), self.origin)
 
-@dataclass
-class _Body:
-    """The rows of a file: codes of the encoded columns, texts of the others, and the rows' lines."""
-
-    texts: dict[int, list[str]]
-    codes: bytearray = field(default_factory=bytearray)
-    lines: list[int] = field(default_factory=list)
-    empty: list[int] = field(default_factory=list)
-    bad: BadCells = field(default_factory=BadCells)
-
-
-@dataclass(frozen=True)
-class TextReader:
-    """One file of rows of text, read by one set of options.
-
-    Attributes
-    ----------
-    source : RowSource
-        The file.
-    origin : Origin
-        Where the data come from, for error messages.
-    header : bool
-        Whether the first row has column names.
-    choice : ColumnChoice
-        The columns asked for.
-    tokens : Tokens
-        What cells mean.
-    """
-
-    source: RowSource
-    origin: Origin
-    header: bool
-    choice: ColumnChoice
-    tokens: Tokens
+    def collect(self, make: Callable[..., Any], columns: Sequence[str]) -> Any:
+        """See `WideTable`."""
+        with self.open_rows() as (head, rows):
+            check_column_names(head.names, self.origin, head.place, unnamed=0)
+            return make(head.names, rows, columns, self.tokens, self.origin)
 
     def read(self) -> BinaryData:
-        """Read the file."""
-        with open_rows(self.source, self.header, self.origin) as (header, rows):
-            if self.header:
+        """See `WideTable`."""
+        with self.open_rows() as (header, rows):
+            if self._has_header:
                 self._refuse_data_as_header(header)
-            layout = self._layout(header)
-            body = self._read_body(rows, layout)
-        return _Table(self, layout, body).accepted()
+            self.names = header.names
+            self._read_rows(rows, self._split_columns(header))
+        self._read_words()
+        empty = set(self._empty)
+        filled = self._without(empty) if empty else self._texts
+        unnamed = "the header has no name for it" if header.lacks_label else "" if self.names[0] else "it has no name"
+        self._find_roles({j: examine(texts, self.strict) for j, texts in filled.items()}, unnamed)
+        if self.roles.label is not None and empty:
+            self._drop_rows(empty)
+        self._refuse(self._bad_cells(), self._column)
+        from latentbits.data.binary_data import BinaryData
 
-    @cached_property
-    def strict(self) -> Tokens:
-        """The words without the threshold, by which any number would be data."""
-        return self.tokens.without_threshold()
+        return self._finished(BinaryData(self._cells()))
 
     def _refuse_data_as_header(self, header: Header) -> None:
         names = header.names
@@ -113,7 +173,8 @@ class TextReader:
                 header.place,
             )
 
-    def _layout(self, header: Header) -> _Layout:
+    def _split_columns(self, header: Header) -> list[int]:
+        """The columns to keep as text, as they may be no data; the others are encoded."""
         names, choice, origin = header.names, self.choice, self.origin
         label, beside = choice.label(names, origin), choice.beside(names, origin)
         found = 0 if choice.row_labels is None and not names[0] else label
@@ -121,142 +182,81 @@ class TextReader:
         data = choice.data(names, (found, *beside), origin)
         candidates = {j for j, name in enumerate(names) if is_identifier(name)} | {0}
         kept = (candidates - choice.excluded(names, origin)) | {*beside, *([] if found is None else [found])}
-        return _Layout(header, sorted(kept), [j for j in data if j not in kept])
+        self._encoded = {j: k for k, j in enumerate(j for j in data if j not in kept)}
+        return sorted(kept)
 
-    def _read_body(self, rows: Rows, layout: _Layout) -> _Body:
-        body = _Body({j: [] for j in layout.kept})
-        columns, pick, encode_row = layout.encoded, _picker(layout.encoded), self.tokens.codes
-        texts_of = list(body.texts.items())
+    def _read_rows(self, rows: Rows, kept: Sequence[int]) -> None:
+        self._texts = {j: [] for j in kept}
+        columns, encode_row = list(self._encoded), self.tokens.codes
+        pick = _picker(columns)
+        texts_of = list(self._texts.items())
         for line, row in rows:
             cells = pick(row)
             codes = encode_row(cells)
-            body.codes += codes
+            self._codes += codes
             if BAD_BYTE in codes:
-                body.bad.add_row(line, columns, cells, codes)
+                self._bad.add_row(line, columns, cells, codes)
             if not any(row):
-                body.empty.append(len(body.lines))
-            body.lines.append(line)
+                self._empty.append(len(self._lines))
+            self._lines.append(line)
             for j, texts in texts_of:
                 texts.append(row[j].strip())
-        return body
 
-    def texts_of(self, columns: Sequence[int]) -> dict[int, list[str]]:
-        """Read the file once more, for columns that turned out to be text."""
-        with open_rows(self.source, self.header, self.origin) as (_, rows):
-            picked = [[row[j].strip() for j in columns] for _, row in rows]
-        return dict(zip(columns, map(list, zip(*picked, strict=True)), strict=True))
-
-
-class _Table:
-    """A file that was read: what its columns are, and whether its cells are 0-1 data."""
-
-    def __init__(self, reader: TextReader, layout: _Layout, body: _Body) -> None:
-        self.reader, self.layout, self.body = reader, layout, body
-        self.names = layout.header.names
-        self.texts = body.texts | self._texts_of_words()
-        self.roles = self._find_roles()
-        if self.roles.label is not None and body.empty:
-            self._drop_empty_rows()
-        others = (self.roles.label, *self.roles.metadata)
-        self.columns = reader.choice.data(self.names, others, reader.origin)
-
-    def accepted(self) -> BinaryData:
-        """The data, or the error for all bad cells."""
-        choice, origin = self.reader.choice, self.reader.origin
-        refuse_long_format(self.names, self.contents, self.roles, self.body.bad, choice, origin)
-        codes = {j: self.reader.tokens.codes(self.texts[j]) for j in self.columns if j in self.body.texts}
-        self._refuse_bad_cells(codes)
-        roles = self.roles.doubting(self._measures(codes))
-        roles.warn(origin)
-        from latentbits.data.binary_data import BinaryData
-
-        label, beside = self.roles.label, self.roles.metadata
-        return BinaryData(
-            self._cells(codes),
-            row_names=None if label is None else list(map(restore_label, self.texts[label])),
-            column_names=[self.names[j] for j in self.columns],
-            row_label=None if label is None else self.names[label] or None,
-            metadata={self.names[j]: list(map(restore_label, self.texts[j])) for j in beside} or None,
-            notes=roles.notes,
-        )
-
-    def _measures(self, codes: dict[int, bytes]) -> list[str]:
-        """The data columns named like measurements that a threshold makes 1 in every row."""
-        if self.reader.tokens.threshold is None:
-            return []
-        named = [j for j in self.columns if is_measure(self.names[j])]
-        return [self.names[j] for j in named if 0 not in (codes[j] if j in codes else self._encoded(j))]
-
-    def _encoded(self, j: int) -> bytearray:
-        """The codes of a column that was encoded row by row."""
-        return self.body.codes[self.layout.encoded.index(j) :: len(self.layout.encoded)]
-
-    def _n_filled(self, j: int) -> int:
-        return len(self.body.lines) - self._encoded(j).count(MISSING_BYTE)
-
-    def _texts_of_words(self) -> dict[int, list[str]]:
-        """The cells of the columns that hold nothing but unknown words."""
-        if self.reader.choice.columns is not None:
-            return {}
-        number = self.reader.tokens.number
+    def _read_words(self) -> None:
+        """Read the file once more, for the texts of encoded columns that hold nothing but unknown words."""
         words = [
             j
-            for j, column in self.body.bad.items()
-            if all(number(word) is None for word in column.words) and column.count == self._n_filled(j)
+            for j, column in self._bad.items()
+            if self.choice.columns is None
+            and all(self.tokens.number(word) is None for word in column.words)
+            and column.count == len(self._lines) - self._column(j).count(MISSING_BYTE)
         ]
-        return self.reader.texts_of(words) if words else {}
+        if words:
+            with self.open_rows() as (_, rows):
+                picked = [[row[j].strip() for j in words] for _, row in rows]
+            self._texts |= zip(words, map(list, zip(*picked, strict=True)), strict=True)
 
-    def _find_roles(self) -> Roles:
-        empty = set(self.body.empty)
-        self.contents: dict[int, Content] = {
-            j: examine([text for i, text in enumerate(texts) if i not in empty] if empty else texts, self.reader.strict)
-            for j, texts in self.texts.items()
-        }
-        header = self.layout.header
-        unnamed = (
-            "the header has no name for it" if header.lacks_label else "it has no name" if not self.names[0] else ""
-        )
-        return find_roles(self.names, self.contents, self.reader.choice, self.reader.origin, unnamed)
+    def _without(self, rows: set[int]) -> dict[int, list[str]]:
+        return {j: [text for i, text in enumerate(texts) if i not in rows] for j, texts in self._texts.items()}
 
-    def _drop_empty_rows(self) -> None:
+    def _drop_rows(self, empty: set[int]) -> None:
         """Leave out rows without a name or any cell, such as those at the end of an exported sheet."""
-        width, empty = len(self.layout.encoded), set(self.body.empty)
-        left = [i for i in range(len(self.body.lines)) if i not in empty]
+        width = len(self._encoded)
+        left = [i for i in range(len(self._lines)) if i not in empty]
         if not left:
-            raise no_row_error(self.reader.origin)
-        self.body.codes = bytearray().join(self.body.codes[i * width : (i + 1) * width] for i in left)
-        self.body.lines = [self.body.lines[i] for i in left]
-        self.texts = {j: [texts[i] for i in left] for j, texts in self.texts.items()}
+            raise no_row_error(self.origin)
+        self._codes = bytearray().join(self._codes[i * width : (i + 1) * width] for i in left)
+        self._lines = [self._lines[i] for i in left]
+        self._texts = self._without(empty)
 
-    def _refuse_bad_cells(self, codes: dict[int, bytes]) -> None:
-        """Refuse cells of data columns that are neither 0, 1 nor missing; `codes` are those of columns kept as text."""
-        bad = BadCells({j: column for j, column in self.body.bad.items() if j in self.columns})
-        for j, column in codes.items():
-            if BAD_BYTE in column:
-                for line, text, code in zip(self.body.lines, self.texts[j], column, strict=True):
-                    bad.add_row(line, [j], [text], bytes([code]))
-        if bad:
-            columns = {j: codes[j] if j in codes else self._encoded(j) for j in bad}
-            filled = {j: len(column) - column.count(MISSING_BYTE) for j, column in columns.items()}
-            zeros = {j: column.count(0) for j, column in columns.items()}
-            everything = b"".join([self.body.codes, *codes.values()])
-            zero, one, missing = (code in everything for code in (0, 1, MISSING_BYTE))
-            around = Surroundings(self.names, len(self.columns), filled, zeros, zero, one, missing, self.roles.numbered)
-            raise refusal(bad, around, self.reader.tokens, self.reader.origin)
+    def _column(self, j: int) -> bytes | bytearray:
+        if j in self._encoded:
+            return self._codes[self._encoded[j] :: len(self._encoded)]
+        return self.tokens.codes(self._texts[j])
 
-    def _cells(self, codes: dict[int, bytes]) -> np.ndarray:
+    def _bad_cells(self) -> BadCells:
+        data = set(self.columns)
+        bad = BadCells({j: column for j, column in self._bad.items() if j in data})
+        for j in self.columns:
+            if j not in self._encoded:
+                bad.add_column(j, self._column(j), self._lines.__getitem__, self._texts[j].__getitem__)
+        return bad
+
+    def _cells(self) -> np.ndarray:
         """The codes of the data columns, in their order."""
         import numpy as np
 
-        encoded = self.layout.encoded
-        cells = np.frombuffer(self.body.codes, np.int8).reshape(len(self.body.lines), len(encoded))
-        if encoded == self.columns:
+        cells = np.frombuffer(self._codes, np.int8).reshape(len(self._lines), len(self._encoded))
+        if list(self._encoded) == self.columns:
             return cells
-        where = {j: k for k, j in enumerate(encoded)}
+        where = self._encoded
         chosen = np.empty((len(cells), len(self.columns)), np.int8)
         for k, j in enumerate(self.columns):
-            chosen[:, k] = np.frombuffer(codes[j], np.int8) if j in codes else cells[:, where[j]]
+            chosen[:, k] = cells[:, where[j]] if j in where else np.frombuffer(self._column(j), np.int8)
         return chosen
+
+    def _labels(self, j: int) -> list[str]:
+        return list(map(restore_label, self._texts[j]))
 
 
 def _picker(columns: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
@@ -267,3 +267,83 @@ def _picker(columns: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
     if list(columns) == list(range(first, last)):
         return itemgetter(slice(first, last))  # of one column, too, a list
     return itemgetter(*columns)
+
+
+_ROWS = 1 << 20
+"""Of a sheet, at most: a crafted one may claim billions of empty rows."""
+
+
+def open_sheet(file: Path, kind: str, options: ReadOptions, origin: Origin) -> TextReader:
+    """A sheet of a workbook, to be read; for `FORMATS`."""
+    return TextReader(ExcelSheet(file, origin, options.sheet), options, origin)
+
+
+@dataclass(frozen=True)
+class ExcelSheet:
+    """A sheet of a workbook.
+
+    Attributes
+    ----------
+    file : pathlib.Path
+        The workbook.
+    origin : Origin
+        Where the data come from, for error messages.
+    sheet : str or None
+        The name of the sheet; the only one that isn't empty if None.
+    """
+
+    file: Path
+    origin: Origin
+    sheet: str | None = None
+
+    @contextmanager
+    def rows(self) -> Iterator[Rows]:
+        """Read the sheet, within a `with` statement."""
+        try:
+            import openpyxl  # noqa: F401
+        except ImportError:
+            raise self.origin.error('reading .xlsx needs openpyxl; pip install "latentbits[excel]"') from None
+        filled = [j for j in range(len(self._cells[0])) if any(row[j].strip() for row in self._cells)]
+        yield ((i + 1, [row[j] for j in filled]) for i, row in enumerate(self._cells))
+
+    @cached_property
+    def _cells(self) -> list[list[str]]:
+        with refusing_damage(self.origin, "this can't be read as .xlsx", "save the table again"):
+            check_archive(self.file, SHEET_BYTES, self.origin)
+            filled = {name: rows for name, rows in self._sheets() if rows}
+        if not filled:
+            raise empty_file_error(self.origin)
+        name = next(iter(filled)) if self.sheet is None and len(filled) == 1 else self.sheet
+        if name not in filled:
+            listed = ", ".join(map(quoted, filled))
+            way_out = option("sheet", max(filled, key=lambda sheet: sum(map(len, filled[sheet]))))
+            raise self.origin.error(f"the sheets are {listed}; choose one, such as {way_out}")
+        rows = filled[name]
+        width = max(map(len, rows))
+        check_unpacked(self.file.stat().st_size, 8 * len(rows) * width, ARRAY_BYTES, self.origin)
+        return [row + [""] * (width - len(row)) for row in rows]
+
+    def _sheets(self) -> Iterator[tuple[str, list[list[str]]]]:
+        """The names of all sheets, and their rows up to the last cell that isn't empty."""
+        import openpyxl
+
+        with self.file.open("rb") as stream:  # openpyxl leaves a file open that it can't read
+            workbook = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+            for sheet in workbook.worksheets:
+                sheet.reset_dimensions()  # some programs write false ones
+                rows: list[list[str]] = []
+                for cells in sheet.iter_rows():
+                    if len(rows) == _ROWS:
+                        raise ValueError(f"the sheet {quoted(sheet.title)} has more rows than Excel knows")
+                    rows.append(_up_to_last(["" if cell.data_type == "e" else as_text(cell.value) for cell in cells]))
+                yield sheet.title, _up_to_last(rows)
+
+
+Filled = TypeVar("Filled", str, list[str])
+
+
+def _up_to_last(parts: list[Filled]) -> list[Filled]:
+    """Without the empty ones at the end."""
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts

@@ -7,49 +7,30 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.blocks import pack
-from latentbits.data.codes import BAD, MISSING, Tokens
-from latentbits.data.compressed import ARRAY_BYTES, check_unpacked
-from latentbits.data.encoding import codes_of
-from latentbits.data.long_format import refuse_long_format
-from latentbits.data.messages import Origin, refusing_damage
-from latentbits.data.names import check_column_names, checked_text
-from latentbits.data.refusals import BadCells, Surroundings, refusal
-from latentbits.data.roles import ColumnChoice, examine, find_roles, is_identifier, is_measure, positions
-from latentbits.data.sheet import as_text
-
-__all__ = ["LargeParquet", "Layout", "TypedTable", "check_texts", "is_large", "open_parquet", "read_frame"]
-
+from latentbits.data.codes import BAD, as_text
+from latentbits.data.encoding import codes_of, pack
+from latentbits.data.messages import Origin, check_column_names, checked_text, refusing_damage
+from latentbits.data.read_options import ReadOptions
+from latentbits.data.refusals import BadCells
+from latentbits.data.roles import examine, is_identifier, positions
+from latentbits.data.text_file import ARRAY_BYTES, check_unpacked
+from latentbits.data.text_reader import WideTable
 
 _CELLS = 1 << 25
 """A file of any size may have so many cells, which run-length encoding can hold in a few bytes."""
 
 
-class Layout(NamedTuple):
-    """What the columns of a table are.
-
-    Attributes
-    ----------
-    contents : dict of int to Content
-        What the columns hold that may be no data.
-    roles : Roles
-        Label, metadata and notes.
-    rows : list of str or None
-        The names of the rows.
-    columns : list of int
-        The data.
-    """
-
-    contents: dict[int, Any]
-    roles: Any
-    rows: list[str] | None
-    columns: list[int]
+def open_typed(file: Path, kind: str, options: ReadOptions, origin: Origin) -> TypedTable:
+    """A table of typed columns, to be read; for `FORMATS`."""
+    if kind == "parquet" and is_large(file):
+        return LargeParquet(file, options, origin)
+    return TypedTable(read_frame(file, kind, origin), options, origin)
 
 
 def read_frame(file: Path, kind: str, origin: Origin) -> pd.DataFrame:
@@ -96,96 +77,72 @@ def check_texts(table: Any, file: Path, origin: Origin) -> None:
             check_unpacked(file.stat().st_size, longest * table.num_rows, ARRAY_BYTES, origin)
 
 
-class TypedTable:
-    """A frame, of which some columns are data."""
+class TypedTable(WideTable):
+    """A frame, of which some columns are data; an index that does more than count the rows from 0 names them."""
 
-    def __init__(
-        self, frame: pd.DataFrame, choice: ColumnChoice, tokens: Tokens, words_given: bool, origin: Origin
-    ) -> None:
+    def __init__(self, frame: pd.DataFrame, options: ReadOptions, origin: Origin) -> None:
+        super().__init__(options, origin)
+        words = (options.missing, options.true, options.false, options.presence)
+        self._words_given = any(word is not None for word in words)  # which may be about numbers as well
+        self._take_frame(frame)
+
+    def _take_frame(self, frame: pd.DataFrame) -> None:
         index = frame.index
-        self.has_index = choice.row_labels is None and not (
-            isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
-        )
-        self.names = check_column_names(frame.columns, origin)
-        self.columns = [frame.iloc[:, j] for j in range(len(self.names))]
-        if self.has_index:
+        self.names = check_column_names(frame.columns, self.origin)
+        self._frame_columns = [frame.iloc[:, j] for j in range(len(self.names))]
+        counts = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
+        self._has_index = self.choice.row_labels is None and not counts
+        if self._has_index:
             self.names.insert(0, str(index.name or ""))
-            self.columns.insert(0, index.to_series())
-            choice = replace(choice, row_labels=0)
-        self.choice, self.tokens, self.words_given, self.origin = choice, tokens, words_given, origin
+            self._frame_columns.insert(0, index.to_series())
+            self.choice = replace(self.choice, row_labels=0)
 
     def read(self) -> BinaryData:
-        """Encode the data columns."""
-        layout = self._layout()
-        cells = np.column_stack([self._codes(j) for j in layout.columns])
-        self._refuse(cells, layout, lambda i, j: as_text(self.columns[j].iloc[i]).strip())
-        return self._made(BinaryData(cells), layout)
+        """See `WideTable`."""
+        self._examine()
+        cells = np.column_stack([self._codes(j) for j in self.columns])
+        self._refuse_codes(cells, lambda j, i: as_text(self._frame_columns[j].iloc[i]).strip())
+        return self._finished(BinaryData(cells))
 
-    def _layout(self) -> Layout:
-        """Which columns name the rows, are metadata, and are data."""
-        strict = self.tokens.without_threshold()
-        contents = {j: examine(self._texts(j), strict) for j in range(len(self.names)) if self._may_be_other(j)}
-        roles = find_roles(self.names, contents, self.choice, self.origin)
-        if self.has_index:
-            roles = roles._replace(notes=("the table's index names the rows", *roles.notes))
-        label = roles.label
-        rows = None if label is None else checked_text(self._texts(label), self.origin, "row name")
-        columns = self.choice.data(self.names, (label, *roles.metadata), self.origin)
-        return Layout(contents, roles, rows, columns)
+    def _examine(self) -> None:
+        """Find out which columns name the rows, are metadata, and are data."""
+        others = [j for j in range(len(self.names)) if self._may_be_other(j)]
+        self._find_roles({j: examine(self._texts(j), self.strict) for j in others})
+        if self._has_index:
+            self.roles = self.roles._replace(notes=("the table's index names the rows", *self.roles.notes))
+        label = self.roles.label
+        self._row_names = None if label is None else checked_text(self._texts(label), self.origin, "row name")
 
-    def _refuse(self, cells: np.ndarray, layout: Layout, text_at: Callable[[int, int], str], first: int = 0) -> None:
+    def _refuse_codes(self, cells: np.ndarray, text_at: Callable[[int, int], str], first: int = 0) -> None:
         """Refuse rows of codes, the first of them number `first`, among which a cell is neither 0, 1 nor missing."""
-        contents, roles, rows, columns = layout
-        bad = BadCells()
+        places, bad = {j: k for k, j in enumerate(self.columns)}, BadCells()
         for k in np.flatnonzero((cells == BAD).any(axis=0)).tolist():
-            for i in np.flatnonzero(cells[:, k] == BAD).tolist():
-                bad.add_row(first + i + 1, [columns[k]], [text_at(i, columns[k])], cells[i, k].tobytes())
-        refuse_long_format(self.names, contents, roles, bad, self.choice, self.origin)
-        if bad:
-            filled = {j: int((cells[:, k] != MISSING).sum()) for k, j in enumerate(columns) if j in bad}
-            zeros = {j: int((cells[:, k] == 0).sum()) for k, j in enumerate(columns) if j in bad}
-            zero, one, missing = (bool((cells == code).any()) for code in (0, 1, MISSING))
-            around = Surroundings(self.names, len(columns), filled, zeros, zero, one, missing, roles.numbered)
-            raise refusal(bad, around, self.tokens, self.origin, rows)
+            j = self.columns[k]
+            bad.add_column(j, cells[:, k].tobytes(), lambda i: first + i + 1, partial(text_at, j))
+        self._refuse(bad, lambda j: cells[:, places[j]].tobytes(), self._row_names)
 
-    def _made(self, data: BinaryData, layout: Layout) -> BinaryData:
-        """The data with names, metadata and notes."""
-        roles, columns = layout.roles, layout.columns
-        names = [self.names[j] for j in columns]
-        if self.tokens.threshold is not None:
-            is_full = data.ones_per_column() == data.observed_per_column()
-            roles = roles.doubting(
-                [name for name, full in zip(names, is_full, strict=True) if full and is_measure(name)]
-            )
-        roles.warn(self.origin)
-        return replace(
-            data,
-            row_names=layout.rows,
-            column_names=names,
-            row_label=None if roles.label is None else self.names[roles.label] or None,
-            metadata={self.names[j]: self._texts(j) for j in roles.metadata} or None,
-            notes=roles.notes,
-        )
+    def _labels(self, j: int) -> list[str]:
+        return self._row_names if j == self.roles.label and self._row_names is not None else self._texts(j)
 
-    def observations(self, columns: Sequence[str]) -> tuple[list[str], Iterator[tuple[int, Sequence[str]]]]:
-        """The names and the rows of some columns as text, for tables with a row for each observation."""
+    def collect(self, make: Callable[..., Any], columns: Sequence[str]) -> Any:
+        """See `WideTable`."""
         where = positions(columns, self.names, self.origin)
-        texts = zip(*map(self._texts, where), strict=True)
-        return [self.names[j] for j in where], enumerate(texts, start=1)
+        rows = enumerate(zip(*map(self._texts, where), strict=True), start=1)
+        return make([self.names[j] for j in where], rows, columns, self.tokens, self.origin)
 
     def _texts(self, j: int) -> list[str]:
-        return [as_text(value).strip() for value in self.columns[j].tolist()]
+        return [as_text(value).strip() for value in self._frame_columns[j].tolist()]
 
     def _is_number(self, j: int) -> bool:
-        return pd.api.types.is_numeric_dtype(self.columns[j].dtype)
+        return pd.api.types.is_numeric_dtype(self._frame_columns[j].dtype)
 
     def _may_be_other(self, j: int) -> bool:
         """Whether a column may be something else than data."""
         return j == 0 or not self._is_number(j) or is_identifier(self.names[j])
 
     def _codes(self, j: int) -> np.ndarray:
-        if self._is_number(j) and not self.words_given:
-            values = self.columns[j].to_numpy(dtype=np.float64, na_value=np.nan)
+        if self._is_number(j) and not self._words_given:
+            values = self._frame_columns[j].to_numpy(dtype=np.float64, na_value=np.nan)
             return codes_of(values, self.tokens.threshold)
         return np.frombuffer(self.tokens.codes(self._texts(j)), np.int8)
 
@@ -217,23 +174,26 @@ def is_large(path: Path) -> bool:
 class LargeParquet(TypedTable):
     """A Parquet table of which only those columns are held at once that may be no data; see `TypedTable`."""
 
-    def __init__(self, path: Path, choice: ColumnChoice, tokens: Tokens, words_given: bool, origin: Origin) -> None:
-        self.choice, self.tokens, self.words_given, self.origin = choice, tokens, words_given, origin
-        self.has_index = False
+    def __init__(self, path: Path, options: ReadOptions, origin: Origin) -> None:
         self._paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        super().__init__(pd.DataFrame(), options, origin)
+
+    def _take_frame(self, frame: pd.DataFrame) -> None:
+        """The schema of the files, in place of a frame."""
+        self._has_index = False
         self._files = self._opened()
         first = self._files[0]
         index = self._stored_index(first.schema_arrow)
         self._stored_names = [name for name in first.schema_arrow.names if name != index]
-        self.names = check_column_names(self._stored_names, origin)
+        self.names = check_column_names(self._stored_names, self.origin)
         self._types = [first.schema_arrow.field(name).type for name in self._stored_names]
-        if index is not None and choice.row_labels is None:
+        if index is not None and self.choice.row_labels is None:
             self._take_index(index, first.schema_arrow)
-        self.n_rows = sum(file.metadata.num_rows for file in self._files)
+        self._n_rows = sum(file.metadata.num_rows for file in self._files)
 
     def _take_index(self, index: str, schema: Any) -> None:
         """Let the index that pandas has stored name the rows."""
-        self.has_index = True
+        self._has_index = True
         self._stored_names.insert(0, index)
         self._types.insert(0, schema.field(index).type)
         self.names.insert(0, "" if index.startswith("__index_level_") else index)
@@ -274,20 +234,20 @@ class LargeParquet(TypedTable):
         return stored[0] if stored else None
 
     def read(self) -> BinaryData:
-        """Encode the data columns; see `TypedTable.read`."""
-        layout = self._layout()
-        packed = pack(self._blocks(layout), self.n_rows, len(layout.columns))
-        return self._made(BinaryData(None, packed=packed), layout)
+        """See `WideTable`; the data come as bits."""
+        self._examine()
+        packed = pack(self._blocks(), self._n_rows, len(self.columns))
+        return self._finished(BinaryData(None, packed=packed))
 
-    def _blocks(self, layout: Layout) -> Iterator[np.ndarray]:
+    def _blocks(self) -> Iterator[np.ndarray]:
         """Codes of the data columns, block by block; the first bad block is refused."""
         first = 0
-        for batch in self._batches([self._stored_names[j] for j in layout.columns]):
-            cells = np.empty((batch.num_rows, len(layout.columns)), np.int8)
-            for k, j in enumerate(layout.columns):
+        for batch in self._batches([self._stored_names[j] for j in self.columns]):
+            cells = np.empty((batch.num_rows, len(self.columns)), np.int8)
+            for k, j in enumerate(self.columns):
                 cells[:, k] = self._batch_codes(batch.column(k), j)
             if first == 0 or cells.min() == BAD:
-                self._refuse(cells, layout, partial(_text_at, batch, layout.columns), first)
+                self._refuse_codes(cells, partial(_text_at, batch, self.columns), first)
             yield cells
             first += batch.num_rows
 
@@ -304,7 +264,7 @@ class LargeParquet(TypedTable):
     def _batch_codes(self, column: Any, j: int) -> np.ndarray:
         import pyarrow as pa
 
-        if self._is_number(j) and not self.words_given:
+        if self._is_number(j) and not self._words_given:
             plain = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
             return codes_of(plain.to_numpy(zero_copy_only=False), self.tokens.threshold)
         return np.frombuffer(self.tokens.codes([as_text(value).strip() for value in column.to_pylist()]), np.int8)
@@ -322,7 +282,7 @@ class LargeParquet(TypedTable):
         return _is_numeric(self._types[j])
 
 
-def _text_at(batch: Any, columns: Sequence[int], i: int, j: int) -> str:
+def _text_at(batch: Any, columns: Sequence[int], j: int, i: int) -> str:
     """The text of a cell of a block whose columns are these of the table."""
     return as_text(batch.column(columns.index(j))[i].as_py()).strip()
 

@@ -45,7 +45,7 @@ def find(subject: Subject, about: DataSummary) -> Parts:
     facts = {
         "factors": Fact(model.n_components_, Unit.COUNT),
         "factor_probabilities": Fact(model.factor_probabilities_.tolist(), Unit.SHARE),
-        "noise_precision": Fact(float(model.noise_precision_), Unit.PRECISION),
+        "noise_precision": Fact(model.noise_precision_.tolist(), Unit.PRECISION),
     }
     figures = []
     if model.n_components_:
@@ -86,7 +86,7 @@ def _factors(model: BinaryFactorAnalysis, data: NumberTable) -> list[dict[str, A
                 "factor": k,
                 "probability": float(model.factor_probabilities_[k]),
                 "rows_on": int(on[k]),
-                "strength": float((column**2).sum() * model.noise_precision_) ** 0.5,
+                "strength": float(model.factor_strengths_[k]),
                 # On against off: both the state that adds the column and the one that subtracts it.
                 "changes": [(names[j], 2 * float(column[j])) for j in most],
             }

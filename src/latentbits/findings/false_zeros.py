@@ -11,7 +11,7 @@ import pandas as pd
 
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.names import Places
+from latentbits.data.messages import Places
 from latentbits.findings.account import (
     N_SUSPECTS,
     DataSummary,

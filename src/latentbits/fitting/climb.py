@@ -1,22 +1,134 @@
-"""Maximising an objective by a monotone map (an EM or variational step), with guarded acceleration.
+"""Maximising an objective from a start to convergence: when to stop, monotone maps (EM, variational steps) with guarded
+acceleration, and L-BFGS.
 
-One run of it from a start to convergence is called a *climb* throughout the library: its objective never falls.
-
-A learner is a few functions over a named state. A step's objective belongs to the state that went *in*, because that
-is what a pass over the data evaluates.
+One run of it is called a *climb* throughout the library: its objective never falls. A learner is a few functions over a
+named state. A step's objective belongs to the state that went *in*, because that is what a pass over the data
+evaluates.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from scipy.optimize import Bounds, OptimizeResult, minimize
 
-from latentbits.fitting.monitor import Checkpoint, Monitor, Position
+# ---- when to stop ------------------------------------------------------------------------------------------
 
-__all__ = ["ArrayLearner", "Climbed", "Learner", "RowsLost", "climb", "parabola", "squared_moves"]
+
+class Position(NamedTuple):
+    """The end of a round: all that a climb needs to go on, or its result if the `objective` is there."""
+
+    state: Any
+    longest: float
+    history: list[float]
+    last_checked: float
+    converged: bool
+    objective: float | None = None
+
+
+class Checkpoint(Protocol):
+    """Where the positions of a run are kept."""
+
+    def exists(self) -> bool:
+        """Whether one is saved."""
+
+    def load(self, like: tuple[Any, ...]) -> Position:
+        """The last one saved; refused if its state isn't of the form of `like`."""
+
+    def refused(self, reason: str) -> Exception:
+        """The error of a position that isn't one of this fit."""
+
+    def is_due(self) -> bool:
+        """Whether enough time has passed to save another one."""
+
+    def save(self, position: Position) -> None:
+        """Replace the last one."""
+
+
+@dataclass
+class Monitor:
+    """Records an objective that should rise, and decides when to stop.
+
+    Parameters
+    ----------
+    tol : float
+        Converged when a check finds that the objective rose by less than `tol` per observed cell.
+    max_iter : int
+        Number of passes over the data after which to stop, without having converged.
+    n_cells : float
+        The number that `tol` is multiplied by: the weighted number of observed cells.
+    on_record : callable, optional
+        Called with the number of passes and the objective after every pass (progress).
+    cancelled : callable, optional
+        Called before every round of passes; True ends the climb with the state reached.
+    checkpoint : Checkpoint, optional
+        Where positions are kept, to go on from.
+
+    Examples
+    --------
+    >>> monitor = Monitor(tol=0.01, max_iter=10, n_cells=100)
+    >>> for objective in [-70.0, -60.0, -59.5]:
+    ...     monitor.record(objective)
+    ...     monitor.check()
+    >>> monitor.converged, monitor.finished, monitor.n_iter
+    (True, True, 3)
+    """
+
+    tol: float
+    max_iter: int
+    n_cells: float = 1.0
+    on_record: Callable[[int, float], None] | None = None
+    cancelled: Callable[[], bool] | None = None
+    checkpoint: Checkpoint | None = None
+    history: list[float] = field(default_factory=list)
+    converged: bool = False
+    _last_checked: float = -float("inf")
+
+    def __post_init__(self) -> None:
+        self._passes = len(self.history)
+
+    def record(self, objective: float, passes: int = 1) -> None:
+        """Record one pass, or several, with the objective reached."""
+        self.history.append(objective)
+        self._passes += passes
+        if self.on_record is not None:
+            self.on_record(self.n_iter, objective)
+
+    def check(self) -> None:
+        """Compare the objective with that of the last check."""
+        # Once per round, not per pass: a rejected extrapolation, or a short step of L-BFGS, gains little and yet is not
+        # the end.
+        rise = (self.history[-1] - self._last_checked) / max(self.n_cells, 1.0)
+        self.converged = rise < self.tol
+        self._last_checked = self.history[-1]
+
+    def record_of(self) -> tuple[list[float], float, bool]:
+        """What a position keeps of the record so far."""
+        return list(self.history), self._last_checked, self.converged
+
+    def rewind(self, position: Position) -> None:
+        """Go back (or ahead) to the record of a position."""
+        self.history, self._last_checked = list(position.history), position.last_checked
+        self._passes = len(self.history)
+        self.converged = position.converged
+
+    @property
+    def n_iter(self) -> int:
+        """Passes so far."""
+        return self._passes
+
+    @property
+    def finished(self) -> bool:
+        """Whether to stop now."""
+        stopped = self.cancelled is not None and self.cancelled()
+        return self.converged or stopped or self.n_iter >= self.max_iter
+
+
+# ---- monotone maps -----------------------------------------------------------------------------------------
 
 State = TypeVar("State", bound=tuple[Any, ...])
 
@@ -244,3 +356,64 @@ def parabola(points: Sequence[np.ndarray], length: float) -> np.ndarray:
     """a + 2 s r + s^2 v of three arrays at the length s."""
     a, b, c = points
     return a + 2 * length * (b - a) + length**2 * (c - 2 * b + a)
+
+
+# ---- smooth functions --------------------------------------------------------------------------------------
+
+Arrays = TypeVar("Arrays", bound=tuple[np.ndarray, ...])
+
+CHECK_EVERY = 10
+"""Iterations between two checks of convergence: a single step of L-BFGS may be short without being the last."""
+
+MEMORY = 20
+"""Past steps from which L-BFGS estimates the curvature."""
+
+
+def flatten(state: tuple[np.ndarray, ...]) -> np.ndarray:
+    """All arrays of a state as one vector."""
+    return np.concatenate([part.ravel() for part in state])
+
+
+def unflatten(x: np.ndarray, like: Arrays) -> Arrays:
+    """The vector as a state with the shapes of `like`."""
+    ends = np.cumsum([part.size for part in like])
+    pieces = np.split(x, ends[:-1])
+    return type(like)(*(piece.reshape(part.shape) for piece, part in zip(pieces, like, strict=True)))
+
+
+def ascend(
+    function: Callable[[Arrays], tuple[float, Arrays]],
+    start: Arrays,
+    monitor: Monitor,
+    limits: tuple[Arrays, Arrays] | None = None,
+) -> Climbed[Arrays]:
+    """Maximise from `start` until the monitor stops, or until no step raises the objective (which is convergence).
+
+    `function` returns the objective and its gradient, in the form of the state; `limits` are the lowest and the highest
+    state allowed. Every iteration is recorded; as the line search accepts no decrease, the recorded objective never
+    falls.
+    """
+    scale = max(monitor.n_cells, 1.0)  # L-BFGS' first step and tolerances are absolute numbers
+
+    def descent(x: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = function(unflatten(x, start))
+        return -value / scale, -flatten(gradient) / scale
+
+    def on_iteration(intermediate_result: OptimizeResult) -> None:
+        monitor.record(-intermediate_result.fun * scale)
+        if monitor.n_iter % CHECK_EVERY == 0:
+            monitor.check()
+        if monitor.finished:
+            raise StopIteration
+
+    # SciPy's own tolerances are switched off: the monitor decides, by the same rule as for EM.
+    options = {"maxiter": monitor.max_iter, "maxfun": 20 * monitor.max_iter, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
+    bounds = None if limits is None else Bounds(*map(flatten, limits))
+    result = minimize(
+        descent, flatten(start), jac=True, method="L-BFGS-B", bounds=bounds, callback=on_iteration, options=options
+    )
+    if not monitor.history:  # the start was an optimum already, or there was no time
+        monitor.record(-result.fun * scale)
+    if not monitor.finished:
+        monitor.converged = True
+    return Climbed(unflatten(result.x, start), -result.fun * scale)

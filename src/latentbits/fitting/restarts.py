@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -16,23 +14,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from latentbits.errors import InterruptedWarning, warn_user
-from latentbits.fitting.climb import Climbed, Learner, RowsLost, climb
-from latentbits.fitting.monitor import Monitor, Position
-from latentbits.fitting.progress import Progress
-from latentbits.fitting.workers import Workers, one_blas_thread
+from latentbits.fitting.climb import Climbed, Learner, Monitor, Position, RowsLost, climb
+from latentbits.fitting.workers import Progress, Workers, failed, one_blas_thread, stop_event
 from latentbits.storage.checkpoints import ProblemCheckpoints
-
-__all__ = [
-    "Refined",
-    "Restart",
-    "Runner",
-    "Schedule",
-    "best_of",
-    "climbing",
-    "stopped_by",
-    "stopped_together",
-    "undisturbed",
-]
 
 State = TypeVar("State", bound=tuple[Any, ...])
 
@@ -41,28 +25,6 @@ Runner = Callable[[np.random.Generator, Monitor], Climbed[State]]
 
 REFINED = 0.01
 """A climb that is refined goes on until this share of the tolerance."""
-
-
-# A context variable, because the event must reach fits through scikit-learn's `fit`, which has no such argument.
-_STOP: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
-
-
-@contextmanager
-def stopped_by(event: threading.Event) -> Iterator[None]:
-    """Fits begun inside (also in threads that copy the context) end early once the event is set."""
-    token = _STOP.set(event)
-    try:
-        yield
-    finally:
-        _STOP.reset(token)
-
-
-@contextmanager
-def stopped_together() -> Iterator[threading.Event]:
-    """Fits made inside one after the other: Ctrl-C in one of them sets the event, which ends those that follow."""
-    event = _STOP.get() or threading.Event()
-    with stopped_by(event):
-        yield event
 
 
 def climbing(
@@ -161,7 +123,7 @@ def best_of(
         if message is not None:
             warn_user(message)
     at_once = min(n_threads, schedule.n_init)
-    cancel = _STOP.get() or threading.Event()
+    cancel = stop_event()
     title = "Fitting"
     with (
         one_blas_thread(),
@@ -188,7 +150,7 @@ def best_of(
     if cancel.is_set():
         way_on = "fit again for a complete fit"
         if schedule.checkpoints is not None:
-            way_on = "the same fit, made again, goes on where it was (on the command line with --force)"
+            way_on = "run the same fit again to resume it (on the command line with --force)"
         warn_user(f"interrupted: {schedule.if_interrupted.format(len(done))}; {way_on}", InterruptedWarning)
     return max(done, key=lambda restart: restart.objective), done
 
@@ -229,20 +191,16 @@ def _run_all(
         try:
             futures.extend(pool.submit(run, index) for index in range(n))
             # Short waits in a loop: with other libraries' handlers of Ctrl-C, one long wait may not be interrupted.
-            while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done and not _failed(futures):
+            while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done and not failed(futures):
                 pass
         except KeyboardInterrupt:
             cancel.set()
-        if _failed(futures):
+        if failed(futures):
             cancel.set()  # the other runs needn't go on
     done = [restart for future in futures if (restart := future.result()) is not None]
     if not done:
         raise KeyboardInterrupt
     return done
-
-
-def _failed(futures: list[Future[Any]]) -> bool:
-    return any(future.done() and future.exception() is not None for future in futures)
 
 
 def _note(progress: Progress, index: int, schedule: Schedule) -> Callable[[int, float], None]:

@@ -4,45 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from latentbits.models import (
-    adapted,
-    aspect,
-    bernoulli_nmf,
-    binary_factors,
-    binary_ica,
-    conditional,
-    false_zeros,
-    ica_mixture,
-    independent,
-    logistic_pca,
-    mixture,
-    plsa,
-    probit_factors,
-)
+from latentbits.models import aspect, binary_factors, binary_ica, false_zeros, ica_mixture, records
 from latentbits.models.spec import ModelSpec, spec_of
 
 __all__ = ["MODELS", "NUMBER_MODELS", "SEGMENT_MODELS", "TABLE_MODELS", "model_class", "model_name"]
 
 MODELS: dict[str, ModelSpec] = {
     spec.name: spec
-    for family in (
-        aspect,
-        mixture,
-        logistic_pca,
-        bernoulli_nmf,
-        plsa,
-        probit_factors,
-        adapted,
-        independent,
-        conditional,
-        false_zeros,
-        binary_ica,
-        binary_factors,
-        ica_mixture,
-    )
+    for family in (aspect, records, false_zeros, binary_ica, binary_factors, ica_mixture)
     for spec in family.SPECS
 }
-"""Name -> record, in the order in which the command line lists them. A new family adds its name to the loop."""
+"""Name -> record, in the order in which the command line lists them."""
 
 NUMBER_MODELS = tuple(name for name, spec in MODELS.items() if spec.data == "numbers")
 """The models of continuous data."""

@@ -1,11 +1,10 @@
-"""What the library knows of a model without importing it: one record a model, one entry a parameter.
+"""What the library knows of a model without importing it: one record per model, one entry per parameter.
 
 As `latentbits.constraints`, it imports nothing but the standard library.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -60,7 +59,7 @@ RESTARTS: dict[str, Parameter] = {
     "random_state": Parameter(None, Option("seed", "same seed, same answer")),
     "n_jobs": Parameter(None, Option("jobs", "threads; -1 is all cores")),
 }
-"""The parameters of every model that is fitted from several random starts."""
+"""The parameters of every model that is fitted with several restarts."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ class ModelSpec:
 
     @property
     def has_restarts(self) -> bool:
-        """Whether it is fitted from random starts."""
+        """Whether it is fitted with restarts."""
         return "n_init" in self.parameters
 
     def load(self) -> type[Any]:
@@ -181,18 +180,12 @@ class ModelSpec:
 
 
 def spec_of(kind: type[Any]) -> ModelSpec | None:
-    """The record of a class, or of the class that it is derived from; None if there is none.
+    """The record of a class, or of the class that it is derived from; None if there is none."""
+    from latentbits.models.registry import MODELS  # late: it imports the records, which are made of this module
 
-    It is looked up in the package of the class' family: families know nothing of each other, nor of the registry.
-    """
-    for base in kind.__mro__:
-        if base.__module__.startswith("latentbits.models."):
-            family = sys.modules[base.__module__.rpartition(".")[0]]
-            for spec in getattr(family, "SPECS", ()):
-                if spec.target == f"{base.__module__}:{base.__qualname__}":
-                    found: ModelSpec = spec
-                    return found
-    return None
+    by_target = {spec.target: spec for spec in MODELS.values()}
+    found = (by_target.get(f"{base.__module__}:{base.__qualname__}") for base in kind.__mro__)
+    return next(filter(None, found), None)
 
 
 def resolve(target: str) -> type[Any]:

@@ -4,12 +4,12 @@ Every function returns a `matplotlib.figure.Figure` and does not touch pyplot, i
 notebook shows the returned figure, and ``figure.savefig("name.png")`` works without a display.
 """
 
-from latentbits.plots.binary_factors import plot_causes, plot_sizes
+from latentbits.plots.binary_factors import plot_causes, plot_projections, plot_sizes
 from latentbits.plots.components import plot_components
 from latentbits.plots.couplings import plot_couplings
 from latentbits.plots.denoising import plot_denoising
 from latentbits.plots.ensemble import plot_member_weights, plot_reliability
-from latentbits.plots.factors import plot_scree
+from latentbits.plots.factors import plot_loadings, plot_scree
 from latentbits.plots.ica_mixture import (
     plot_bound,
     plot_cluster_means,
@@ -35,11 +35,13 @@ __all__ = [
     "plot_components",
     "plot_couplings",
     "plot_denoising",
+    "plot_loadings",
     "plot_member_weights",
     "plot_mixing",
     "plot_objective",
     "plot_ordination",
     "plot_pair_fit",
+    "plot_projections",
     "plot_reliability",
     "plot_scree",
     "plot_selection",

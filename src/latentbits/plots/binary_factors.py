@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from latentbits.plots.fitted import attribute
 from latentbits.plots.style import BEST, QUIET, house_style, new_figure, spread, whole_numbers
 
-__all__ = ["plot_causes", "plot_sizes"]
+__all__ = ["plot_causes", "plot_projections", "plot_sizes"]
 
 MOST_ROWS = 2000
 """Rows that are drawn one by one, at most; of more an even part is."""
@@ -56,6 +56,52 @@ def plot_causes(model: Any, X: ArrayLike) -> Figure:
     ax.tick_params(axis="y", length=0)
     ax.xaxis.set_major_locator(whole_numbers())
     ax.set(xlabel="row (dark: on)")
+    return figure
+
+
+@house_style
+def plot_projections(model: Any, X: ArrayLike) -> Figure:
+    """Draw how rows lie between the two states of each factor: two humps where it is on and off, one where it isn't.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted ``BinaryFactorAnalysis`` with at least one factor.
+    X : array-like of shape (n_rows, n_features)
+        The rows.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A histogram for each factor, with the density that the model expects as a line.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryFactorAnalysis, plots, simulate
+    >>> X = simulate.binary_factors(100, 6, 2, noise=0.2, random_state=0).X
+    >>> figure = plots.plot_projections(BinaryFactorAnalysis(2, random_state=0).fit(X), X)
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['factor 0', 'factor 1']
+    """
+    shares = np.asarray(attribute(model, "factor_probabilities_"), dtype=float)
+    if len(shares) == 0:
+        raise ValueError("the model has no factor; give one that found any")
+    values = np.asarray(model.projections(X), dtype=float)
+    weighted = model.mixing_ * np.sqrt(np.broadcast_to(model.noise_precision_, len(model.mixing_)))[:, None]
+    variance = np.diag(np.linalg.pinv(weighted.T @ weighted, hermitian=True))
+    figure = new_figure(2.2 * min(len(shares), 4) + 0.6, 1.9 * -(-len(shares) // 4) + 0.3)
+    panels = figure.subplots(-(-len(shares) // 4), min(len(shares), 4), squeeze=False)
+    for k, ax in enumerate(panels.flat):
+        if k >= len(shares):
+            ax.set_visible(False)
+            continue
+        reach = min(8.0, max(2.0, float(np.nanmax(np.abs(values[:, k])))))
+        ax.hist(values[:, k], bins=np.linspace(-reach, reach, 41), density=True, color=QUIET)
+        grid, sd = np.linspace(-reach, reach, 200), float(np.sqrt(max(variance[k], 1e-6)))
+        heights = [np.exp(-(((grid - state) / sd) ** 2) / 2) / (sd * np.sqrt(2 * np.pi)) for state in (1, -1)]
+        ax.plot(grid, shares[k] * heights[0] + (1 - shares[k]) * heights[1], color=BEST, linewidth=1.2)
+        ax.set(title=f"factor {k}", yticks=[])
+        ax.set_xticks([-1, 1], ["off", "on"])
     return figure
 
 

@@ -41,6 +41,8 @@ def plot_mixing(model: Any) -> Figure:
     6
     """
     mixing = np.asarray(attribute(model, "mixing_"), dtype=float)
+    if mixing.ndim == 2 and len(mixing) and mixing.shape[1] == 0:
+        return _without_sources()
     if mixing.ndim != 2 or mixing.size == 0:
         raise ValueError(f"mixing_ has the shape {mixing.shape}; give a model with one mixing matrix that isn't empty.")
     n, m = mixing.shape
@@ -89,6 +91,8 @@ def plot_source_scales(model: Any) -> Figure:
     means = np.asarray(attribute(model, "source_means_"), dtype=float)
     labels = [shortened(label, 10) for label in np.asarray(attribute(model, "segments_")).tolist()]
     n_segments, n_sources = scales.shape
+    if n_sources == 0:
+        return _without_sources()
     n = min(n_sources, MOST_PANELS)
     figure = new_figure(float(np.clip(0.16 * n_segments + 3, 5, 12)), 1.0 + 1.15 * n)
     axes = figure.subplots(n, sharex=True, squeeze=False)[:, 0]
@@ -102,4 +106,11 @@ def plot_source_scales(model: Any) -> Figure:
     shown = spread(n_segments, 20)
     axes[-1].set_xticks(shown, [labels[i] for i in shown], rotation=45 if max(map(len, labels)) > 3 else 0)
     axes[-1].set_xlabel("segment" if n == n_sources else f"segment (the {n} strongest of {n_sources} sources)")
+    return figure
+
+
+def _without_sources() -> Figure:
+    """What is there to draw of independent columns: the sentence."""
+    figure = new_figure(4, 1)
+    figure.text(0.5, 0.5, "no source was found", ha="center", va="center", color=QUIET)
     return figure

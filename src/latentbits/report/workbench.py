@@ -14,7 +14,7 @@ import pandas as pd
 
 from latentbits import sentences
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.names import clear_names
+from latentbits.data.messages import clear_names
 from latentbits.errors import DataError
 from latentbits.findings.account import N_SUSPECTS, Findings, attributes, unused
 from latentbits.findings.aspect import SUSPECTED

@@ -1,7 +1,7 @@
 """Files of arrays: .npz archives with a checksum, which are read without trusting anything that they say.
 
 A file is what `numpy.savez` writes, and has the SHA-256 of all bytes before it in the archive's comment, which are its
-last bytes. Files of earlier versions have none. The checksum notices damage; it is no signature, so nothing is believed
+last bytes. Files of earlier versions have none. The checksum notices damage; it is no signature, so nothing is trusted
 because of it: sizes are compared with the bytes that are there before any memory is asked for, and an array's
 head is matched with the one form in which NumPy writes it, never evaluated.
 """
@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
-
-__all__ = ["DAMAGE", "LARGEST_UNPACKED", "Archive", "read_archive", "reason_of", "write_archive"]
 
 LARGEST_UNPACKED = 2 * 2**30
 """Bytes to which compressed arrays of a file may expand, together; larger ones are written, and read, uncompressed."""
@@ -143,7 +141,7 @@ def _check_sum(stream: IO[bytes]) -> bool:
     if n_bytes < 0 or not comment.startswith(_MARK):
         return False
     if comment != _MARK + _digest(stream, n_bytes):
-        raise ValueError("it isn't as it was written, as its checksum tells")
+        raise ValueError("it is not as it was written: its checksum differs")
     return True
 
 

@@ -1,6 +1,6 @@
-"""Positions of long fits in files, so that an interrupted fit goes on where it was, with the same answer.
+"""Positions of long fits in files, so that an interrupted fit can be resumed, with the same answer.
 
-A folder holds a folder for each problem (data and parameters, by their fingerprint), which has the seeds of its runs
+A folder holds a folder for each problem (data and parameters, by their checksum), which has the seeds of its runs
 and a file for each run. Every file is written whole or not at all.
 """
 
@@ -17,13 +17,11 @@ from typing import Any
 import numpy as np
 
 from latentbits.errors import DataError
-from latentbits.fitting.monitor import Position
+from latentbits.fitting.climb import Position
 from latentbits.storage.archives import DAMAGE, read_archive, write_archive
 from latentbits.storage.files import atomic_file
 from latentbits.version import __version__
 from latentbits.wording import counted
-
-__all__ = ["ProblemCheckpoints", "RunCheckpoint"]
 
 EVERY = 60.0
 """Seconds from a position that is saved to the next."""
@@ -40,7 +38,7 @@ class ProblemCheckpoints:
     folder : str or Path
         Where problems are kept; made if needed.
     problem : list
-        All that the answer depends on, as JSON: parameters, and fingerprints of the data.
+        All that the answer depends on, as JSON: parameters, and checksums of the data.
     """
 
     def __init__(self, folder: str | Path, problem: Sequence[Any]) -> None:
@@ -53,9 +51,9 @@ class ProblemCheckpoints:
             raise DataError(f"checkpoint={str(folder)!r} can't be a folder ({reason}); name another one") from None
 
     def seeds(self, drawn: list[int], *, fixed: bool) -> list[int]:
-        """The seeds of the runs: those of the fit that is gone on with, or else the ones drawn now.
+        """The seeds of the runs: those of the fit that is resumed, or else the ones drawn now.
 
-        Without a fixed seed a fit that was finished isn't gone on with: another one is wanted.
+        Without a fixed seed a fit that was finished isn't resumed: another one is wanted.
         """
         file = self.folder / _SEEDS
         known = self._known_seeds(file) if file.exists() else None
@@ -89,14 +87,14 @@ class ProblemCheckpoints:
         }
 
     def message(self, n_runs: int) -> str | None:
-        """Where a fit goes on; that it begins anew, if the folder knows other problems only; None if it is new."""
+        """Where a fit resumes; that it starts from the beginning, if the folder has other problems only; else None."""
         progress = {index + 1: self.of_run(index).progress() for index in range(n_runs)}
-        begun = [f"start {number} {found}" for number, found in progress.items() if found is not None]
+        begun = [f"restart {number} {found}" for number, found in progress.items() if found is not None]
         if begun:
-            return f"the checkpoint is gone on with: {', '.join(begun)}"
+            return f"resuming from the checkpoint: {', '.join(begun)}"
         others = [other for other in self.folder.parent.iterdir() if other != self.folder and (other / _SEEDS).exists()]
         if others:
-            return "the checkpoint knows fits of other data or parameters only, so this one begins anew"
+            return "the checkpoint folder only has fits of other data or parameters, so this one starts anew"
         return None
 
     def of_run(self, index: int) -> RunCheckpoint:
@@ -104,7 +102,7 @@ class ProblemCheckpoints:
         return RunCheckpoint(self.folder / f"run-{index}.npz")
 
     def of_refinement(self, index: int) -> RunCheckpoint:
-        """The positions of one run that goes on to a tighter tolerance."""
+        """The positions of one run that continues to a tighter tolerance."""
         return RunCheckpoint(self.folder / f"run-{index}-refined.npz")
 
 
@@ -162,8 +160,8 @@ class RunCheckpoint:
     def refused(self, reason: str) -> DataError:
         """The error of a position that isn't one of this fit."""
         return DataError(
-            f"the checkpoint {self.file} is not of this fit ({reason}); delete the folder {self.file.parent}, and the "
-            "fit begins anew"
+            f"the checkpoint {self.file} is not of this fit ({reason}); delete the folder {self.file.parent} to "
+            "start again"
         )
 
     def _read(self) -> Position:
@@ -195,4 +193,4 @@ def _is_position(position: Position) -> bool:
 
 
 def _damaged(file: Path) -> DataError:
-    return DataError(f"the checkpoint {file} is damaged; delete the folder {file.parent}, and the fit begins anew")
+    return DataError(f"the checkpoint {file} is damaged; delete the folder {file.parent} to start again")

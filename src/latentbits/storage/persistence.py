@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -19,16 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.messages import quoted
 from latentbits.errors import ModelFileError
+from latentbits.models.base import Model
 from latentbits.models.registry import MODELS, model_class, model_name
 from latentbits.models.spec import resolve
 from latentbits.storage.archives import DAMAGE, Archive, read_archive, reason_of, write_archive
 from latentbits.storage.files import MODEL_FILE, atomic_file, parse_json
 from latentbits.version import __version__
-
-if TYPE_CHECKING:
-    from latentbits.models.base import Model
-
-__all__ = ["load_model", "save_model"]
 
 FORMAT = "latentbits-model"
 FORMAT_VERSION = 2

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from latentbits.findings.account import Data, Findings
 
-__all__ = ["DATA_FILE", "REPORT_FILE", "RunFolder"]
-
 _SELECTION = "selection"
 _ASKED: dict[str, Any] = {
     "per_row": int,
@@ -187,7 +185,7 @@ class RunFolder(OutputFolder):
 
     def reading_of(self, model: Any) -> dict[str, Any] | None:
         """The same, the model being opened already: what it says, or else the summary."""
-        from latentbits.data.reading_record import checked_reading
+        from latentbits.data.read_options import checked_reading
 
         own = checked_reading(getattr(model, "reading_", None))
         if own is not None:

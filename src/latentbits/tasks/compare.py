@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
-from scipy.stats import mannwhitneyu
+from scipy.stats import t as student
 
 from latentbits import views
 from latentbits.errors import DataError
-from latentbits.fitting.folds import Folds
-from latentbits.fitting.jobs import run_all
+from latentbits.fitting.held_out import Folds
+from latentbits.fitting.workers import run_all
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_comparison
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "compare"]
 
+TEST = "corrected resampled t-test (Nadeau and Bengio 2003) of the differences from the best, fold by fold"
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -36,11 +39,18 @@ class Comparison:
     table : DataFrame
         One line per model, the best by the first criterion first: `model`, `n_components`; for each criterion mean,
         standard error (`cv_se`), mean difference from the best (`cv_behind`) with its standard error (`cv_behind_se`),
-        and `cv_p`, the p value of a two-sided rank-sum test of its folds' scores against the best's (1 for the best
-        itself; with few folds it can't be small: at least 0.1 with 3, 0.008 with 5); with "cells" also `auc`, the area
-        under the ROC curve of the held-out cells; `seconds`, the median time of a fit.
+        and `cv_p`, the two-sided p value of the corrected resampled t-test against the best (1 for the best itself);
+        with "cells" also `auc`, the area under the ROC curve of the held-out cells; `seconds`, the median time of a
+        fit.
     folds : DataFrame
         The score of every fold: criterion, model, fold, score, seconds.
+
+    Notes
+    -----
+    Models are scored on the same folds, so their differences are tested fold by fold. The training sets of two folds
+    overlap, which makes the differences depend on each other: Nadeau and Bengio (Machine Learning 52, 239-281, 2003)
+    therefore divide the mean difference by ``sqrt((1/k + n_test/n_train) * variance)``, here with k folds and
+    n_test/n_train = 1/(k - 1), and compare it with Student's t of k - 1 degrees of freedom.
 
     Examples
     --------
@@ -74,7 +84,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         shown = [name for name in self.table.columns if not name.endswith("_behind_se")]
-        return views.block(f"{self.best} is best", [], views.table(shown, self.table[shown].values.tolist()))
+        return views.block(
+            f"{self.best} is best", [f"p: {TEST}."], views.table(shown, self.table[shown].values.tolist())
+        )
 
 
 def compare(
@@ -194,13 +206,23 @@ def _table(wanted: list[str], named: dict[str, Any], scores: pd.DataFrame) -> pd
     for what in wanted:
         by_fold = _by_fold(scores, what)[list(named)].to_numpy()
         columns |= {f"{what}{end}": part for end, part in paired_summary(by_fold).items()}
-        best = by_fold[:, int(by_fold.mean(axis=0).argmax())]
-        columns[f"{what}_p"] = [float(mannwhitneyu(column, best).pvalue) for column in by_fold.T]
+        columns[f"{what}_p"] = _p_values(by_fold)
     if "cells" in wanted:
         columns["auc"] = _by_fold(scores, "auc")[list(named)].mean().to_numpy()
     fits = scores[scores["criterion"] != "auc"]  # which comes from the same fits as "cells"
     columns["seconds"] = fits.groupby("model")["seconds"].median()[list(named)].to_numpy()
     return pd.DataFrame(columns).sort_values(wanted[0], ascending=False, kind="stable", ignore_index=True)
+
+
+def _p_values(by_fold: np.ndarray) -> np.ndarray:
+    """Two-sided, of each column of scores (folds x models) against the best; see the notes of `Comparison`."""
+    n = len(by_fold)
+    behind = by_fold[:, [int(by_fold.mean(axis=0).argmax())]] - by_fold
+    error = np.sqrt((1 / n + 1 / (n - 1)) * behind.var(axis=0, ddof=1))
+    difference = behind.mean(axis=0)
+    certain = np.where(difference > 0, np.inf, 0.0)  # where all folds differ by the same
+    ratio = np.divide(difference, error, out=certain, where=error > 0)
+    return 2 * student.sf(ratio, n - 1)
 
 
 def _n_components(model: Any) -> int | None:

@@ -13,8 +13,8 @@ import pandas as pd
 from latentbits import views
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError, warn_user
-from latentbits.fitting.folds import Folds
-from latentbits.fitting.jobs import run_all
+from latentbits.fitting.held_out import Folds
+from latentbits.fitting.workers import run_all
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.spec import spec_of
 from latentbits.numerics import RandomSource, as_generator, check_number

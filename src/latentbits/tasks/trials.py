@@ -16,7 +16,7 @@ from sklearn.utils import check_array, get_tags
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError
-from latentbits.fitting.folds import SURE, Data, observed_cells
+from latentbits.fitting.held_out import SURE, Data, observed_cells
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.base import check_learnable
 from latentbits.wording import counted

@@ -13,13 +13,12 @@ from sklearn.metrics import roc_auc_score
 
 from latentbits import sentences, views
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.folds import Folds
-from latentbits.fitting.gains import Gain, HiddenCells, gain_over, mean_of_odds
-from latentbits.fitting.jobs import run_all
+from latentbits.fitting.held_out import Folds, Gain, HiddenCells, gain_over, mean_of_odds
+from latentbits.fitting.workers import run_all
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.degenerate import degeneracy
 from latentbits.models.false_zeros.estimator import FalseZeros
-from latentbits.models.independent.estimator import IndependentBernoulli, RowColumnBernoulli
+from latentbits.models.independent import IndependentBernoulli, RowColumnBernoulli
 from latentbits.notes import Code, Level, Note
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials

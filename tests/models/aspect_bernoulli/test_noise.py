@@ -18,10 +18,8 @@ from latentbits import (
     simulate,
 )
 from latentbits.findings.aspect import _noise_note
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
-from latentbits.fitting.restarts import stopped_by
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.climb import Monitor, climb
+from latentbits.fitting.workers import Workers, stopped_by
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
 from latentbits.models.aspect.noise import LEAST, MOST, NESTED, NoiseComponents, gain_of, needed_gain, noise_trials
 from latentbits.sentences import sentence

@@ -8,8 +8,7 @@ import scipy.sparse as sp
 
 from latentbits import AspectBernoulli, BinaryData
 from latentbits.fitting import rows as row_chunks
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect import sparse_zeros
 from latentbits.models.aspect.maximum_likelihood import State

@@ -16,8 +16,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from latentbits import BetaICA, load_model, save_model, simulate
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.chains import quantile_interval
-from latentbits.fitting.restarts import stopped_by
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Workers, stopped_by
 from latentbits.metrics import match_components
 from latentbits.models.aspect import gibbs
 from latentbits.models.aspect.alignment import align, posterior_means, reordered

@@ -8,8 +8,7 @@ from hypothesis import given
 from scipy.special import betaln
 
 from latentbits import BetaICA, simulate
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.models.aspect.variational import BayesState, Prior
 from tests.models.beta_ica.tools import (
     INFERENCES,

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from latentbits import AspectBernoulli, BetaICA, BinaryData, load_model, save_model, simulate
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect.noise import NESTED, NoiseComponents
 from latentbits.models.aspect.variational import BayesState, EMState, Prior

@@ -7,7 +7,7 @@ from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors.binary_model import exact_posterior, mean_field, program
 from latentbits.models.binary_factors.coding import random_start, rough_fit
 from latentbits.simulate.mixed_sources import binary_factors
-from tests.models.binary_factors.tools import TRUTH, small, standardised
+from tests.models.binary_factors.tools import TRUTH, each_noise, small, standardised
 from tests.reference import binary_factors as twin
 
 
@@ -32,8 +32,9 @@ class TestSimulator:
 
 
 class TestExactPosterior:
-    def test_equals_enumeration(self):
-        X, _, theta = small()
+    @each_noise
+    def test_equals_enumeration(self, noise):
+        X, _, theta = small(noise=noise)
         row_log, mean, second = exact_posterior(theta, X, Workers())
         codes = np.array(twin.codes(3))
         expected = np.array([twin.posterior(x, *theta) for x in X])
@@ -49,8 +50,9 @@ class TestExactPosterior:
         for one, other in zip(exact_posterior(theta, X, Workers()), parallel, strict=True):
             np.testing.assert_array_equal(one, other)
 
-    def test_program_gives_the_log_joint_up_to_a_constant(self):
-        X, _, theta = small()
+    @each_noise
+    def test_program_gives_the_log_joint_up_to_a_constant(self, noise):
+        X, _, theta = small(noise=noise)
         Q, F = program(theta, X)
         for x, f in zip(X[:3], F, strict=False):
             sums = [twin.log_joint(x, y, *theta) + twin.bqp_value(Q, f, y) for y in twin.codes(3)]

@@ -17,7 +17,7 @@ def test_at_the_largest_noise_it_discards_every_true_factor(sigma, left):
     rng = np.random.default_rng(0)
     for _ in range(20):
         U = np.linalg.qr(rng.standard_normal((10, 3)))[0]
-        theta = Parameters(U * rng.uniform(1, 2, 3), np.zeros(10), sigma**-2, np.full(3, 0.5))
+        theta = Parameters(U * rng.uniform(1, 2, 3), np.zeros(10), np.array([sigma**-2]), np.full(3, 0.5))
         while (factor := weakest(theta, 200, 2.0)) is not None:
             theta = theta._replace(A=np.delete(theta.A, factor, axis=1), beta=np.delete(theta.beta, factor))
         assert theta.A.shape[1] == left

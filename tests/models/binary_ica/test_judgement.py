@@ -162,3 +162,19 @@ class TestBootstrap:
         model = BinaryICA(2, shrinkage="published", n_init=1, random_state=0).fit(TRUTH.X, segments=TRUTH.segments)
         with pytest.raises(DataError, match="fit that form"):
             model.bootstrap(TRUTH.X, TRUTH.segments)
+
+
+@pytest.mark.filterwarnings("ignore:20 segments with 3.0 rows", "ignore:constant columns")
+@pytest.mark.parametrize("n_rows", [3, 300])
+def test_intervals_of_variances_cover_with_few_and_with_many_rows(n_rows):
+    covered = []
+    for seed in (21, 22):
+        truth = simulated.binary_ica(n_rows, 6, 2, 20, random_state=seed)
+        model = BinaryICA(2, n_init=2, random_state=0).fit(truth.X, segments=truth.segments)
+        right = canonical(Parameters(truth.mixing, truth.means, truth.scales), np.full(20, 1 / 20))
+        right = aligned(right, model._parameters()).scales ** 2
+        found = model.bootstrap(truth.X, truth.segments, n_samples=20).variances
+        assert (found.low > 0).all()
+        np.testing.assert_allclose(found.high / found.estimate, found.estimate / found.low, rtol=1e-9)
+        covered.append((found.low < right) & (right < found.high))
+    assert 0.75 < np.mean(covered) < 0.99

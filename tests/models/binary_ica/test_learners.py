@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.ascent import ascend, flatten, unflatten
-from latentbits.fitting.monitor import Monitor
+from latentbits.errors import DataError
+from latentbits.fitting.climb import Monitor, ascend, flatten, unflatten
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_ica import blica, ivae, mle
 from latentbits.models.binary_ica.estimator import BinaryICA
@@ -217,23 +218,74 @@ class TestLikelihood:
         assert value == pytest.approx(single.log_likelihood.sum(), abs=1e-5)
 
 
+class TestOrthants:
+    """The likelihood as published, by the multivariate normal distribution function."""
+
+    def test_equals_the_twin_and_the_integral_and_gradient_finite_differences(self):
+        A, mu, s, _ = random_parameters(4, 2, 1)
+        cells, counts = cells_of(rows_with_missing(4, 6)), np.arange(1.0, 7.0)
+        exact = mle.OrthantProbabilities()
+        value, *gradient = exact.gradient(cells, counts, A, mu[0], s[0], np.zeros(4))
+        rows = np.where(cells < 0, np.nan, cells)
+        log_p = [np.log(twin.orthant_probability(x, A, mu[0], s[0])) for x in rows]
+        assert value == pytest.approx(counts @ log_p, rel=1e-4)
+        near, *integrated = mle.likelihood_for(2).gradient(cells, counts, A, mu[0], s[0], np.zeros(4))
+        assert value == pytest.approx(near, rel=1e-4)
+        for one, other in zip(gradient, integrated, strict=True):
+            np.testing.assert_allclose(one, other, atol=0.01 * np.abs(other).max())
+
+    def test_a_fit_is_near_that_by_integration(self):
+        truth = simulated.binary_ica(60, 3, 1, 3, random_state=0)
+        one, other = (
+            BinaryICA(1, method="mle", likelihood=kind, max_iter=30, tol=1e-4, random_state=0)
+            .fit(truth.X, segments=truth.segments)
+            .mixing_
+            for kind in ("exact", "integrated")
+        )
+        np.testing.assert_allclose(one, other, atol=0.05)
+
+    def test_many_columns_are_refused(self):
+        with pytest.raises(DataError, match="at most 10 columns, and there are 11; use likelihood='integrated'"):
+            BinaryICA(1, method="mle", likelihood="exact").fit(np.eye(12, 11, dtype=int), segments=2)
+
+
 class TestIvae:
     def state(self, n=3, m=2, U=2):
         rng = np.random.default_rng(5)
         A, mu, s, _ = random_parameters(n, m, U)
         shape = (U, m)
         return ivae.State(
-            A, mu, np.log(s), rng.normal(0, 0.3, (m, n)), rng.normal(0, 1, shape), rng.normal(-1, 0.3, shape)
+            *(A, mu, np.log(s), rng.normal(0, 0.3, (m, n)), rng.normal(0, 1, shape), rng.normal(-1, 0.3, shape)),
+            rng.normal(0, 1, n),
         )
 
     def test_bound_equals_twin_and_gradient_finite_differences(self):
         X, codes = rows_with_missing(3, 8), np.array([0, 0, 0, 1, 1, 1, 1, 1])
         rows = count_rows(BinaryData.of(X), codes, 2)
-        A, mu, log_s, E, b, log_v = state = self.state()
+        A, mu, log_s, E, b, log_v, c = state = self.state()
         value, _ = ivae.objective(state, rows)
-        expected = twin.evidence_bound(X, codes, A, mu, np.exp(log_s), E, b, np.exp(log_v))
+        expected = twin.evidence_bound(X, codes, A, mu, np.exp(log_s), E, b, np.exp(log_v), c)
         assert value == pytest.approx(expected, rel=1e-5)
         check_gradient(lambda s: ivae.objective(s, rows), state)
+
+    @pytest.mark.parametrize("offset", [0.0, 0.8])
+    def test_columns_of_different_rates_have_intercepts(self, offset):
+        rng = np.random.default_rng(3)
+        truth = simulated.binary_ica(300, 8, 2, 20, random_state=3)
+        u = truth.segments
+        Z = truth.means[u] + truth.scales[u] * rng.standard_normal((len(u), 2))
+        intercepts = offset * rng.choice([-1, 1], 8)
+        X = rng.random((len(u), 8)) < ndtr(LINK * Z @ truth.mixing.T + intercepts)
+        model = BinaryICA(2, method="ivae", n_init=2, random_state=0).fit(X.astype(int), segments=u)
+        assert mean_cosine_similarity(truth.mixing, model.mixing_) > 0.95
+        implied = model.sample(40_000, random_state=0).mean(axis=0)
+        np.testing.assert_allclose(implied, X.mean(axis=0), atol=0.03)
+
+    def test_as_many_sources_as_columns_need_no_intercepts(self):
+        rows = count_rows(BinaryData.of(rows_with_missing(3, 20)), np.zeros(20, dtype=int), 1)
+        state = ivae.start(rows, 3, np.random.default_rng(0))
+        assert state.c.tolist() == [0.0]
+        assert ivae.objective(state, rows)[1].c.tolist() == [0.0]
 
     def test_recovers_few_sources_behind_many_columns(self):
         truth = simulated.binary_ica(200, 10, 2, 10, random_state=0)

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from latentbits import load_model, plots, save_model
 from latentbits import simulate as simulated
+from latentbits.data.binary_data import BinaryData
 from latentbits.data.segments import segments_by_length
 from latentbits.errors import DataError
 from latentbits.models.binary_ica.estimator import BinaryICA
@@ -19,6 +21,8 @@ from latentbits.models.binary_ica.identifiability import (
     most_sources,
     rows_needed,
 )
+from latentbits.models.binary_ica.judgement import windows_differ
+from latentbits.models.binary_ica.learners import segment_correlations
 from latentbits.models.binary_ica.parameters import correlations
 from latentbits.wording import counted
 from tests.models.binary_ica.tools import NAN, TRUTH, random_parameters
@@ -78,13 +82,13 @@ class TestIdentifiability:
                 UserWarning, match="250.0 rows each on average are too few for 4 sources of 4 columns, .* 300"
             ),
         ):
-            BinaryICA(4, n_init=1, n_segments=4, random_state=0).fit(TRUTH.X[:, :4])
+            BinaryICA(4, n_init=1, random_state=0).fit(TRUTH.X[:, :4], segments=4)
         with pytest.warns(UserWarning, match="with two columns the order of its rows is not identifiable"):
-            BinaryICA(1, n_init=1, random_state=0).fit(TRUTH.X[:, :2])
+            BinaryICA(1, n_init=1, random_state=0).fit(TRUTH.X[:, :2], segments=10)
         with pytest.warns(UserWarning, match="one segment does not identify the sources' rotation"):
             BinaryICA(2, n_init=1, n_segments=1, random_state=0).fit(TRUTH.X)
         with pytest.warns(UserWarning, match="30 segments with 2.0 rows each on average are too few for 1 source of"):
-            BinaryICA(1, n_init=1, n_segments=30, random_state=0).fit(TRUTH.X[:60])
+            BinaryICA(1, n_init=1, random_state=0).fit(TRUTH.X[:60], segments=30)
 
     @pytest.mark.parametrize(
         ("n", "U", "rows", "expected"),
@@ -109,10 +113,30 @@ class TestIdentifiability:
     @pytest.mark.parametrize("n_sources", [1, 2, 4])
     def test_the_default_is_what_parallel_analysis_finds(self, n_sources):
         truth = simulated.binary_ica(300, 10, n_sources, 10, random_state=1)
-        text = f"{counted(n_sources, 'source')} of 10 columns in 10 segments will be sought, which parallel analysis"
+        text = f"parallel analysis finds {counted(n_sources, 'source')} behind 10 columns in 10 segments, so"
         with pytest.warns(UserWarning, match=text):
             model = BinaryICA(n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
         assert model.mixing_.shape == (10, n_sources)
+
+    def test_coin_flips_have_no_source(self):
+        X = np.random.default_rng(0).integers(0, 2, (1000, 8))
+        with pytest.warns(UserWarning, match="parallel analysis finds no source behind 8 columns in 5 segments"):
+            model = BinaryICA(random_state=0).fit(X, segments=5)
+        assert model.n_components_ == 0
+        assert model.transform(X).shape == model.posterior_sd(X, 5).shape == (1000, 0)
+        assert model.score(X) == pytest.approx(-8 * np.log(2), abs=0.02)
+        assert model.score(X, segments=5) == pytest.approx(model.score(X))
+        assert model.inverse_transform(np.zeros((2, 0))).shape == (2, 8)
+        np.testing.assert_allclose(model.sample(4000, random_state=0).mean(axis=0), 0.5, atol=0.06)
+        assert model.goodness_of_fit(X, 5).rms_z < 1.2
+        assert model.bootstrap(X, 5, n_samples=2).mixing.low.shape == (8, 0)
+
+    @pytest.mark.filterwarnings("ignore:parallel analysis finds no source")
+    def test_a_model_without_sources_is_stored(self, tmp_path):
+        X = np.random.default_rng(0).integers(0, 2, (200, 4))
+        model = BinaryICA(random_state=0).fit(X, segments=2)
+        save_model(model, tmp_path / "none.zip")
+        assert load_model(tmp_path / "none.zip").score(X) == model.score(X)
 
     def test_a_number_that_is_given_is_taken_in_silence(self):
         with warnings.catch_warnings():
@@ -138,10 +162,32 @@ class TestSegments:
         with pytest.raises(DataError, match="at most 3"):
             segments_by_length(3, 4)
 
-    def test_none_cuts_the_series_into_n_segments(self, model):
-        cut = BinaryICA(2, n_init=2, random_state=0).fit(TRUTH.X)
+    def test_none_cuts_the_series_into_n_segments_and_says_whether_they_differ(self, model):
+        with pytest.warns(UserWarning, match="1,000 rows were cut, in their order, into 10 windows, between which"):
+            cut = BinaryICA(2, n_init=2, random_state=0).fit(TRUTH.X)
         np.testing.assert_array_equal(cut.mixing_, model.mixing_)
-        assert BinaryICA(2, n_init=1, n_segments=4, random_state=0).fit(TRUTH.X).segments_.tolist() == [0, 1, 2, 3]
+        mixed = np.random.default_rng(0).permutation(TRUTH.X)
+        with pytest.warns(UserWarning, match="no more than between random groups of rows .* rotation of the sources"):
+            cut = BinaryICA(2, n_init=1, n_segments=4, random_state=0).fit(mixed)
+        assert cut.segments_.tolist() == [0, 1, 2, 3]
+
+    def test_windows_of_rows_in_random_order_rarely_differ(self):
+        p = []
+        for seed in range(20):
+            data = BinaryData.of(np.random.default_rng(seed).permutation(TRUTH.X)[:400])
+            codes = segments_by_length(400, 4)
+            p.append(windows_differ(segment_correlations(data, codes), data, codes, n_draws=19))
+        assert 0.25 < np.mean(p) < 0.8
+        assert np.sum(np.array(p) <= 0.05) <= 4
+
+    def test_epochs_are_segments(self, model):
+        epochs = TRUTH.X.reshape(10, 100, -1)
+        cut = BinaryICA(2, n_init=2, random_state=0).fit(epochs)
+        np.testing.assert_array_equal(cut.mixing_, model.mixing_)
+        np.testing.assert_array_equal(cut.transform(epochs), model.transform(TRUTH.X, segments=TRUTH.segments))
+        named = BinaryICA(2, n_init=2, random_state=0).fit(epochs, segments=[f"day {u}" for u in range(10)])
+        assert named.segments_.tolist() == [f"day {u}" for u in range(10)]
+        np.testing.assert_array_equal(named.mixing_, model.mixing_)
 
     def test_a_number_cuts_the_series_into_so_many_windows(self, model):
         cut = BinaryICA(2, n_init=2, random_state=0).fit(TRUTH.X, segments=10)
@@ -190,3 +236,10 @@ class TestSegments:
     def test_a_table_without_an_observed_cell_is_refused(self, method):
         with pytest.raises(DataError, match="all 6 x 3 cells are missing"):
             BinaryICA(2, method=method).fit(np.full((6, 3), NAN), segments=[0, 1] * 3)
+
+
+@pytest.mark.filterwarnings("ignore:parallel analysis finds no source")
+def test_pictures_of_a_model_without_sources_say_so():
+    model = BinaryICA(random_state=0).fit(np.random.default_rng(0).integers(0, 2, (200, 4)), segments=2)
+    for draw in (plots.plot_mixing, plots.plot_source_scales):
+        assert draw(model).texts[0].get_text() == "no source was found"

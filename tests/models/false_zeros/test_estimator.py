@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from latentbits import BinaryData, DataError, DegenerateDataWarning, FalseZeros, simulate
-from latentbits.fitting.gains import log_odds
+from latentbits.fitting.held_out import log_odds
 from latentbits.metrics import denoising_auc
 from latentbits.models.false_zeros import members as members_module
 from latentbits.models.false_zeros.members import MEMBERS
@@ -356,7 +356,7 @@ class TestOddTables:
         [
             (np.zeros((8, 5)), "nothing to learn"),
             (np.ones((8, 5)), "nothing to learn"),
-            (np.eye(3), "nothing is known about how good the answer is"),
+            (np.eye(3), "nothing is known about the quality of the answer"),
             ([[0, 1, 1]], "one row"),
             ([[0], [1], [1]], "no columns can go together"),
         ],

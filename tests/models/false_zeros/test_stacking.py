@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from latentbits.fitting.gains import log_odds
+from latentbits.fitting.held_out import log_odds
 from latentbits.models.false_zeros.stacking import cross_fitted, equal_stack, fit_line, fit_stack
 from tests.reference import stacking
 

@@ -8,22 +8,29 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latentbits import sentences
-from latentbits.cli.options.click_helpers import Values, bundled
-from latentbits.cli.options.help import GroupedHelp, model_option
 from latentbits.cli.options.learning import (
     LEARNING,
     SHOWING,
+    GroupedHelp,
     ModelNames,
     ModelWithNumber,
     Names,
     Numbers,
     criterion_option,
     folds_option,
+    model_option,
     parameters_of,
 )
-from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_folder_option, terminal_options
 from latentbits.cli.options.reading import check_file, read, read_numbers, read_with_segments, reading_options
-from latentbits.cli.terminal import Terminal
+from latentbits.cli.terminal import (
+    FOLDER_FORCE,
+    Terminal,
+    Values,
+    bundled,
+    force_option,
+    optional_folder_option,
+    terminal_options,
+)
 from latentbits.models.abilities import Ability
 from latentbits.models.registry import MODELS, NUMBER_MODELS, SEGMENT_MODELS
 from latentbits.storage.files import to_records
@@ -241,8 +248,8 @@ def compare(
 ) -> None:
     """Put several models of FILE through the same held-out cells and rows.
 
-    The baseline of independent columns is always among them. A p value is that of a rank-sum test of the
-    folds' scores against the best model's.
+    The baseline of independent columns is always among them. A p value is that of a corrected resampled
+    t-test (Nadeau and Bengio 2003) of the folds' differences from the best model.
     """
     if out is not None:
         OutputFolder(out).check(force=force)

@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latentbits import sentences
-from latentbits.cli.options.click_helpers import FILE_PATH
-from latentbits.cli.options.output import FOLDER_FORCE, force_option, table_options, terminal_options
-from latentbits.cli.terminal import Terminal, check_target, output_table, warnings_as_notes
+from latentbits.cli.terminal import (
+    FILE_PATH,
+    FOLDER_FORCE,
+    Terminal,
+    check_target,
+    force_option,
+    output_table,
+    table_options,
+    terminal_options,
+    warnings_as_notes,
+)
 from latentbits.storage.output_folder import OutputFolder
 from latentbits.storage.run_folder import REPORT_FILE, RunFolder
 from latentbits.wording import counted

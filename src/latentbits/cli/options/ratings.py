@@ -1,7 +1,7 @@
 """How much of each component to keep, and which cells were looked up: numbers, or the file saved in a report.
 
 The file, ratings.json, is described in latentbits/data/marks.py. Beside "marks" and "data" it has "model" (its name),
-"components" (their fingerprint), "ratings" (a number from 0 to 1 for each component), "names" (a text for each),
+"components" (their checksum), "ratings" (a number from 0 to 1 for each component), "names" (a text for each),
 "threshold" (from 0 to 1) and "change" (see `CHANGES`); all but "ratings" may be absent. With --marks only "marks" and
 "data" count, with --ratings the others.
 """
@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.options.click_helpers import FILE_PATH
+from latentbits.cli.terminal import FILE_PATH
 from latentbits.errors import DataError
 from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from latentbits.data.marks import Marks
-
-__all__ = ["CHANGES", "Ratings", "marks_option", "note_unused_marks", "ratings_option", "values_for"]
 
 CHANGES = ("auto", "both", "absence", "presence")
 

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from latentbits.cli.options.click_helpers import FILE_PATH, Command, Values, bundled, flag_of, given
+from latentbits.cli.terminal import FILE_PATH, Command, Values, bundled, flag_of, given
+from latentbits.data.read_options import ReadOptions, flags, option_types
 from latentbits.errors import DataError
 from latentbits.wording import place
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.numbers import NumberTable
-
-__all__ = [
-    "READING",
-    "check_file",
-    "optional_reading_options",
-    "read",
-    "read_numbers",
-    "read_with_segments",
-    "reader_arguments",
-    "reading_options",
-    "without_column",
-]
 
 
 class LongFormat(click.Option):
@@ -44,48 +34,25 @@ class LongFormat(click.Option):
         return value, others
 
 
-READING: dict[str, Values] = {
-    "row_labels": {"metavar": "COLUMN", "help": "The column that names the rows.  [default: found]"},
-    "no_row_labels": {"is_flag": True, "help": "No column names the rows."},
-    "columns": {"metavar": "COLUMN", "multiple": True, "help": "Read only this column (may be repeated)."},
-    "exclude": {"metavar": "COLUMN", "multiple": True, "help": "Leave this column out (may be repeated)."},
-    "metadata": {
-        "metavar": "COLUMN",
-        "multiple": True,
-        "help": "Keep this column beside the rows (may be repeated).  [default: text with repeats]",
-    },
-    "long": {
-        "cls": LongFormat,
-        "nargs": 2,
-        "metavar": "SITE SPECIES [VALUE]",
-        "help": "FILE has a line for each observation, with these columns; pairs that don't occur are 0.",
-    },
-    "missing": {
-        "metavar": "WORD",
-        "multiple": True,
-        "help": "A marker of missing cells (may be repeated).  [default: empty, NA, NaN, ?, N/A, null, None]",
-    },
-    "true": {"metavar": "WORD", "multiple": True, "help": "A further word for 1 (may be repeated)."},
-    "false": {"metavar": "WORD", "multiple": True, "help": "A further word for 0 (may be repeated)."},
-    "presence": {"metavar": "MARK", "help": 'Cells with this mark, such as "x", are 1 and empty ones 0.'},
-    "threshold": {"metavar": "NUMBER", "type": float, "help": "Numbers of at least this are 1, others 0."},
-    "delimiter": {"metavar": "CHARACTER", "help": "What separates fields.  [default: found]"},
-    "encoding": {"metavar": "NAME", "default": "utf-8", "show_default": True, "help": "Of text files."},
-    "decimal": {
-        "type": click.Choice((".", ",")),
-        "default": ".",
-        "show_default": True,
-        "help": "What separates the decimals of numbers.",
-    },
-    "comment": {"metavar": "TEXT", "help": 'How lines begin that are skipped, "" for none.  [default: #]'},
-    "sheet": {"metavar": "NAME", "help": "Which sheet of an .xlsx file."},
-    "no_header": {"is_flag": True, "help": "The first line is data; columns are called x1, x2, ..."},
-    "array": {"metavar": "NAME", "help": "Which array of an .npz file."},
-}
-"""The options of reading, for `bundled`."""
+def _settings() -> Iterator[tuple[str, Values]]:
+    """click's settings of the options that `ReadOptions` has; one that may be False has a flag --no-NAME."""
+    for option in fields(ReadOptions):
+        flag, kinds = flags()[option.name], get_args(option_types()[option.name])
+        common: Values = {"metavar": flag.metavar, "help": flag.help}
+        if option.default is not None and option.default is not True:
+            common |= {"default": option.default, "show_default": True}
+        if option.name == "long":
+            yield option.name, common | {"cls": LongFormat, "nargs": 2}
+        elif flag.help:
+            several = Sequence[str] in kinds
+            kind = click.Choice(flag.choices) if flag.choices else float if float in kinds else None
+            yield option.name, common | {"type": kind} | ({"multiple": True} if several else {})
+        if flag.help_of_no:
+            yield f"no_{option.name}", {"is_flag": True, "help": flag.help_of_no}
 
-_BINARY_ONLY = ("metadata", "long", "true", "false", "presence", "threshold", "array")
-"""Those that make no sense for tables of numbers."""
+
+READING: dict[str, Values] = dict(_settings())
+"""The options of reading, for `bundled`."""
 
 
 def reading_options(command: Command) -> Command:
@@ -118,17 +85,11 @@ def reader_arguments(reading: Values) -> Values:
     """The options that were given as keyword arguments of `read_table`, all of them plain JSON."""
     if reading["no_row_labels"] and reading["row_labels"] is not None:
         raise click.UsageError("give --row-labels or --no-row-labels, not both")
-    others = {key: value for key, value in reading.items() if key not in ("no_header", "no_row_labels")}
-    arguments = {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in others.items()
-        if value not in ((), None, READING[key].get("default"))
+    return {
+        option.name: False if reading.get(f"no_{option.name}") else list(value) if isinstance(value, tuple) else value
+        for option in fields(ReadOptions)
+        if (value := reading.get(option.name)) not in ((), None, option.default) or reading.get(f"no_{option.name}")
     }
-    if reading["no_header"]:
-        arguments["header"] = False
-    if reading["no_row_labels"]:
-        arguments["row_labels"] = False
-    return arguments
 
 
 def read(file: Path, reading: Values) -> BinaryData:
@@ -143,7 +104,7 @@ def read_numbers(file: Path, reading: Values, *, allow_missing: bool) -> NumberT
     from latentbits.data import numbers
 
     arguments = reader_arguments(reading)
-    useless = [key for key in _BINARY_ONLY if key in arguments]
+    useless = [key for key in arguments if not flags()[key].of_numbers]
     if useless:
         raise click.UsageError(f"{flag_of(useless[0])} is about 0-1 data, and this model takes numbers; leave it out")
     return numbers.read_numbers(file, allow_missing=allow_missing, **arguments)

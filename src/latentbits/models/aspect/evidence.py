@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latentbits.fitting.progress import Progress
-from latentbits.fitting.restarts import stopped_together
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Progress, Workers, stopped_together
 from latentbits.models.aspect.gibbs import Chain
 from latentbits.models.aspect.variational import Prior
 

@@ -16,8 +16,7 @@ from scipy.special import gammaln
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.fitting.chains import Length, run_chain
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.gibbs import gibbs_sweeps, sample_rows
@@ -143,20 +142,21 @@ class Sampler:
         draws = Draws(*parts)
         return Climbed(draws, float(draws.log_likelihood.mean()))
 
-    def _stretches(self, chain: Chain) -> Iterator[tuple[np.ndarray, bool]]:
+    def _stretches(self, chain: Chain) -> Iterator[tuple[np.ndarray, int, bool]]:
         """The chain bit by bit: log p(X | z) of some sweeps, and whether they end with a sample."""
         burn, samples, thin = self.length
         annealed = burn // 2
         steps = np.array_split(np.linspace(COLDEST, 1.0, annealed), min(STEPS, max(annealed, 1)))
         for part in steps:
             if len(part):
-                yield chain.sweep(len(part), float(part[0])), False
+                yield chain.sweep(len(part), float(part[0])), len(part), False
         rest = burn - annealed
         while rest > 0:
-            yield chain.sweep(min(rest, STEPS)), False
-            rest -= STEPS
+            n = min(rest, STEPS)
+            yield chain.sweep(n), n, False
+            rest -= n
         for _ in range(samples):
-            yield chain.sweep(thin), True
+            yield chain.sweep(thin), thin, True
 
 
 def _sample(

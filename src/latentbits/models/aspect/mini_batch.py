@@ -17,8 +17,7 @@ import numpy as np
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
-from latentbits.fitting.climb import climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.restarts import Refined, Runner, undisturbed
 from latentbits.fitting.rows import Sums, column_counts
 from latentbits.fitting.workers import Workers

@@ -1,19 +1,31 @@
 """Binary factor analysis: continuous data as sums of causes that are there or not, with Gaussian noise."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from latentbits.constraints import Choice, Number
 from latentbits.models.abilities import WITH_RESTARTS, Ability
 from latentbits.models.schema import NUMBER_COLUMNS, RESTARTED, Array, Frame, Texts, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS", "Encoder", "Inference", "Update"]
+__all__ = ["SPECS", "Algorithm", "Encoder", "Inference", "Noise", "Update"]
 
 Inference = Literal["auto", "byy", "vb", "em"]
 Encoder = Literal["round", "cdual", "greedy", "enum"]
 Update = Literal["closed", "gradient"]
+Noise = Literal["columns", "equal"]
+Algorithm = Literal["refined", "published"]
 
 _COUNTS = Array("n", dtype="int64", low=0)
+
+
+class _NumberOrColumns:
+    """A precision for each column; in files of earlier versions one number for all."""
+
+    def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
+        """As said above."""
+        kind = Value(float, low=1e-100) if getattr(value, "ndim", 0) == 0 else Array("D", low=1e-100)
+        kind.check(name, value, sizes)
+
 
 SPECS = (
     ModelSpec(
@@ -41,6 +53,11 @@ SPECS = (
             ),
             "encoder": Parameter(Choice(get_args(Encoder)), Option("encoder", "how auto and byy find codes")),
             "update": Parameter(Choice(get_args(Update))),
+            "algorithm": Parameter(Choice(get_args(Algorithm))),
+            "noise": Parameter(
+                Choice(get_args(Noise)),
+                Option("column_noise", "each column with a noise of its own, or all with the same"),
+            ),
         },
         held={"n_components": {"inference": "em"}},
         fitted={
@@ -51,7 +68,7 @@ SPECS = (
             "n_components_": Value(int, low=0, size="K"),
             "mixing_": Array("D", "K"),
             "intercepts_": Array("D"),
-            "noise_precision_": Value(float, low=1e-100),
+            "noise_precision_": _NumberOrColumns(),
             "factor_probabilities_": Array("K", low=1e-15, high=1 - 1e-15),
             "_interaction": Array("K", "K"),
             "_offset": Array("K"),

@@ -1,7 +1,8 @@
 """The model x = A y + c + noise, y in {-1, 1}^m: parameters, sums over all codes, sufficient statistics of codes.
 
 The symbols are those of Tu and Xu, "Learning binary factor analysis with automatic model selection": n variables,
-m factors, P(y_i = 1) = beta_i, noise N(0, I / phi).
+m factors, P(y_i = 1) = beta_i, noise N(0, Diag(1 / phi)). Everywhere phi is an array: of one number where all columns
+have the same noise (the paper's experiments), or of n numbers where each has its own (eq. 2); its length says which.
 
 X may have missing cells, which are NaN. The noise of one cell doesn't depend on the others', so a row's likelihood is
 that of the cells that are there, and what a column regresses on are the rows that have it. Complete data are a case of
@@ -19,8 +20,10 @@ from scipy.special import log1p
 
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.binary_quadratic import quadratic_table
+from latentbits.models.binary_factors import Noise
 
 __all__ = [
+    "EQUAL",
     "EXACT_LIMIT",
     "LARGEST_PRECISION",
     "Moments",
@@ -36,6 +39,8 @@ __all__ = [
     "moments",
     "n_parameters",
     "noise_precision",
+    "pooled",
+    "precision_limit",
     "program",
     "quadratic_terms",
     "seen_cells",
@@ -48,6 +53,9 @@ EXACT_LIMIT = 16
 LARGEST_PRECISION = 1e10
 """Largest precision of the noise, for data of unit variance: a standard deviation of 1e-5."""
 
+EQUAL = np.array([LARGEST_PRECISION])
+"""The limit of one noise for all columns."""
+
 BETA_EDGE = 1e-6  # probabilities of factors stay this far from 0 and 1, where log odds are infinite
 CHUNK_CELLS = 1 << 18  # rows x codes handled at once
 MEAN_FIELD_TOL = 1e-10
@@ -55,12 +63,27 @@ MEAN_FIELD_SWEEPS = 200
 
 
 class Parameters(NamedTuple):
-    """A: (n, m) mixing. c: (n,). phi: precision of the noise. beta: (m,) P(y = 1)."""
+    """A: (n, m) mixing. c: (n,). phi: (1,) or (n,) precision of the noise. beta: (m,) P(y = 1)."""
 
     A: np.ndarray
     c: np.ndarray
-    phi: float
+    phi: np.ndarray
     beta: np.ndarray
+
+    @property
+    def weighted(self) -> np.ndarray:
+        """Diag(phi) A"""
+        return self.phi[:, None] * self.A
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The columns' lengths in standard deviations of the noise, (m,)."""
+        return np.sqrt(np.sum(self.A * self.weighted, axis=0))
+
+    def of_columns(self, columns: np.ndarray) -> Parameters:
+        """The parameters of some of the n columns."""
+        phi = self.phi if len(self.phi) == 1 else self.phi[columns]
+        return Parameters(self.A[columns], self.c[columns], phi, self.beta)
 
 
 class Posterior(NamedTuple):
@@ -80,31 +103,37 @@ class Moments(NamedTuple):
     """Sums over rows of x and z = (y, 1), in expectation where y is not known: the sufficient statistics of a fit.
 
     zz : (m + 1, m + 1); with missing cells (n, m + 1, m + 1), over the rows that have the column
-    xz : (n, m + 1)    xx : sum of x^2    ones : (m,) rows with y_i = 1    n_rows, n_cells : cells that are there
+    xz : (n, m + 1)    xx : (n,) sums of x^2    ones : (m,) rows with y_i = 1    n_rows
+    cells : (n,) cells that are there
     """
 
     zz: np.ndarray
     xz: np.ndarray
-    xx: float
+    xx: np.ndarray
     ones: np.ndarray
     n_rows: float
-    n_cells: float
+    cells: np.ndarray
 
     def times(self, B: np.ndarray) -> np.ndarray:
         """sum_t B z_t z_t^T, (n, m + 1): what xz is expected to be if B = (A, c)."""
         return np.asarray(B @ self.zz if self.zz.ndim == 2 else np.einsum("jik,jk->ji", self.zz, B))
 
-    def squares(self, A: np.ndarray, c: np.ndarray) -> float:
-        """sum_t |x_t - A y_t - c|^2"""
+    def squares(self, A: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """sum_t (x_t - A y_t - c)^2, (n,)"""
         B = np.column_stack([A, c])
         # Below 0 only by rounding, when the fit is perfect.
-        return max(0.0, float(self.xx - 2 * np.sum(B * self.xz) + np.sum(self.times(B) * B)))
+        return np.maximum(0.0, self.xx + np.sum((self.times(B) - 2 * self.xz) * B, axis=1))
 
     def regress(self, ridge: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """A and c that minimise `squares` + sum_i ridge_i |b_i|^2, b = (A, c); the shortest if there are several."""
+        """A and c that minimise `squares` + sum_i ridge_i |b_i|^2, b = (A, c); the shortest if there are several.
+
+        ridge : (1, m + 1) or, if it differs by column, (n, m + 1)
+        """
         # Least squares, not solve: equal or constant codes make the normal equations singular.
         size = self.zz.shape[-1]
-        normal = self.zz if ridge is None else self.zz + np.diag(ridge)
+        normal = self.zz if ridge is None else self.zz + ridge[:, :, None] * np.eye(size)
+        if normal.ndim == 3 and len(normal) == 1:
+            normal = normal[0]
         if normal.ndim == 2:
             B = np.linalg.lstsq(normal, self.xz.T, rcond=None)[0].T
         else:
@@ -132,8 +161,8 @@ def moments(X: np.ndarray, mean: np.ndarray, second: np.ndarray | None = None) -
         zz[:, :m, m] = zz[:, m, :m] = seen.T @ mean
         zz[:, m, m] = seen.sum(axis=0)
     xz = np.column_stack([X.T @ mean, X.sum(axis=0)])
-    cells = X.size if seen is None else seen.sum()
-    return Moments(zz, xz, float(np.vdot(X, X)), (total + len(X)) / 2, float(len(X)), float(cells))
+    cells = np.full(X.shape[1], float(len(X))) if seen is None else seen.sum(axis=0)
+    return Moments(zz, xz, np.einsum("tj,tj->j", X, X), (total + len(X)) / 2, float(len(X)), cells)
 
 
 def seen_cells(X: np.ndarray) -> np.ndarray | None:
@@ -171,20 +200,20 @@ def program(theta: Parameters, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Q is that of rows without missing cells.
     """
-    return theta.phi * theta.A.T @ theta.A, linear_terms(theta, X)
+    return theta.A.T @ theta.weighted, linear_terms(theta, X)
 
 
 def linear_terms(theta: Parameters, X: np.ndarray) -> np.ndarray:
     """The rows' f of eq. 13, of the cells that are there."""
-    A, c, phi, beta = theta
+    c, pull, half = theta.c, theta.weighted, log_odds(theta.beta) / 2
     if seen_cells(X) is not None:
-        return np.asarray(filled(X - c) @ (phi * A) + log_odds(beta) / 2)
-    return np.asarray(X @ (phi * A) + (log_odds(beta) / 2 - phi * c @ A))
+        return np.asarray(filled(X - c) @ pull + half)
+    return np.asarray(X @ pull + (half - c @ pull))
 
 
 def quadratic_terms(theta: Parameters, codes: np.ndarray) -> np.ndarray:
     """What each column adds to 1/2 y^T Q y of the rows that have it, for codes as rows: (n, number of codes)."""
-    return np.asarray(theta.phi / 2 * (theta.A @ codes.T) ** 2)
+    return np.asarray(theta.phi[:, None] / 2 * (theta.A @ codes.T) ** 2)
 
 
 def log_odds(beta: np.ndarray) -> np.ndarray:
@@ -216,14 +245,15 @@ def exact_posterior(theta: Parameters, X: np.ndarray, workers: Workers) -> Poste
     N, n = X.shape
     m = A.shape[1]
     C, F, seen = all_codes(m), linear_terms(theta, X), seen_cells(X)
+    log_phi = np.broadcast_to(np.log(phi / (2 * np.pi)), n)
     if seen is None:
-        cells, residual = n, X - c
-        quadratic = quadratic_table(np.ascontiguousarray(phi * A.T @ A))
+        density, residual = log_phi.sum(), X - c
+        quadratic = quadratic_table(np.ascontiguousarray(A.T @ theta.weighted))
     else:
-        cells, residual = seen.sum(axis=1), filled(X - c)
+        density, residual = seen @ log_phi, filled(X - c)
         quadratic = quadratic_terms(theta, C)
-    base = cells / 2 * np.log(phi / (2 * np.pi)) + np.sum(np.log(beta) + log1p(-beta)) / 2
-    base = base - phi / 2 * np.einsum("tj,tj->t", residual, residual)
+    base = density / 2 + np.sum(np.log(beta) + log1p(-beta)) / 2
+    base = base - residual**2 @ np.broadcast_to(phi, n) / 2
     row_log, mean = np.empty(N), np.empty((N, m))
 
     def one(rows: slice) -> np.ndarray:
@@ -270,9 +300,26 @@ def mean_field(
     return Y
 
 
-def noise_precision(squares: float, count: float) -> float:
-    """count / squares, at most `LARGEST_PRECISION`."""
-    return float(min(LARGEST_PRECISION, count / max(squares, count / LARGEST_PRECISION)))
+def pooled(by_column: np.ndarray, phi: np.ndarray) -> np.ndarray:
+    """Numbers of columns, summed over those that share a noise: (1,) or (n,), as phi is."""
+    return np.asarray(by_column.sum(keepdims=True) if len(phi) == 1 else by_column)
+
+
+def noise_precision(squares: np.ndarray, cells: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    """cells / squares of each column, or of all together, at most `limit`, whose length says which."""
+    count = pooled(cells, limit)
+    return np.asarray(count / np.maximum(pooled(squares, limit), count / limit))
+
+
+def precision_limit(X: np.ndarray, noise: Noise) -> np.ndarray:
+    """Largest precisions of the noise, (1,) or (n,): in cells that are known to a step h it is at least h^2 / 12.
+
+    Without this limit a column of few different values would have no noise at all once each value has a code.
+    """
+    if noise == "equal":
+        return EQUAL
+    steps = [np.diff(np.unique(column[~np.isnan(column)])).min(initial=np.inf) for column in X.T]
+    return np.maximum(1.0, np.minimum(LARGEST_PRECISION, 12 / np.square(steps)))
 
 
 def shares(ones: np.ndarray, n_rows: float) -> np.ndarray:
@@ -280,15 +327,15 @@ def shares(ones: np.ndarray, n_rows: float) -> np.ndarray:
     return np.clip(ones / n_rows, BETA_EDGE, 1 - BETA_EDGE)
 
 
-def n_parameters(n: int, m: int) -> int:
-    """The number of free parameters: mixing, probabilities, constants, and the noise.
+def n_parameters(n: int, m: int, n_noises: int = 1) -> int:
+    """The number of free parameters: mixing, probabilities, constants, and the noises.
 
     Examples
     --------
-    >>> n_parameters(10, 3)
-    44
+    >>> n_parameters(10, 3), n_parameters(10, 3, 10)
+    (44, 53)
     """
-    return n * m + m + n + 1
+    return n * m + m + n + n_noises
 
 
 def _chunks(n_rows: int, n_codes: int) -> list[slice]:

@@ -7,17 +7,17 @@ factors that have become weak or constant.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import betaln, expit, log1p
 
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import Encoder, Update
 from latentbits.models.binary_factors.binary_model import (
+    EQUAL,
     LARGEST_PRECISION,
     Moments,
     Parameters,
@@ -25,6 +25,7 @@ from latentbits.models.binary_factors.binary_model import (
     log_odds,
     moments,
     noise_precision,
+    pooled,
     shares,
 )
 from latentbits.models.binary_factors.coding import codes_of, random_start
@@ -44,7 +45,9 @@ __all__ = [
     "weakest",
 ]
 
-MARGIN = 1.25  # over the length of a column that pure noise gives, measured over rows and noise levels
+# Over the length of a column that pure noise gives, measured over rows and noise levels.
+MARGIN = 1.25
+MARGIN_BY_COLUMN = 1.15
 FEWEST_ROWS = 5  # a factor that is on (or off) in fewer rows is indistinguishable from outliers
 LARGEST_EDGE = 0.2  # but in small data this share of the rows is always enough
 
@@ -57,7 +60,7 @@ class Discard(NamedTuple):
     iteration: int
     factor: int
     reason: str
-    norm: float
+    column: np.ndarray
     probability: float
 
 
@@ -93,39 +96,42 @@ def settle_and_discard(
             factor = weakest(theta, n_rows, delta)
             if factor is None or not monitor.converged or monitor.n_iter >= monitor.max_iter:
                 break
-            norm = float(np.linalg.norm(theta.A[:, factor]))
-            reason = "weak" if norm < delta / np.sqrt(theta.phi) else "constant"
-            discards.append(Discard(monitor.n_iter, numbers.pop(factor), reason, norm, float(theta.beta[factor])))
+            column = theta.A[:, factor]
+            reason = "weak" if theta.lengths[factor] < delta else "constant"
+            discards.append(Discard(monitor.n_iter, numbers.pop(factor), reason, column, float(theta.beta[factor])))
             state = drop(state, factor)
     return Climbed(Learned(state, discards), monitor.history[-1])
 
 
-def least_length(n_rows: int, n_columns: int) -> float:
+def least_length(n_rows: int, n_columns: int, *, by_column: bool = False) -> float:
     """The default of delta: the length below which a column may be noise, in standard deviations of the noise.
 
     A factor fitted to nothing but noise splits the rows along one direction. The two halves of a normal distribution
     have their means sqrt(2 / pi) standard deviations from the centre, and the direction is that in which the sample
-    varies most, by up to 1 + sqrt(n / N) standard deviations of the noise.
+    varies most, by up to 1 + sqrt(n / N) standard deviations of the noise. If columns have a noise of their own, such a
+    factor may split one of them, whose noise is what the split leaves: the variance 1 - 2 / pi.
 
     Examples
     --------
-    >>> round(least_length(200, 10), 2), round(least_length(20, 10), 2)
-    (1.22, 1.7)
+    >>> round(least_length(200, 10), 2), round(least_length(20, 10), 2), round(least_length(200, 10, by_column=True), 2)
+    (1.22, 1.7, 1.86)
     """
-    return float(MARGIN * np.sqrt(2 / np.pi) * (1 + np.sqrt(n_columns / n_rows)))
+    length = MARGIN_BY_COLUMN * np.sqrt(2 / (np.pi - 2)) if by_column else MARGIN * np.sqrt(2 / np.pi)
+    return float(length * (1 + np.sqrt(n_columns / n_rows)))
 
 
 def weakest(theta: Parameters, n_rows: int, delta: float) -> int | None:
     """The factor to discard next, if any: the one with the shortest column of those that fail line 14 of Algorithm 1.
 
-    Those are the factors with |a_i|^2 < delta sqrt(a_i^T Sigma a_i), which is |a_i| < delta / sqrt(phi); and those that
-    are on, or off, in nearly all rows: epsilon is here a number of rows, because a factor of two or three rows encodes
-    outliers, whatever the number of rows.
+    Those are the factors with |a_i|^2 < delta sqrt(a_i^T Sigma a_i), which is |a_i| < delta / sqrt(phi). Where columns
+    have a noise of their own, it is the length in units of the noise, (a_i^T Sigma^-1 a_i)^1/2 < delta, so that a
+    column's unit doesn't matter. And those that are on, or off, in nearly all rows: epsilon is here a number of rows,
+    because a factor of two or three rows encodes outliers, whatever the number of rows.
     """
     edge = min(LARGEST_EDGE, (FEWEST_ROWS - 0.5) / n_rows)
-    norm = np.linalg.norm(theta.A, axis=0)
-    given_up = (norm < delta / np.sqrt(theta.phi)) | (np.minimum(theta.beta, 1 - theta.beta) < edge)
-    return int(np.where(given_up, norm, np.inf).argmin()) if given_up.any() else None
+    length = theta.lengths
+    given_up = (length < delta) | (np.minimum(theta.beta, 1 - theta.beta) < edge)
+    return int(np.where(given_up, length, np.inf).argmin()) if given_up.any() else None
 
 
 PATIENCE = 10  # passes without a new maximum of H after which a fit that oscillates counts as converged
@@ -147,14 +153,14 @@ def harmony(state: State, sums: Moments, prior: Prior) -> float:
     (A, c, phi, beta), alpha = state
     n = len(c)
     N, ones = sums.n_rows, sums.ones
-    log_q = sums.n_cells / 2 * np.log(phi / (2 * np.pi)) - phi / 2 * sums.squares(A, c)
+    log_q = np.sum(sums.cells / 2 * np.log(phi / (2 * np.pi)) - phi / 2 * sums.squares(A, c))
     log_q += ones @ np.log(beta) + (N - ones) @ log1p(-beta)
     if prior.tau == 0:
         return float(log_q)
     half, var = prior.xi / 2, prior.c_variance
     log_prior = np.sum(n / 2 * np.log(alpha / (2 * np.pi)) - alpha / 2 * np.sum(A * A, axis=0))
     log_prior += np.sum(np.log(prior.alpha_rate) - prior.alpha_rate * alpha)
-    log_prior += np.log(prior.phi_rate) - prior.phi_rate * phi
+    log_prior += np.sum(np.log(prior.phi_rate) - prior.phi_rate * phi)
     log_prior += np.sum((half - 1) * (np.log(beta) + log1p(-beta)) - betaln(half, half))
     log_prior -= n / 2 * np.log(2 * np.pi * var) + c @ c / (2 * var)
     return float(log_q + prior.tau * log_prior)
@@ -165,7 +171,7 @@ class Gradient(NamedTuple):
 
     A: np.ndarray
     c: np.ndarray
-    log_phi: float
+    log_phi: np.ndarray
     gamma: np.ndarray
     log_alpha: np.ndarray
 
@@ -180,28 +186,31 @@ def gradient(state: State, sums: Moments, prior: Prior) -> Gradient:
     tau, n, N = prior.tau, len(c), sums.n_rows
     residual = sums.xz - sums.times(np.column_stack([A, c]))  # sum_t e_t z_t^T, with the residuals e and z = (y, 1)
     return Gradient(
-        A=phi * residual[:, :-1] - tau * A * alpha,
+        A=phi[:, None] * residual[:, :-1] - tau * A * alpha,
         c=phi * residual[:, -1] - tau * c / prior.c_variance,
-        log_phi=sums.n_cells / 2 - phi / 2 * sums.squares(A, c) - tau * prior.phi_rate * phi,
+        log_phi=pooled(sums.cells / 2 - phi / 2 * sums.squares(A, c), phi) - tau * prior.phi_rate * phi,
         gamma=sums.ones - N * beta + tau * (prior.xi / 2 - 1) * (1 - 2 * beta),
         log_alpha=tau * (n / 2 - alpha / 2 * np.sum(A * A, axis=0) - prior.alpha_rate * alpha),
     )
 
 
-def gradient_step(state: State, sums: Moments, prior: Prior, *, free_beta: bool = True) -> State:
+def gradient_step(
+    state: State, sums: Moments, prior: Prior, *, free_beta: bool = True, limit: np.ndarray | None = None
+) -> State:
     """One step along the gradient, each part divided by its curvature, halved until H doesn't fall."""
     (A, c, phi, beta), alpha = state
     g = gradient(state, sums, prior)
     n, N = len(c), sums.n_rows
     before = harmony(state, sums, prior)
+    most = LARGEST_PRECISION if limit is None else limit
     length = 0.5  # the curvature used is diagonal, so a full step may overshoot
     for _ in range(HALVINGS):
         # phi and alpha move on the log scale and beta in log odds, so that they stay in their domains.
         trial = State(
             Parameters(
-                A + length * g.A / (N * phi + prior.tau * alpha),
+                A + length * g.A / (N * phi[:, None] + prior.tau * alpha),
                 c + length * g.c / (N * phi),
-                float(min(LARGEST_PRECISION, phi * np.exp(length * g.log_phi / (sums.n_cells / 2)))),
+                np.minimum(most, phi * np.exp(length * g.log_phi / (pooled(sums.cells, phi) / 2))),
                 shares(expit(log_odds(beta) + length * g.gamma / (N / 4)), 1.0) if free_beta else beta,
             ),
             alpha * np.exp(length * g.log_alpha / (n / 2)),
@@ -212,16 +221,20 @@ def gradient_step(state: State, sums: Moments, prior: Prior, *, free_beta: bool 
     return state
 
 
-def closed_step(state: State, sums: Moments, prior: Prior, *, free_beta: bool = True) -> State:
+def closed_step(
+    state: State, sums: Moments, prior: Prior, *, free_beta: bool = True, limit: np.ndarray | None = None
+) -> State:
     """(A, c), alpha, phi and beta moved to their maximisers of H, in this order, each given the others.
 
     Without the prior that is the maximum over all of them: least squares, and the residuals' and the codes' means.
     """
     (_, c, phi, beta), alpha = state
     tau, n, N = prior.tau, len(c), sums.n_rows
-    A, c = sums.regress(tau / phi * np.append(alpha, 1 / prior.c_variance))
+    most = np.full(len(phi), LARGEST_PRECISION) if limit is None else limit
+    A, c = sums.regress(tau / phi[:, None] * np.append(alpha, 1 / prior.c_variance))
     alpha = n / (np.sum(A * A, axis=0) + 2 * prior.alpha_rate)
-    phi = noise_precision(sums.squares(A, c) + 2 * tau * prior.phi_rate, sums.n_cells)
+    squares = pooled(sums.squares(A, c), phi) + 2 * tau * prior.phi_rate
+    phi = noise_precision(squares, pooled(sums.cells, phi), most)
     if free_beta:
         pseudo = tau * (prior.xi / 2 - 1)
         beta = shares(sums.ones + pseudo, N + 2 * pseudo)
@@ -254,10 +267,11 @@ class HarmonyLearning:
     prior: Prior
     delta: float
     workers: Workers
+    limit: np.ndarray = field(default_factory=lambda: EQUAL)
 
     def initialise(self, rng: np.random.Generator) -> State:
         """A random start (see `random_start`), with weak initial precisions of the columns."""
-        return State(random_start(self.X, self.n_components, rng), np.ones(self.n_components))
+        return State(random_start(self.X, self.n_components, rng, self.limit), np.ones(self.n_components))
 
     def run(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[Any]:
         """From a random start until convergence without a factor to discard; H is recorded after every pass."""
@@ -283,7 +297,7 @@ class HarmonyLearning:
         while monitor.n_iter == 0 or not monitor.finished:
             new = codes_of(state.theta, self.X, self.encoder, self.workers)
             sums = moments(self.X, new.astype(np.float64))
-            state = step(state, sums, self.prior, free_beta=free_beta)
+            state = step(state, sums, self.prior, free_beta=free_beta, limit=self.limit)
             H = harmony(state, sums, self.prior)
             monitor.record(H)
             same = codes is not None and np.array_equal(codes, new)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors import Encoder
 from latentbits.models.binary_factors.binary_model import (
+    EQUAL,
     Parameters,
     filled,
     linear_terms,
@@ -21,7 +22,7 @@ from latentbits.models.binary_factors.binary_model import (
 )
 from latentbits.models.binary_factors.encoders import encode, round_codes, signs
 
-__all__ = ["codes_of", "expected_codes", "random_start", "rough_fit", "started_mean_field"]
+__all__ = ["codes_of", "expected_codes", "projected", "random_start", "rough_fit", "started_mean_field"]
 
 FEW_FACTORS = 12
 """Up to this many factors, mean field starts from the best of all codes of a row."""
@@ -40,7 +41,7 @@ def codes_of(theta: Parameters, X: np.ndarray, encoder: Encoder, workers: Worker
     if encoder == "round":
         A = theta.A
         patterns, of_row = _patterns(seen)
-        Q = theta.phi * np.einsum("pj,ji,jk->pik", patterns, A, A, optimize=True)
+        Q = np.einsum("pj,ji,jk->pik", patterns, A, theta.weighted, optimize=True)
         codes = round_codes(Q, F, of_row)
     else:
         codes = np.empty(F.shape, np.int8)
@@ -62,6 +63,19 @@ def expected_codes(theta: Parameters, X: np.ndarray) -> np.ndarray:
     return mean
 
 
+def projected(theta: Parameters, X: np.ndarray) -> np.ndarray:
+    """Q^-1 A^T Phi (x - c) of each row, its cells that are there: its least squares if factors could have any value."""
+    seen, no_odds = seen_cells(X), theta._replace(beta=np.full(len(theta.beta), 0.5))
+    if seen is None:
+        Q, F = program(no_odds, X)
+        return np.asarray(F @ np.linalg.pinv(Q, hermitian=True))
+    values = np.empty((len(X), theta.A.shape[1]))
+    for rows, part, some in _by_pattern(no_odds, X, seen):
+        Q, F = program(part, some)
+        values[rows] = F @ np.linalg.pinv(Q, hermitian=True)
+    return values
+
+
 def started_mean_field(Q: np.ndarray, F: np.ndarray) -> np.ndarray:
     """`mean_field` of rows that share Q, from the best code, or a good one."""
     encoder: Encoder = "enum" if len(Q) <= FEW_FACTORS else "round"
@@ -81,14 +95,13 @@ def _by_pattern(
     patterns, of_row = _patterns(seen)
     for number, pattern in enumerate(patterns):
         rows, columns = np.flatnonzero(of_row == number), np.flatnonzero(pattern)
-        part = Parameters(theta.A[columns], theta.c[columns], theta.phi, theta.beta)
-        yield rows, part, X[np.ix_(rows, columns)]
+        yield rows, theta.of_columns(columns), X[np.ix_(rows, columns)]
 
 
 ROUGH_PASSES = 100  # at most: it ends when the codes repeat
 
 
-def random_start(X: np.ndarray, n_components: int, rng: np.random.Generator) -> Parameters:
+def random_start(X: np.ndarray, n_components: int, rng: np.random.Generator, limit: np.ndarray = EQUAL) -> Parameters:
     """Even odds, noise with the variance of the (centred, scaled) data, and every column a random combination of rows.
 
     So the columns lie in the directions in which the data vary, and together have their total variance. (This worked
@@ -97,23 +110,23 @@ def random_start(X: np.ndarray, n_components: int, rng: np.random.Generator) -> 
     """
     N, n = X.shape
     A = filled(X).T @ rng.standard_normal((N, n_components)) / np.sqrt(N * n_components)
-    return Parameters(A, np.zeros(n), 1.0, np.full(n_components, 0.5))
+    return Parameters(A, np.zeros(n), np.ones(len(limit)), np.full(n_components, 0.5))
 
 
 def rough_fit(
-    X: np.ndarray, n_components: int, rng: np.random.Generator, workers: Workers
+    X: np.ndarray, n_components: int, rng: np.random.Generator, workers: Workers, limit: np.ndarray = EQUAL
 ) -> tuple[Parameters, np.ndarray]:
     """Parameters and codes (N x m) by alternating least squares and rounding, until the codes repeat; odds stay even.
 
     A start for EM and variational Bayes, as k-means is for mixtures: from a random mixing they often end in poor
     optima, because the soft codes of several factors mix.
     """
-    theta = random_start(X, n_components, rng)
+    theta = random_start(X, n_components, rng, limit)
     Y = codes_of(theta, X, "round", workers).astype(np.float64)
     for _ in range(ROUGH_PASSES):
         sums = moments(X, Y)
         A, c = sums.regress()
-        theta = Parameters(A, c, noise_precision(sums.squares(A, c), sums.n_cells), theta.beta)
+        theta = Parameters(A, c, noise_precision(sums.squares(A, c), sums.cells, limit), theta.beta)
         last, Y = Y, codes_of(theta, X, "round", workers).astype(np.float64)
         if np.array_equal(last, Y):
             break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.special import expit
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.workers import Workers
 from latentbits.models.binary_factors.binary_model import (
-    LARGEST_PRECISION,
+    EQUAL,
     Parameters,
     exact_posterior,
     log_odds,
@@ -38,12 +38,12 @@ class State(NamedTuple):
     @classmethod
     def of(cls, theta: Parameters) -> State:
         """The state of these parameters."""
-        return cls(theta.A, theta.c, np.array(np.log(theta.phi)), log_odds(theta.beta))
+        return cls(theta.A, theta.c, np.log(theta.phi), log_odds(theta.beta))
 
     @property
     def parameters(self) -> Parameters:
         """A, c, phi, beta."""
-        return Parameters(self.A, self.c, float(np.exp(self.log_phi)), expit(self.gamma))
+        return Parameters(self.A, self.c, np.exp(self.log_phi), expit(self.gamma))
 
 
 @dataclass(frozen=True)
@@ -53,22 +53,23 @@ class MaximumLikelihood(ArrayLearner[State]):
     X: np.ndarray
     n_components: int
     workers: Workers
+    limit: np.ndarray = field(default_factory=lambda: EQUAL)
 
     def initialise(self, rng: np.random.Generator) -> State:
         """A rough fit by least squares (see `rough_fit`)."""
-        return State.of(rough_fit(self.X, self.n_components, rng, self.workers)[0])
+        return State.of(rough_fit(self.X, self.n_components, rng, self.workers, self.limit)[0])
 
     def step(self, state: State) -> tuple[State, float]:
         """Exact posterior moments, then the least squares of x on (y, 1) in expectation."""
         row_log, mean, second = exact_posterior(state.parameters, self.X, self.workers)
         sums = moments(self.X, mean, second)
         A, c = sums.regress()
-        phi = noise_precision(sums.squares(A, c), sums.n_cells)
+        phi = noise_precision(sums.squares(A, c), sums.cells, self.limit)
         return State.of(Parameters(A, c, phi, shares(sums.ones, sums.n_rows))), float(row_log.sum())
 
     def project(self, state: State) -> State:
         """Precision and odds inside the bounds of a step."""
-        log_phi = np.clip(state.log_phi, np.log(SMALLEST_PRECISION), np.log(LARGEST_PRECISION))
+        log_phi = np.clip(state.log_phi, np.log(SMALLEST_PRECISION), np.log(self.limit))
         return State(state.A, state.c, log_phi, np.clip(state.gamma, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS))
 
     def scales(self) -> tuple[np.ndarray | float, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
@@ -15,10 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
-from latentbits.models.binary_factors import Encoder, Inference, Update
-from latentbits.models.binary_factors.binary_model import EXACT_LIMIT, Parameters, exact_posterior, n_parameters
-from latentbits.models.binary_factors.coding import codes_of, expected_codes, started_mean_field
+from latentbits.models.binary_factors import Algorithm, Encoder, Inference, Noise, Update
+from latentbits.models.binary_factors.binary_model import (
+    EXACT_LIMIT,
+    Parameters,
+    exact_posterior,
+    n_parameters,
+    precision_limit,
+)
+from latentbits.models.binary_factors.coding import codes_of, expected_codes, projected, started_mean_field
 from latentbits.models.binary_factors.encoders import ENUM_LIMIT, signs
+from latentbits.models.binary_factors.gaussian_rival import gaussian_sizes
 from latentbits.models.binary_factors.runs import (
     PATH_LIMIT,
     Found,
@@ -31,22 +39,51 @@ from latentbits.models.binary_factors.runs import (
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import place
 
-__all__ = ["BinaryFactorAnalysis"]
+__all__ = ["BinaryFactorAnalysis", "Nature"]
 
 EVEN = 1e-3
 """A factor whose probability is this near to 1/2 has no rarer state."""
 
-DOMINANT = 0.95
-"""A column with more than this share of all variance dominates the fit, and `fit` warns."""
+
+NatureKind = Literal["binary", "continuous", "none"]
+
+
+class Nature(NamedTuple):
+    """Whether factors are on-off or continuous, as `BinaryFactorAnalysis.nature` returns it.
+
+    Attributes
+    ----------
+    kind : {"binary", "continuous", "none"}
+        "binary": on-off factors describe the data better; "continuous": Gaussian factors do; "none": no factor at all.
+    advantage : float
+        The smallest BIC of Gaussian factors minus that of the binary ones: above 0 binary is better, above 10 clearly.
+    n_gaussian : int
+        The number of Gaussian factors with the smallest BIC.
+    sizes : DataFrame
+        Of Gaussian factors: n_components, log_likelihood and bic.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryFactorAnalysis, simulate
+    >>> X = simulate.binary_factors(200, 8, 2, noise=0.5, random_state=0).X
+    >>> nature = BinaryFactorAnalysis(4, random_state=0).fit(X).nature(X)
+    >>> nature.kind, nature.n_gaussian, nature.advantage > 10
+    ('binary', 2, True)
+    """
+
+    kind: NatureKind
+    advantage: float
+    n_gaussian: int
+    sizes: pd.DataFrame
 
 
 class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RestartedModel):
     """Binary factor analysis: continuous rows as a sum of causes that are on or off, plus noise.
 
-    ``x = mixing_ @ y + intercepts_ + noise`` with every y_i either -1 or 1, and noise of the same precision in all
-    variables. Unless `inference="em"`, the number of factors is estimated: start with more than expected; those that
-    the data do not need are discarded. If they need none, `n_components_` is 0, the model is a Gaussian, and every
-    method still works (codes have no columns).
+    ``x = mixing_ @ y + intercepts_ + noise`` with every y_i either -1 or 1, and Gaussian noise with a variance of its
+    own in each variable. Unless `inference="em"`, the number of factors is estimated: start with more than expected;
+    those that the data do not need are discarded. If they need none, `n_components_` is 0, the model is a Gaussian, and
+    every method still works (codes have no columns).
 
     Parameters
     ----------
@@ -61,6 +98,14 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         - "vb": variational Bayes with a factorised posterior of codes and parameters; always with priors.
         - "em": maximum likelihood with exact posteriors, without priors; no factor is discarded. For `bic`. Up to 16
           factors, because it sums over all codes.
+    noise : {"columns", "equal"}, default="columns"
+        Whether each column has a noise variance of its own or all have the same. With "columns" the columns' units do
+        not matter. "equal" has fewer parameters and finds the number of factors more often when there are at most 40
+        rows, but where columns differ in noise it takes the difference for factors.
+    algorithm : {"refined", "published"}, default="refined"
+        "published" runs Algorithm 1 of the paper as it is printed, to be compared with: one start, equal noise,
+        discards inside the loop with `delta` 2, by the gradient; `inference`, `noise`, `update` and `n_init` then have
+        no effect. It finds the number of factors less often.
     encoder : {"round", "cdual", "greedy", "enum"}, default="round"
         How "auto" and "byy" find a row's code while learning (see `solve_bqp`). The less exact ones select the number
         of factors better, and are faster.
@@ -72,8 +117,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     delta : float or None, default=None
         A factor of "byy" or "vb" is discarded when its column of the mixing matrix is shorter than `delta` standard
         deviations of the noise. None stands for 1.25 times the length that pure noise would give,
-        sqrt(2 / pi) (1 + sqrt(n_features / n_rows)), so for about 1 with many rows; the paper's value is 2. With 0,
-        only factors that are on, or off, in fewer than 5 rows (and in less than a fifth of all rows) are discarded.
+        sqrt(2 / pi) (1 + sqrt(n_features / n_rows)), so for about 1 with many rows; for "byy" with a noise for each
+        column, where noise can give more, for about 1.5. The paper's value is 2. With 0, only factors that are on, or
+        off, in fewer than 5 rows (and in less than a fifth of all rows) are discarded.
     n_init : int, default=5
         Number of random starts; the one with the highest objective is kept. "vb" and "em" start from the codes of a
         quick fit by least squares and rounding, whose own start is random.
@@ -92,17 +138,21 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     Attributes
     ----------
     mixing_ : ndarray of shape (n_features, n_components_)
-        What each factor adds when on and subtracts when off; the longest column first. Which of a factor's two states
+        What each factor adds when on and subtracts when off; the strongest first. Which of a factor's two states
         is called on is a convention: it is the rarer one (if both are equally frequent, the one that adds to the
         variable with the entry that is largest in size).
     intercepts_ : ndarray of shape (n_features,)
         The constant c of all rows. (The data's mean is this plus ``mixing_ @ (2 * factor_probabilities_ - 1)``.)
-    noise_precision_ : float
-        One over the variance of the noise.
+    noise_precision_ : ndarray of shape (n_features,)
+        One over the variance of the noise of each column.
+    factor_strengths_ : ndarray of shape (n_components_,)
+        Length of each factor's column of `mixing_`, each entry in standard deviations of its column's noise.
     factor_probabilities_ : ndarray of shape (n_components_,)
         Probability of each factor being on.
     n_components_ : int
         Number of factors that were not discarded.
+    reached_limit_ : bool
+        Whether all factors of the start were kept, so that there may be more: then fit with a larger `n_components`.
     discards_ : DataFrame
         One line for each factor that the best start discarded: iteration (pass), factor (its number at the start),
         reason ("weak", "constant" or, for "auto", "bic"), norm (length of its column), probability.
@@ -134,9 +184,10 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
 
     Notes
     -----
-    Before the fit X is centred and divided by one number (the root mean square deviation from the columns' means);
-    results are given in the units of X. So the fit is equivariant to shifts and changes of unit, and the weak priors
-    mean the same for all data. Columns are not scaled one by one: the noise is assumed to be the same in all.
+    Before the fit X is centred, and each column is divided by its standard deviation (with ``noise="equal"`` all by one
+    number); results are given in the units of X. So the fit is equivariant to shifts and changes of unit, and the weak
+    priors mean the same for all data. A column that is known to a step h, such as whole numbers, has at least the
+    noise of rounding, h^2 / 12.
 
     Cells may be missing (NaN), in the fit and in new rows, but for "vb". The likelihood of a row is that of the cells
     that are there, and so are its codes; where whole rows are missing, their codes are those that are most probable
@@ -164,6 +215,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         n_components: int = 5,
         *,
         inference: Inference = "auto",
+        noise: Noise = "columns",
+        algorithm: Algorithm = "refined",
         encoder: Encoder = "round",
         priors: bool = True,
         update: Update = "closed",
@@ -177,6 +230,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     ) -> None:
         self.n_components = n_components
         self.inference = inference
+        self.noise = noise
+        self.algorithm = algorithm
         self.encoder = encoder
         self.priors = priors
         self.update = update
@@ -191,7 +246,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # codes are int8, whatever X is
-        tags.input_tags.allow_nan = self.inference != "vb"
+        tags.input_tags.allow_nan = self._learner != "vb"
         return tags
 
     # ---- fitting -------------------------------------------------------------------------------------------------
@@ -214,20 +269,16 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         self._check_parameters()
         data = self._data(X, reset=True)
         self.n_rows_ = len(data)
-        data = data[~np.isnan(data).all(axis=1)]  # empty rows say nothing about the parameters
-        centre = np.nanmean(data, axis=0)
-        Z = np.ascontiguousarray(data - centre)
+        Z, centre, scale, limit = self._standardised(data)
         n_cells = float(np.sum(~np.isnan(Z)))
-        # If all columns are constant but for rounding, dividing by their deviation would amplify the rounding.
-        scale = float(np.sqrt(np.nanmean(Z * Z)))
-        if scale <= 1e-12 * float(np.nanmax(np.abs(data))):
-            scale = 1.0
-        Z /= scale
-        self._warn_dominant(Z)
-        runner = make_runner(Z, self.n_components, self._learner, self.encoder, self.update, self.priors, self.delta)
+        settings = self._learner, self.encoder, self.update, self.priors, self.delta
+        runner = make_runner(Z, self.n_components, *settings, limit)
         keep = partial(found_by, self._learner)
-        best, runs = self._best_run(runner, n_cells=n_cells, keep=lambda outcome: (keep(outcome), outcome))
-        shift = -n_cells * np.log(scale)  # densities of X, not of Z
+        n_init = 1 if self._learner == "published" else None
+        best, runs = self._best_run(
+            runner, n_cells=n_cells, keep=lambda outcome: (keep(outcome), outcome), n_init=n_init
+        )
+        shift = _shift(Z, scale)
         best, *runs = (shifted(run, shift) for run in (best, *runs))
         self._adopt_run(best, runs)
         self.restarts_["n_components"] = [run.kept[0].theta.A.shape[1] for run in runs]
@@ -236,27 +287,39 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         return self
 
     @property
+    def _noise(self) -> Noise:
+        return "equal" if self.algorithm == "published" else self.noise
+
+    @property
     def _learner(self) -> str:
+        if self.algorithm == "published":
+            return "published"
         return "byy" if self.inference == "auto" and self.n_components > PATH_LIMIT else self.inference
 
-    def _warn_dominant(self, Z: np.ndarray) -> None:
-        variance = np.nanvar(Z, axis=0)
-        if len(variance) > 2 and variance.max() > DOMINANT * variance.sum():
-            j = int(variance.argmax())
-            warnings.warn(
-                f"{self._column(j)} has {variance[j] / variance.sum():.1%} of all variance, and the noise is taken to "
-                "be the same in all columns; bring them to one unit, or standardise them",
-                stacklevel=3,
-            )
+    def _standardised(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Rows in units of their spread, centre and scale of the columns, and the limits of the noise."""
+        data = data[~np.isnan(data).all(axis=1)]  # empty rows say nothing about the parameters
+        centre = np.nanmean(data, axis=0)
+        Z = np.ascontiguousarray(data - centre)
+        scale = self._scale(Z, data)
+        Z /= scale
+        return Z, centre, scale, precision_limit(Z, self._noise)
+
+    def _scale(self, Z: np.ndarray, data: np.ndarray) -> np.ndarray:
+        """The spread of each column or, if they have one noise, of all together; 1 where it is but rounding."""
+        squares, size = np.nanmean(Z * Z, axis=0), np.nanmax(np.abs(data), axis=0)
+        if self._noise == "equal":
+            squares, size = np.full(len(size), np.nanmean(Z * Z)), np.full(len(size), size.max())
+        return np.where(squares > (1e-12 * size) ** 2, np.sqrt(squares), 1.0)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.inference == "em" and self.n_components > EXACT_LIMIT:
+        if self._learner == "em" and self.n_components > EXACT_LIMIT:
             raise DataError(
                 f'n_components={self.n_components} is too many for inference="em", which sums over all 2^m codes; '
                 f'use at most {EXACT_LIMIT}, or inference="byy" or "vb"'
             )
-        if self._learner in ("auto", "byy") and self.encoder == "enum" and self.n_components > ENUM_LIMIT:
+        if self._learner in ("auto", "byy", "published") and self.encoder == "enum" and self.n_components > ENUM_LIMIT:
             raise DataError(
                 f'n_components={self.n_components} is too many for encoder="enum", which tries all 2^m codes; '
                 f"use at most {ENUM_LIMIT}, or another encoder"
@@ -265,7 +328,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     def _data(self, X: Any, *, reset: bool = False) -> np.ndarray:
         data = self._numbers_of(X, reset=reset, order="C", ensure_all_finite="allow-nan")
         missing = np.isnan(data)
-        if missing.any() and self.inference == "vb":
+        if missing.any() and self._learner == "vb":
             i, j = (int(index) for index in np.argwhere(missing)[0])
             raise DataError(
                 f'X[{i}, {j}] is NaN, but inference="vb" takes no missing cells; use "auto", or leave out such rows'
@@ -278,17 +341,17 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         names = getattr(self, "feature_names_in_", None)
         return place("column", j) if names is None else f"column {names[j]}"
 
-    def _adopt(self, found: Found, centre: np.ndarray, scale: float) -> None:
-        """Take over a run: back to the units of X, factors in the order of their length, signs chosen."""
+    def _adopt(self, found: Found, centre: np.ndarray, scale: np.ndarray) -> None:
+        """Take over a run: back to the units of X, factors by their strength, signs chosen."""
         A, c, phi, beta = found.theta
-        order = np.argsort(-np.linalg.norm(A, axis=0), kind="stable")
+        order = np.argsort(-found.theta.lengths, kind="stable")
         A = A[:, order]
         beta = beta[order]
         largest = A[np.abs(A).argmax(axis=0), np.arange(len(order))]
         sign = np.where(np.abs(beta - 0.5) < EVEN, signs(largest), signs(0.5 - beta)).astype(float)
-        self.mixing_ = A * sign * scale
+        self.mixing_ = A * sign * scale[:, None]
         self.intercepts_ = c * scale + centre
-        self.noise_precision_ = phi / scale**2
+        self.noise_precision_ = np.broadcast_to(phi, len(scale)) / scale**2
         self.factor_probabilities_ = np.where(sign > 0, beta, 1 - beta)
         self.n_components_ = len(order)
         self.discards_ = discards_table(found.discards, scale)
@@ -298,6 +361,16 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+    @property
+    def reached_limit_(self) -> bool:
+        """Whether all factors of the start were kept, so that there may be more."""
+        return self._learner != "em" and self.n_components_ == self.n_components
+
+    @property
+    def factor_strengths_(self) -> np.ndarray:
+        """Length of each column of `mixing_`, each entry in standard deviations of its column's noise."""
+        return self._parameters().lengths
 
     def __getattr__(self, name: str) -> Any:
         if name == "mean_" and "intercepts_" in vars(self):
@@ -323,9 +396,9 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         """
         check_is_fitted(self)
         data = self._data(X)
-        if self.inference == "vb":
+        if self._learner == "vb":
             return signs(self._mean_field(data))
-        encoder = self.encoder if self._learner == "byy" else "enum"
+        encoder = self.encoder if self._learner in ("byy", "published") else "enum"
         with Workers(n_workers(self.n_jobs)) as workers:
             return codes_of(self._parameters(), data, encoder, workers)
 
@@ -348,7 +421,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         """
         check_is_fitted(self)
         data = self._data(X)
-        if self.inference != "vb" and self.n_components_ <= EXACT_LIMIT:
+        if self._learner != "vb" and self.n_components_ <= EXACT_LIMIT:
             return np.clip((1 + self._posterior_mean(data)) / 2, 0.0, 1.0)
         return (1 + self._mean_field(data)) / 2
 
@@ -376,10 +449,10 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         return codes @ self.mixing_.T + self.intercepts_
 
     def _mean_field(self, data: np.ndarray) -> np.ndarray:
-        if self.inference != "vb":
+        if self._learner != "vb":
             return expected_codes(self._parameters(), data)
         # f of eq. 13, which is linear in the row; the parameters' uncertainty is in the rest.
-        F = self.noise_precision_ * (data - self.intercepts_) @ self.mixing_ + self._offset
+        F = (data - self.intercepts_) @ self._parameters().weighted + self._offset
         return started_mean_field(self._interaction, F)
 
     def _posterior_mean(self, data: np.ndarray) -> np.ndarray:
@@ -387,7 +460,15 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             return exact_posterior(self._parameters(), data, workers).mean
 
     def _parameters(self) -> Parameters:
-        return Parameters(self.mixing_, self.intercepts_, self.noise_precision_, self.factor_probabilities_)
+        phi = np.full(self.n_features_in_, self.noise_precision_)
+        return Parameters(self.mixing_, self.intercepts_, phi, self.factor_probabilities_)
+
+    @property
+    def _n_parameters(self) -> int:
+        n, m = self.mixing_.shape
+        # Models of earlier versions had one noise, and no parameter that says so.
+        equal = self._noise == "equal" or np.ndim(self.noise_precision_) == 0
+        return n_parameters(n, m, 1 if equal else n)
 
     # ---- likelihood ----------------------------------------------------------------------------------------------
 
@@ -445,7 +526,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             The criterion; lower is better.
         """
         row_log = self.score_samples(X)
-        return float(np.log(len(row_log)) * n_parameters(*self.mixing_.shape) - 2 * row_log.sum())
+        return float(np.log(len(row_log)) * self._n_parameters - 2 * row_log.sum())
 
     def aic(self, X: ArrayLike) -> float:
         """Akaike's information criterion.
@@ -460,7 +541,67 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         float
             The criterion; lower is better.
         """
-        return float(2 * n_parameters(*self.mixing_.shape) - 2 * self.score_samples(X).sum())
+        return float(2 * self._n_parameters - 2 * self.score_samples(X).sum())
+
+    def nature(self, X: ArrayLike) -> Nature:
+        """Say whether on-off factors describe the data better than continuous ones do.
+
+        The rival is Gaussian factor analysis (probabilistic PCA with ``noise="equal"``) with 0, 1, ... factors, as many
+        as here at least, and on until its BIC rises. What is binary wins only with the smaller BIC; otherwise the
+        factors found here are steps by which something continuous is approximated.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows that the model was fitted to.
+
+        Returns
+        -------
+        Nature
+            The answer, by how much, and the rival's table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BinaryFactorAnalysis, simulate
+        >>> X = simulate.binary_factors(200, 8, 2, noise=0.5, random_state=0).X
+        >>> BinaryFactorAnalysis(4, random_state=0).fit(X).nature(X).kind
+        'binary'
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 8)) + rng.normal(size=(200, 8)) / 2
+        >>> BinaryFactorAnalysis(4, random_state=0).fit(X).nature(X).kind
+        'continuous'
+        """
+        bic = self.bic(X)
+        Z, _, scale, limit = self._standardised(self._data(X))
+        sizes = gaussian_sizes(Z, limit, self.n_components_, _shift(Z, scale))
+        place = int(sizes["bic"].argmin())
+        n_gaussian, rival = int(sizes["n_components"].iloc[place]), float(sizes["bic"].iloc[place])
+        kind: NatureKind = "continuous"
+        if self.n_components_ and bic < rival:
+            kind = "binary"
+        elif n_gaussian == 0:
+            kind = "none"
+        return Nature(kind, rival - bic, n_gaussian, sizes)
+
+    def projections(self, X: ArrayLike) -> np.ndarray:
+        """Place rows on the line between a factor's two states, one factor at a time.
+
+        The weighted least squares of the row on `mixing_`, as if factors could have any value: of a factor that is off
+        and on the values gather around -1 and 1, of a continuous one they don't.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit; NaN where a cell is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components_)
+            Values, -1 at a factor's off state and 1 at its on state.
+        """
+        check_is_fitted(self)
+        return projected(self._parameters(), self._data(X))
 
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
         """Draw new rows from the model.
@@ -483,3 +624,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         on = rng.random((n_samples, self.n_components_)) < self.factor_probabilities_
         noise = rng.standard_normal((n_samples, self.n_features_in_)) / np.sqrt(self.noise_precision_)
         return self.inverse_transform(np.where(on, 1.0, -1.0)) + noise
+
+
+def _shift(Z: np.ndarray, scale: np.ndarray) -> float:
+    """What makes log densities of scaled rows those of the rows."""
+    return -float(np.sum(~np.isnan(Z), axis=0) @ np.log(scale))

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from latentbits.fitting.climb import Climbed, climb
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor, climb
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_factors import Encoder, Update, em
+from latentbits.models.binary_factors import Encoder, Update, algorithm1, em
 from latentbits.models.binary_factors.binary_model import Parameters, Prior, log_odds, n_parameters
 from latentbits.models.binary_factors.byy import Discard, HarmonyLearning, State, least_length, without
 from latentbits.models.binary_factors.em import MaximumLikelihood
@@ -95,18 +94,18 @@ class PathLearning:
 
     def _refined(self, theta: Parameters, monitor: Monitor) -> Stop:
         X = self.harmony.X
-        learner = em.MaximumLikelihood(X, theta.A.shape[1], self.harmony.workers)
+        learner = em.MaximumLikelihood(X, theta.A.shape[1], self.harmony.workers, self.harmony.limit)
         found, log_likelihood = climb(learner, em.State.of(theta), monitor)
-        penalty = 0.5 * np.log(len(X)) * n_parameters(*theta.A.shape)
+        n, m = theta.A.shape
+        penalty = 0.5 * np.log(len(X)) * n_parameters(n, m, len(theta.phi))
         return Stop(found.parameters, log_likelihood, log_likelihood - float(penalty))
 
     @staticmethod
     def _shorter(state: State, numbers: list[int], iteration: int) -> tuple[State, Discard]:
         """The state without the factor of the shortest column, whose number is removed from `numbers`."""
-        norm = np.linalg.norm(state.theta.A, axis=0)
-        factor = int(norm.argmin())
-        probability = float(state.theta.beta[factor])
-        discard = Discard(iteration, numbers.pop(factor), "bic", float(norm[factor]), probability)
+        factor = int(state.theta.lengths.argmin())
+        column, probability = state.theta.A[:, factor], float(state.theta.beta[factor])
+        discard = Discard(iteration, numbers.pop(factor), "bic", column, probability)
         return State(without(state.theta, factor), np.delete(state.alpha, factor)), discard
 
 
@@ -123,18 +122,30 @@ class Found(NamedTuple):
 
 
 def make_runner(
-    Z: np.ndarray, m: int, inference: str, encoder: Encoder, update: Update, priors: bool, delta: float | None
+    Z: np.ndarray,
+    m: int,
+    inference: str,
+    encoder: Encoder,
+    update: Update,
+    priors: bool,
+    delta: float | None,
+    limit: np.ndarray,
 ) -> Callable[[Workers], Runner[Any]]:
     """The learner of the estimator's parameters, started with m factors, for rows Z in units of their spread."""
     prior = Prior(tau=float(priors or inference == "vb"))
-    least = least_length(*Z.shape) if delta is None else delta
+    # Only codes that are certain can split a single column: variational Bayes has none of these.
+    hard = len(limit) > 1 and inference != "vb"
+    least = least_length(*Z.shape, by_column=hard) if delta is None else delta
+    if inference == "published":
+        chosen = algorithm1.DELTA if delta is None else delta
+        return lambda workers: algorithm1.Algorithm1(Z, m, encoder, prior.tau, chosen, workers).run
     if inference == "em":
-        return climbing(lambda workers: MaximumLikelihood(Z, m, workers))
+        return climbing(lambda workers: MaximumLikelihood(Z, m, workers, limit))
     if inference == "vb":
-        return lambda workers: VariationalBayes(Z, m, prior, least, workers).run
+        return lambda workers: VariationalBayes(Z, m, prior, least, workers, limit).run
     if inference == "auto":
-        return lambda workers: PathLearning(HarmonyLearning(Z, m, encoder, update, prior, least, workers)).run
-    return lambda workers: HarmonyLearning(Z, m, encoder, update, prior, least, workers).run
+        return lambda workers: PathLearning(HarmonyLearning(Z, m, encoder, update, prior, least, workers, limit)).run
+    return lambda workers: HarmonyLearning(Z, m, encoder, update, prior, least, workers, limit).run
 
 
 def found_by(inference: str, outcome: Any) -> Found:
@@ -143,14 +154,14 @@ def found_by(inference: str, outcome: Any) -> Found:
         return _point(outcome.parameters, [])
     if inference == "auto":
         return _point(outcome.stops[outcome.best].theta, outcome.discards)
-    if inference == "byy":
+    if inference in ("byy", "published"):
         return _point(outcome.state.theta, outcome.discards)
     Q, offset = expected_program(outcome.state)
     return Found(outcome.state.parameters, Q, offset, outcome.discards)
 
 
 def _point(theta: Parameters, discards: list[Discard]) -> Found:
-    return Found(theta, theta.phi * theta.A.T @ theta.A, log_odds(theta.beta) / 2, discards)
+    return Found(theta, theta.A.T @ theta.weighted, log_odds(theta.beta) / 2, discards)
 
 
 def shifted(run: Restart[Any], by: float) -> Restart[Any]:
@@ -168,9 +179,8 @@ def sizes_table(paths: list[list[Stop]], shift: float) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["n_components", "log_likelihood", "bic"])
 
 
-def discards_table(discards: list[Discard], scale: float) -> pd.DataFrame:
-    """One line a discard, with columns of the same types when there are none; norms multiplied by `scale`."""
+def discards_table(discards: list[Discard], scale: np.ndarray) -> pd.DataFrame:
+    """One line per discard, with columns of the same types when there are none; norms in the units of X."""
+    lines = [(*one[:3], np.linalg.norm(one.column * scale), one.probability) for one in discards]
     kinds = {"iteration": int, "factor": int, "reason": str, "norm": float, "probability": float}
-    table = pd.DataFrame(discards, columns=list(kinds)).astype(kinds)
-    table["norm"] *= scale
-    return table
+    return pd.DataFrame(lines, columns=list(kinds)).astype(kinds)

@@ -7,10 +7,11 @@ from latentbits.models.abilities import WITH_RESTARTS, ZERO_ONE_DATA, Ability
 from latentbits.models.schema import COLUMNS, RESTARTED, Array, Labels, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS", "Method", "Posterior", "Shrinkage"]
+__all__ = ["SPECS", "Likelihood", "Method", "Posterior", "Shrinkage"]
 
 Method = Literal["blica", "mle", "ivae"]
 Shrinkage = Literal["matched", "published"]
+Likelihood = Literal["integrated", "exact"]
 Posterior = Literal["exact", "normal"]
 
 _LARGEST = 1e6
@@ -48,6 +49,7 @@ SPECS = (
             "shrinkage": Parameter(
                 Choice(get_args(Shrinkage)), Option("shrinkage", "of blica: the model shrunk as the data, or not")
             ),
+            "likelihood": Parameter(Choice(get_args(Likelihood))),
             "prior": Parameter(Number(0, below=1e4)),
             "posterior": Parameter(Choice(get_args(Posterior))),
         },

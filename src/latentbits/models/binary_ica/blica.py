@@ -12,9 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_ndtr
 
-from latentbits.fitting.ascent import ascend
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor, ascend
 from latentbits.fitting.restarts import Runner, Schedule, best_of
 from latentbits.fitting.workers import n_workers
 from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, canonical

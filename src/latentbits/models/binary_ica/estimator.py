@@ -8,18 +8,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from latentbits.correlations.parallel_analysis import average_correlations, beside_shuffled, draws_within
+from latentbits.correlations.parallel_analysis import beside_shuffled, draws_within
 from latentbits.correlations.tetrachoric import Tetrachoric
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.messages import SHOWN
-from latentbits.data.segments import encode_labels, take_out, windows
-from latentbits.errors import DataError
+from latentbits.data.segments import encode_labels, windows
+from latentbits.errors import DataError, warn_user
 from latentbits.models.base import RestartedModel
-from latentbits.models.binary_ica import Method, Posterior, Shrinkage
+from latentbits.models.binary_ica import Likelihood, Method, Posterior, Shrinkage
 from latentbits.models.binary_ica.identifiability import identifiability, most_sources, rows_needed
-from latentbits.models.binary_ica.learners import Learning, segment_correlations
+from latentbits.models.binary_ica.judgement import windows_differ
+from latentbits.models.binary_ica.learners import COPIES, Learning, MergedColumns, segment_correlations
+from latentbits.models.binary_ica.mle import MOST_ORTHANT_COLUMNS
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior
-from latentbits.models.binary_ica.source_model import JudgedSourceModel, column_names
+from latentbits.models.binary_ica.source_model import JudgedSourceModel, column_names, rows_and_labels
 from latentbits.models.degenerate import degeneracy
 from latentbits.numerics import RandomSource
 from latentbits.wording import counted
@@ -30,8 +32,9 @@ RUNAWAY = 60.0
 """c times an entry of the mixing, from which cells are practically a function of the source: two such columns have a
 correlation above 0.9997, and no table tells that from 1."""
 
-COPIES = 0.98
-"""A correlation, on average over segments, from which columns are almost copies: 95 % of equal cells have 0.988."""
+CHANGING = 0.05
+MOST_SHUFFLED = 39
+"""Windows change if at most this share of so many random groups of rows change as much."""
 
 
 class BinaryICA(JudgedSourceModel, RestartedModel):
@@ -48,14 +51,15 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
     ----------
     n_components : int or None, default=None
         K, the number of sources. None means as many as parallel analysis of the tetrachoric correlations finds
-        (`parallel_analysis`), at least 1 and no more than `identifiability` and the rows allow; a warning says how
-        many. `select_order` with segments chooses by held-out pairs, which is slower and better.
+        (`parallel_analysis`), no more than `identifiability` and the rows allow; a warning says how many. It may be 0:
+        then columns are independent, and the model has intercepts alone. `select_order` with segments chooses by
+        held-out pairs, which is slower and better.
     method : {"blica", "mle", "ivae"}, default="blica"
         "blica" fits the tetrachoric correlations of all segments: fast, and the best choice in most cases. "mle"
         maximises the full likelihood, starting from BLICA's solution, with the entries of the mixing kept within 8 in
         size (in separable data they would diverge). One or two sources are integrated over; for more, the likelihood
         is that of expectation propagation, too low by about 0.02 a row, unless `n_points` is given. "ivae" is a linear
-        variational autoencoder, which does well only with fewer sources than columns, and has no intercepts.
+        variational autoencoder, which does well only with fewer sources than columns.
     shrinkage : {"matched", "published"}, default="matched"
         Of "blica" (and the start of "mle"). Correlations of few rows are too noisy to be fitted as they are, and are
         shrunk. With "matched" those of the model are shrunk in the same way, so that strengths aren't underestimated
@@ -84,6 +88,10 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         to a power of 2) for more; from 3 to 65536, and at most 2048 of them per dimension are used. None means 256 and
         80 for one and two sources and none for more in the fit by "mle", and 400, 40 and 512 in posteriors and scores,
         whose points adapt to each row.
+    likelihood : {"integrated", "exact"}, default="integrated"
+        Of "mle". "integrated" integrates over one or two sources and approximates the rest by expectation propagation.
+        "exact" is the published form: orthant probabilities by the multivariate normal distribution function (SciPy's,
+        with its error of some 1e-4), for at most 10 columns; from minutes for 4 columns to hours for 6.
     posterior : {"exact", "normal"}, default="exact"
         How `transform` and `posterior_sd` find the sources of rows whose segments are given: "exact" integrates (from
         three sources on with errors of the 512 points), "normal" takes the normal distribution that expectation
@@ -171,6 +179,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         max_iter: int = 2000,
         tol: float | None = None,
         n_points: int | None = None,
+        likelihood: Likelihood = "integrated",
         posterior: Posterior = "exact",
         binarize: float | None = None,
         random_state: RandomSource = None,
@@ -187,6 +196,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         self.max_iter = max_iter
         self.tol = tol  # type: ignore[assignment]  # None is what `Learning` chooses
         self.n_points = n_points
+        self.likelihood = likelihood
         self.posterior = posterior
         self.binarize = binarize
         self.random_state = random_state
@@ -201,16 +211,19 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
-            0, 1 and missing (NaN, None, pd.NA); other values are refused unless `binarize` is set.
+            0, 1 and missing (NaN, None, pd.NA); other values are refused unless `binarize` is set. Or sessions x time x
+            channels.
         y : None, default=None
             Ignored; part of scikit-learn's interface.
         segments : array-like of shape (n_rows,), str, int or None, default=None
             A label for each row (numbers, texts or dates), or the name of a column of the frame X that holds the labels
             (and is then not a variable). Segments may differ in size. A whole number cuts a series, in its order, into
-            so many windows of equal length, as `segments_by_length` does, and None into `n_segments` windows. Windows
-            needn't end where the sources change: in simulations true change points were better by 0.001 to 0.002
-            in mean cosine similarity, as a window across a change is an average of two segments and still differs from
-            others.
+            so many windows of equal length, as `segments_by_length` does, and None into `n_segments` windows, with a
+            warning that says whether correlations change between them more than between random rows. Windows needn't
+            end where the sources change: in simulations true change points were better by 0.001 to 0.002 in mean
+            cosine similarity, as a window across a change is an average of two segments and still differs from others.
+            The sessions of three-dimensional X (sessions x time x channels) are segments by themselves, or have a label
+            each.
 
         Returns
         -------
@@ -218,14 +231,21 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
             The fitted estimator.
         """
         self._check_parameters()
-        X, labels = take_out(X, segments)
+        X, labels = rows_and_labels(X, segments)
         data = self._data(X, reset=True)
         _check_size(data, self.n_components)
+        if self.method == "mle" and self.likelihood == "exact" and data.shape[1] > MOST_ORTHANT_COLUMNS:
+            raise DataError(
+                f"likelihood='exact' is for at most {MOST_ORTHANT_COLUMNS} columns, and there are {data.shape[1]}; use "
+                "likelihood='integrated'"
+            )
         N = data.shape[0]
-        labels = windows(min(self.n_segments, N) if labels is None else labels, N)
-        names, codes = encode_labels(labels, N)
+        cut = labels is None
+        names, codes = encode_labels(windows(min(self.n_segments, N) if cut else labels, N), N)
         found = segment_correlations(data, names[codes], self.n_jobs)
         K = self._n_sources(data, found, names[codes])
+        if cut and K > 0 and len(names) > 1 and not degeneracy(data, None):
+            _warn_about_windows(found, data, codes, K, self.n_jobs)
         learned = self._learning().learn(data, found, names, codes, K)
         self._adopt_run(learned.best, learned.runs)
         self.restart_components_ = learned.mixings
@@ -247,6 +267,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
             self.max_iter,
             self.tol,
             self.n_points,
+            self.likelihood,
             self.random_state,
             self.n_jobs,
             self.verbose,
@@ -260,20 +281,17 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         if given is None:
             draws = draws_within(found)
             n_factors = beside_shuffled(found, data, labels, n_draws=draws, n_jobs=self.n_jobs).n_factors
-            K = min(max(n_factors, 1), most_sources(n, U, rows))
+            K = min(n_factors, most_sources(n, U, rows))
         else:
-            K = given
+            n_factors = K = given
         if degeneracy(data, given):  # which has been warned about, and is the reason of all the rest
             return K
-        if given is None and n > K:
-            warnings.warn(
-                f"n_components is not given, so {counted(K, 'source')} of {counted(n, 'column')} in "
-                f"{counted(U, 'segment')} will be sought, which parallel analysis finds; give a number (--components) "
-                "to choose it yourself, or use select_order (latentbits select)",
-                stacklevel=3,
-            )
+        if given is None:
+            warn_user(_choice(n_factors, K, n, U))
+        if K == 0:
+            return K
         _warn_about_size(n, K, U, rows, stacklevel=4)
-        _warn_about_copies(found, column_names(data), stacklevel=4)
+        _warn_about_copies(found, K, column_names(data))
         return K
 
     def fit_transform(self, X: Any, y: None = None, segments: ArrayLike | str | int | None = None) -> np.ndarray:
@@ -329,22 +347,49 @@ def _warn_about_size(n: int, m: int, U: int, rows: float, *, stacklevel: int) ->
     warnings.warn(f"mixing_ may be one of many that fit equally well: {reason}", stacklevel=stacklevel)
 
 
-def _warn_about_copies(found: Tetrachoric, names: list[str], *, stacklevel: int) -> None:
-    """Warn about columns that are almost copies of each other or of each other's opposite.
-
-    A source of their own explains them best, and the mixing of all other columns suffers.
-    """
-    C = average_correlations(found)
-    copies = np.argwhere(np.triu(np.abs(C) > COPIES, 1))
-    if len(copies) == 0:
-        return
-    listed = ", ".join(f"{names[i]} and {names[j]}" for i, j in copies[:SHOWN])
-    more = f" and {len(copies) - SHOWN} more" if len(copies) > SHOWN else ""
-    warnings.warn(
-        f"almost copies of each other, or of each other's opposite: {listed}{more}, with correlations above {COPIES}, "
-        "which draw sources to themselves; leave one of each out",
-        stacklevel=stacklevel,
+def _choice(n_factors: int, K: int, n: int, U: int) -> str:
+    """What was chosen where no number was given, in a sentence."""
+    where = f"{counted(n, 'column')} in {counted(U, 'segment')}"
+    if n_factors == 0:
+        return (
+            f"parallel analysis finds no source behind {where}: correlations are no larger than those of shuffled "
+            "columns, so the model has intercepts alone; give n_components (--components) to fit sources all the same"
+        )
+    fewer = "" if n_factors == K else f", of which so many segments and rows can tell {K}"
+    return (
+        f"n_components is not given; parallel analysis finds {counted(n_factors, 'source')} behind {where}{fewer}, so "
+        f"{counted(K, 'source')} will be sought; give a number (--components) to choose it yourself, or use "
+        "select_order (latentbits select)"
     )
+
+
+def _warn_about_windows(found: Tetrachoric, data: BinaryData, codes: np.ndarray, K: int, n_jobs: int | None) -> None:
+    """Say which segments were assumed, and whether the order of the rows matters."""
+    p = windows_differ(found, data, codes, n_draws=min(draws_within(found), MOST_SHUFFLED), n_jobs=n_jobs)
+    assumed = (
+        f"no segments are given, so the {counted(len(codes), 'row')} were cut, in their order, into "
+        f"{counted(len(found.thresholds), 'window')}"
+    )
+    if p <= CHANGING:
+        warn_user(f"{assumed}, between which correlations do change (p = {p:.2g}); give segments if you know them")
+        return
+    doubt = "so that the rotation of the sources is a guess" if K > 1 else "so that these say nothing"
+    warn_user(
+        f"{assumed}; correlations change between these no more than between random groups of rows (p = {p:.2g}), "
+        f"{doubt}; give segments between which the sources change (--segments)"
+    )
+
+
+def _warn_about_copies(found: Tetrachoric, K: int, names: list[str]) -> None:
+    """Say which columns count as one."""
+    groups = MergedColumns.of(found, least=K).groups()
+    if groups:
+        listed = "; ".join(", ".join(names[i] for i in group[:SHOWN]) for group in groups[:SHOWN])
+        more = f" and {len(groups) - SHOWN} more groups" if len(groups) > SHOWN else ""
+        warn_user(
+            f"almost copies of each other, or of each other's opposite: {listed}{more}, with correlations above "
+            f"{COPIES}; each group counts as one column in the fit, and has the same row of mixing_ but for the sign"
+        )
 
 
 def warn_about_strength(parameters: Parameters, names: list[str], *, stacklevel: int) -> None:

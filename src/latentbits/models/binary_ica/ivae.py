@@ -2,8 +2,10 @@
 
 The sources of row x in segment u have the prior N(mu_u, diag(s_u^2)) and the approximate posterior
 N(E t + b_u, diag(v_u)), where t is x with 1 for a one, -1 for a zero and 0 for a missing cell; a cell is 1 with
-probability sigmoid(y_i), y = A z. As each y_i is normal under the posterior, its part of the bound is an integral in
-one dimension: Gauss-Hermite makes the bound deterministic and smooth, without any sampling.
+probability sigmoid(y_i), y = A z + c. The paper's model has no intercepts c; without them fewer sources than columns
+can't give each column a share of ones of its own, and the mixing suffers; as many sources need none. As each y_i is
+normal under the posterior, its part of the bound is an integral in one dimension: Gauss-Hermite makes the bound
+deterministic and smooth, without any sampling.
 """
 
 from __future__ import annotations
@@ -14,11 +16,9 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 
 from latentbits.data.binary_data import MISSING
-from latentbits.fitting.ascent import ascend
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor, ascend
 from latentbits.fitting.restarts import Runner
-from latentbits.models.binary_ica.parameters import CountedRows, Parameters
+from latentbits.models.binary_ica.parameters import LINK, CountedRows, Parameters
 
 __all__ = ["State", "objective", "parameters_of", "runner", "start"]
 
@@ -27,7 +27,7 @@ TINY = 1e-12  # under the root, whose derivative is infinite at 0
 
 
 class State(NamedTuple):
-    """A: (n, m). mu, log_s: (U, m) of the prior. E: (m, n), b, log_v: (U, m) of the posterior."""
+    """A: (n, m). mu, log_s: (U, m) of the prior. E: (m, n), b, log_v: (U, m) of the posterior. c: (n,); (1,) if 0."""
 
     A: np.ndarray
     mu: np.ndarray
@@ -35,11 +35,12 @@ class State(NamedTuple):
     E: np.ndarray
     b: np.ndarray
     log_v: np.ndarray
+    c: np.ndarray
 
 
 def objective(state: State, rows: CountedRows) -> tuple[float, State]:
     """The evidence lower bound of all rows, and its gradient."""
-    A, mu, log_s, E, b, log_v = state
+    A, mu, log_s, E, b, log_v, c = state
     cells, counts, starts = rows
     first, length = starts[:-1], np.diff(starts)
     N = np.add.reduceat(counts, first)
@@ -49,7 +50,7 @@ def objective(state: State, rows: CountedRows) -> tuple[float, State]:
 
     mean = t @ E.T + np.repeat(b, length, axis=0)
     sd = np.sqrt(v @ (A**2).T + TINY)
-    y = mean @ A.T
+    y = mean @ A.T + c
     softplus, slope, curve = _expectations(y, np.repeat(sd, length, axis=0))
     seen = weight * (cells != MISSING)
     dy = seen * ((cells == 1) - slope)
@@ -69,6 +70,7 @@ def objective(state: State, rows: CountedRows) -> tuple[float, State]:
         d_mean.T @ t,
         d_b,
         v * (d_variance @ A**2) - N[:, None] * (ratio - 1) / 2,
+        dy.sum(axis=0) if len(c) == len(A) else np.zeros(1),
     )
 
 
@@ -86,24 +88,31 @@ def _expectations(mean: np.ndarray, sd: np.ndarray) -> tuple[np.ndarray, np.ndar
     return value, by_mean, by_sd
 
 
-def start(n_variables: int, n_components: int, n_segments: int, rng: np.random.Generator) -> State:
-    """A random mixing, and the posterior that a linear model would have with it."""
+def start(rows: CountedRows, n_components: int, rng: np.random.Generator) -> State:
+    """A random mixing, the posterior that a linear model would have with it, and the columns' log odds."""
+    n_variables, n_segments = rows.cells.shape[1], len(rows.starts) - 1
     A = rng.standard_normal((n_variables, n_components))
     E = np.linalg.solve(A.T @ A + n_variables * np.eye(n_components), A.T)
     shape = (n_segments, n_components)
-    return State(A, np.zeros(shape), rng.normal(0.0, 0.1, shape), E, np.zeros(shape), np.full(shape, -1.0))
+    c = _log_odds(rows) if n_components < n_variables else np.zeros(1)
+    return State(A, np.zeros(shape), rng.normal(0.0, 0.1, shape), E, np.zeros(shape), np.full(shape, -1.0), c)
+
+
+def _log_odds(rows: CountedRows) -> np.ndarray:
+    ones, zeros = (rows.counts @ (rows.cells == value) + 0.5 for value in (1, 0))
+    return np.asarray(np.log(ones / zeros))
 
 
 def parameters_of(state: State) -> Parameters:
-    """The parameters of a state; as in the paper, columns have no intercepts."""
-    return Parameters(state.A, state.mu, np.exp(state.log_s))
+    """The parameters of a state, its log odds as probits."""
+    return Parameters(state.A, state.mu, np.exp(state.log_s), LINK * np.broadcast_to(state.c, len(state.A)))
 
 
 def runner(rows: CountedRows, n_components: int) -> Runner[State]:
     """One climb from a random start."""
 
     def run(rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
-        first = start(rows.cells.shape[1], n_components, len(rows.starts) - 1, rng)
+        first = start(rows, n_components, rng)
         return ascend(lambda state: objective(state, rows), first, monitor)
 
     return run

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from latentbits.correlations.pairs import standard_errors, table_probabilities
+from latentbits.correlations.parallel_analysis import average_correlations, log_noise_variance
 from latentbits.correlations.tetrachoric import Tetrachoric, pair_counts
 from latentbits.data.binary_data import BinaryData
 
@@ -22,10 +23,10 @@ from itertools import combinations, pairwise
 from scipy.optimize import linear_sum_assignment
 from scipy.special import ndtri
 
-from latentbits.fitting.jobs import run_all
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Monitor
+from latentbits.fitting.workers import run_all
 from latentbits.models.binary_ica import matched
-from latentbits.models.binary_ica.learners import FINE, segment_correlations
+from latentbits.models.binary_ica.learners import FINE, MergedColumns, segment_correlations
 from latentbits.models.binary_ica.parameters import Parameters, Prior
 
 __all__ = [
@@ -36,7 +37,10 @@ __all__ = [
     "bootstrap_fits",
     "compare_pairs",
     "intervals_of",
+    "log_variance_sd",
     "pair_score",
+    "variance_intervals",
+    "windows_differ",
 ]
 
 SURE = 1e-3
@@ -147,6 +151,9 @@ def compare_pairs(found: Tetrachoric, correlations: np.ndarray, names: list[str]
     )
 
 
+STEP = 1e-3
+"""Of second derivatives by the logarithms of scales."""
+
 SEPARATED = 1.5
 """Two sources are told apart if their `separation` is above this. In simulations with equal variances in all segments
 it was 0.2 to 1.3; with others, mixings were mostly within 0.98 of the truth above it, and mostly not below. Of sixty
@@ -166,7 +173,7 @@ class Intervals:
     high : ndarray
         Upper ends.
     se : ndarray
-        Standard errors.
+        Standard errors: how much bootstrap refits spread.
 
     Examples
     --------
@@ -192,7 +199,8 @@ class SourceIntervals:
     mixing : Intervals
         Of `mixing_`, n_features x n_components.
     variances : Intervals
-        Of the sources' variances in the segments, ``source_scales_ ** 2``, n_segments x n_components.
+        Of the sources' variances in the segments, ``source_scales_ ** 2``, n_segments x n_components; symmetric on the
+        logarithmic scale, and at least as wide as the posterior under the prior.
     level : float
         What the intervals should cover.
     n_samples : int
@@ -270,7 +278,7 @@ class SourceIntervals:
         return pd.DataFrame({"variable": np.repeat(variables, m), "source": np.tile(np.arange(m), n), **columns})
 
     def __repr__(self) -> str:
-        clear = float(np.mean((self.mixing.low > 0) | (self.mixing.high < 0)))
+        clear = float(np.mean((self.mixing.low > 0) | (self.mixing.high < 0))) if self.mixing.low.size else 0.0
         return f"SourceIntervals({self.n_samples} fits, {self.level:.0%} intervals; {clear:.0%} of the mixing isn't 0)"
 
 
@@ -286,11 +294,17 @@ def bootstrap_fits(
     verbose: bool,
 ) -> list[Parameters]:
     """A fit for each seed, to rows drawn with replacement within each segment; each starts from the fitted model."""
+    if fitted.mixing.shape[1] == 0:
+        return [fitted] * len(seeds)
     n_rows = np.bincount(codes).astype(float)
     labels = names[codes]
+    found = segment_correlations(data, labels)
+    thresholds = found.thresholds
+    merged = MergedColumns.of(found, least=fitted.mixing.shape[1])
+    data = merged.data(data)
     order = np.argsort(codes, kind="stable")
     ends = np.concatenate([[0], np.cumsum(n_rows.astype(int))])
-    first = matched.start_from(fitted)
+    first = matched.start_from(fitted._replace(mixing=fitted.mixing[merged.kept]))
 
     def one(seed: int) -> Parameters:
         rng = np.random.default_rng(seed)
@@ -301,9 +315,58 @@ def bootstrap_fits(
         statistics = matched.statistics_of(segment_correlations(data, labels, weights=weight), n_rows, condition_number)
         monitor = Monitor(FINE, 2000, float(data.n_observed))
         last = matched.finish if statistics.nugget is not None else matched.climb
-        return aligned(matched.parameters_of(last(statistics, prior, first, monitor).state, statistics), fitted)
+        again = matched.parameters_of(last(statistics, prior, first, monitor).state, statistics)
+        return aligned(merged.parameters(again, thresholds, n_rows), fitted)
 
     return run_all([partial(one, seed) for seed in seeds], title="Bootstrap", n_jobs=n_jobs, verbose=verbose)
+
+
+def log_variance_sd(
+    found: Tetrachoric, n_rows: np.ndarray, fitted: Parameters, prior: Prior, condition_number: float | None
+) -> np.ndarray:
+    """Posterior standard deviations of the logarithms of variances (U, m), the mixing fixed, by Laplace's method.
+
+    Given the mixing, segments have no part in each other, so two gradients for each source give all second derivatives.
+    """
+    merged = MergedColumns.of(found, least=fitted.mixing.shape[1])
+    statistics = matched.statistics_of(merged.correlations(found), n_rows, condition_number)
+    state = matched.start_from(fitted._replace(mixing=fitted.mixing[merged.kept]))
+    U, m = state.log_s.shape
+    curvature = np.zeros((U, m, m))
+    for k, step in enumerate(STEP * np.eye(m)):
+        ahead, behind = (
+            matched.last_objective(state._replace(log_s=state.log_s + sign * step), statistics, prior)[1].log_s
+            for sign in (1, -1)
+        )
+        curvature[:, k] = (behind - ahead) / (2 * STEP)
+    values, axes = np.linalg.eigh((curvature + curvature.transpose(0, 2, 1)) / 2)
+    # Where the objective bends the other way, half of the prior is what is believed at least.
+    values = np.maximum(values, max(prior.log_scales, 1e-3) / 2)
+    return np.asarray(2 * np.sqrt((axes**2 / values[:, None, :]).sum(axis=2)))
+
+
+def windows_differ(
+    found: Tetrachoric, data: BinaryData, codes: np.ndarray, *, n_draws: int = 39, n_jobs: int | None = None
+) -> float:
+    """The p-value of windows of a series: correlations change between them more than between random groups of rows.
+
+    Random groups have the sizes of the windows. What changes is measured by the squares of what correlations differ by
+    from their average, each by its information.
+    """
+
+    def one(seed: int) -> float:
+        return _change(segment_correlations(data, np.random.default_rng(seed).permutation(codes)))
+
+    drawn = run_all([partial(one, seed) for seed in range(n_draws)], title="Windows", n_jobs=n_jobs)
+    return (1 + int(np.sum(np.array(drawn) >= _change(found)))) / (1 + n_draws)
+
+
+def _change(found: Tetrachoric) -> float:
+    C = average_correlations(found)
+    v = np.exp(np.minimum(log_noise_variance(found.thresholds), 50.0))
+    information = np.where(found.constant, 0.0, 1 / v)
+    weight = found.n_pairs * information[:, :, None] * information[:, None, :]
+    return float(np.sum(weight * (found.correlations - C) ** 2))
 
 
 def aligned(found: Parameters, like: Parameters) -> Parameters:
@@ -315,6 +378,17 @@ def aligned(found: Parameters, like: Parameters) -> Parameters:
     return found._replace(
         mixing=found.mixing[:, order] * sign, means=found.means[:, order] * sign, scales=found.scales[:, order]
     )
+
+
+def variance_intervals(estimate: np.ndarray, samples: np.ndarray, log_sd: np.ndarray, level: float) -> Intervals:
+    """Intervals that are symmetric around the logarithms of variances, as wide as the wider of samples and posterior.
+
+    With few rows per segment the prior holds all refits near the estimate, and the posterior is as wide as the prior;
+    with many rows refits spread as estimates do, and the quasi-likelihood of correlations understates it a little.
+    """
+    sd = np.maximum(np.log(samples).std(axis=0, ddof=1), log_sd)
+    factor = np.exp(float(ndtri(0.5 + level / 2)) * sd)
+    return Intervals(estimate, estimate / factor, estimate * factor, samples.std(axis=0, ddof=1))
 
 
 def intervals_of(estimate: np.ndarray, samples: np.ndarray, level: float) -> Intervals:

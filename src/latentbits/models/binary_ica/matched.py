@@ -42,9 +42,7 @@ import numpy as np
 
 from latentbits.correlations.parallel_analysis import log_noise_variance
 from latentbits.correlations.tetrachoric import Tetrachoric
-from latentbits.fitting.ascent import ascend
-from latentbits.fitting.climb import Climbed
-from latentbits.fitting.monitor import Monitor
+from latentbits.fitting.climb import Climbed, Monitor, ascend
 from latentbits.fitting.restarts import Runner
 from latentbits.models.binary_ica import blica
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior, correlations
@@ -57,6 +55,7 @@ __all__ = [
     "cell_objective",
     "climb",
     "finish",
+    "last_objective",
     "objective",
     "parameters_of",
     "runner",
@@ -277,6 +276,14 @@ def climb(statistics: Statistics, prior: Prior, first: State, monitor: Monitor) 
     if statistics.nugget is None:
         return ascend(lambda state: objective(state, statistics, prior), first, monitor)
     return finish(statistics, prior, _coarsely(statistics, prior, first, monitor), monitor)
+
+
+def last_objective(state: State, statistics: Statistics, prior: Prior) -> tuple[float, State]:
+    """The objective of the form in which a fit ends, and its gradient."""
+    if statistics.nugget is None:
+        return objective(state, statistics, prior)
+    cells = CellCorrelations.of(statistics.correlations, statistics.nugget, statistics.n_rows)
+    return _as_state(cell_objective(state.A, state.log_s, cells, prior))
 
 
 def finish(statistics: Statistics, prior: Prior, first: State, monitor: Monitor) -> Climbed[State]:

@@ -23,7 +23,9 @@ from latentbits.models.binary_ica.judgement import (
     bootstrap_fits,
     compare_pairs,
     intervals_of,
+    log_variance_sd,
     pair_score,
+    variance_intervals,
 )
 from latentbits.models.binary_ica.learners import segment_correlations
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior, pairwise_from_model
@@ -37,7 +39,7 @@ from latentbits.models.binary_ica.source_posterior import (
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import place
 
-__all__ = ["JudgedSourceModel", "SourceModel", "column_names"]
+__all__ = ["JudgedSourceModel", "SourceModel", "column_names", "rows_and_labels"]
 
 
 def column_names(data: BinaryData, *, quote: bool = True) -> list[str]:
@@ -45,6 +47,18 @@ def column_names(data: BinaryData, *, quote: bool = True) -> list[str]:
     if data.column_names is None:
         return [place("column", j) for j in range(data.shape[1])]
     return [quoted(name) for name in data.column_names] if quote else list(data.column_names)
+
+
+def rows_and_labels(X: Any, segments: Any) -> tuple[Any, Any]:
+    """Rows, and the labels of their segments or None; epochs (sessions x time x channels) become rows in segments."""
+    if np.ndim(X) != 3:
+        return take_out(X, segments)
+    cells = np.asarray(X)
+    n_epochs, length, _ = cells.shape
+    labels = np.arange(n_epochs) if segments is None else np.asarray(segments)
+    if labels.shape == (n_epochs,):
+        labels = np.repeat(labels, length)
+    return cells.reshape(n_epochs * length, -1), labels
 
 
 class SourceModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel):
@@ -150,7 +164,7 @@ class SourceModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BinaryModel
     def _posterior(self, X: Any, segments: ArrayLike | str | int | None, *, sources: bool = False) -> RowPosterior:
         """The posterior of rows; with `sources` only these are asked for, and may be approximated."""
         check_is_fitted(self)
-        X, labels = take_out(X, segments)
+        X, labels = rows_and_labels(X, segments)
         data = self._data(X)
         labels = windows(labels, data.shape[0])
         nodes = adapted_nodes(self._n_features_out, self.n_points)
@@ -228,7 +242,7 @@ class JudgedSourceModel(SourceModel):
 
     def _rows_and_codes(self, X: Any, segments: ArrayLike | str | int | None) -> tuple[BinaryData, np.ndarray]:
         check_is_fitted(self)
-        X, labels = take_out(X, segments)
+        X, labels = rows_and_labels(X, segments)
         data = self._data(X)
         if labels is None:
             labels = len(self.segments_)  # as `fit` cuts a series
@@ -339,22 +353,25 @@ class JudgedSourceModel(SourceModel):
         if len(np.unique(codes)) < len(self.segments_):
             raise DataError("a segment of the fit has no row here; give the rows of the fit")
         seeds = as_generator(random_state).integers(2**31, size=n_samples).tolist()
+        fitted, prior = self._parameters(), Prior.of_strength(self.prior)
         fits = bootstrap_fits(
             data,
             self.segments_,
             codes,
-            self._parameters(),
-            Prior.of_strength(self.prior),
+            fitted,
+            prior,
             self.condition_number,
             seeds,
             self.n_jobs,
             bool(self.verbose),
         )
+        found = segment_correlations(data, self.segments_[codes], self.n_jobs)
+        log_sd = log_variance_sd(found, np.bincount(codes).astype(float), fitted, prior, self.condition_number)
         mixings = np.stack([fit.mixing for fit in fits])
         variances = np.stack([fit.scales**2 for fit in fits])
         return SourceIntervals(
             intervals_of(self.mixing_, mixings, level),
-            intervals_of(self.source_scales_**2, variances, level),
+            variance_intervals(self.source_scales_**2, variances, log_sd, level),
             level,
             n_samples,
             mixings,

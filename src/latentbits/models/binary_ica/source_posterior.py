@@ -19,8 +19,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.probit_ep import probit_ep
-from latentbits.kernels.probit_products import log_probit_products
+from latentbits.kernels.probit_ep import log_probit_products, probit_ep
 from latentbits.models.binary_ica.parameters import FINEST_GRID, LINK, Parameters
 from latentbits.numerics import LOG_ROOT_2PI, normalised
 
@@ -60,6 +59,8 @@ class Nodes(NamedTuple):
 
 def adapted_nodes(n_components: int, n_points: int | None = None) -> Nodes:
     """A grid (`n_points` in each dimension) for one or two sources, else Sobol points; the same ones in every call."""
+    if n_components == 0:  # independent columns: nothing to integrate over
+        return Nodes(np.zeros((1, 0)), np.zeros(1))
     if n_components <= 2:
         n_points = min(n_points or GRID_POINTS[n_components], FINEST_GRID)
         line, step = np.linspace(-REACH, REACH, n_points, retstep=True)

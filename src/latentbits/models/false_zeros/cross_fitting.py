@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.folds import Folds, observed_cells
-from latentbits.fitting.jobs import run_all
+from latentbits.fitting.held_out import Folds, observed_cells
+from latentbits.fitting.workers import run_all
 from latentbits.models.false_zeros.members import Member
 from latentbits.models.registry import model_class
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from latentbits.fitting.gains import HiddenCells, gain_over, log_odds
+from latentbits.fitting.held_out import HiddenCells, gain_over, log_odds
 from latentbits.metrics import calibration_table
 from latentbits.models.false_zeros.cross_fitting import HeldOut
 

@@ -1,0 +1,238 @@
+"""Rows and cells that are held out, each once, and what a model's predictions of them gain over a baseline's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import KFold
+
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.errors import DataError
+from latentbits.wording import counted
+
+# ---- folds -------------------------------------------------------------------------------------------------
+
+SURE = 1e-3
+"""Predicted probabilities are clipped this far from 0 and 1: one overconfident cell must not decide a comparison."""
+
+Data = BinaryData | np.ndarray
+
+
+class Folds:
+    """Folds of held-out rows and cells, the same for all models.
+
+    Rows: every row is held out once. Cells: every cell is assigned to one of the folds, with equal probabilities.
+    """
+
+    def __init__(self, data: Data, n_folds: int, seed: int) -> None:
+        self.data = data
+        self.n = n_folds
+        self._seed = seed
+        self._cell_fold: np.ndarray | None = None
+
+    def rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Training and test rows of each fold."""
+        n_rows = self.data.shape[0]
+        if n_rows == 1:
+            raise DataError('one row can\'t be held out ("cv"); give more rows, or use another criterion (--criterion)')
+        if self.n > n_rows:
+            raise DataError(f"n_folds={self.n} (--folds) must be at most the number of rows, {n_rows}")
+        splitter = KFold(self.n, shuffle=True, random_state=self._seed)
+        folds = list(splitter.split(np.zeros((n_rows, 1))))
+        if isinstance(self.data, BinaryData):
+            seen = self.data.observed_per_row()
+            self._refuse_empty(np.array([seen[test].sum() for _, test in folds]), "held-out rows")
+        return folds
+
+    def cells(self, fold: int) -> np.ndarray:
+        """Which cells a fold holds out (N x D)."""
+        return self._folds_of_cells() == fold
+
+    def _folds_of_cells(self) -> np.ndarray:
+        # Drawn on first use; threads that do so at the same time draw the same folds from the seed.
+        if self._cell_fold is None:
+            rng = np.random.default_rng(self._seed)
+            self._cell_fold = rng.integers(self.n, size=self.data.shape, dtype=np.int16)
+        return self._cell_fold
+
+    def check_cells(self) -> None:
+        """Refuse folds that hide no observed cell, before anything is fitted."""
+        if not isinstance(self.data, BinaryData):
+            return
+        seen = self.data.dense() != MISSING
+        hidden = np.bincount(self._folds_of_cells()[seen], minlength=self.n)
+        self._refuse_empty(hidden, "held-out cells")
+
+    def _refuse_empty(self, observed: np.ndarray, what: str) -> None:
+        """Refuse folds of which one has no observed cell to be predicted."""
+        if not observed.all():
+            raise DataError(
+                f"n_folds={self.n} (--folds) leaves a fold without an observed cell among its {what}, as the table has "
+                f"{counted(observed.sum(), 'observed cell')}; use fewer folds, or give more data"
+            )
+
+    def of_observed(self) -> np.ndarray:
+        """The fold of each observed cell, row by row."""
+        self.cells(0)
+        assert self._cell_fold is not None
+        return self._cell_fold[observed_cells(self.data)]
+
+    def together(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Predictions of held-out cells, an array per fold, as one: a number for each observed cell, row by row."""
+        fold = self.of_observed()
+        joined = np.empty(len(fold), dtype=np.float32)
+        for number, part in enumerate(parts):
+            joined[fold == number] = part
+        return joined
+
+
+def observed_cells(data: Data) -> np.ndarray:
+    """Which cells of 0-1 data are not missing (N x D)."""
+    assert isinstance(data, BinaryData)
+    return data.dense() != MISSING
+
+
+# ---- gains -------------------------------------------------------------------------------------------------
+
+ENOUGH = 2.0
+"""How many standard errors are called a finding."""
+
+DOUBLED = 2.0
+"""By how much the variance over folds exceeds that of independent cells, at most; see `verdict`."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a model's predictions gain over those of a baseline.
+
+    Attributes
+    ----------
+    z : float
+        How strongly the model's corrections to the baseline are associated with the held-out cells, in standard errors;
+        a finding if above 2.
+    gain : float
+        Log-likelihood per held-out cell over the baseline's, with `trust` times the difference of the log-odds; never
+        below `own_gain`.
+    gain_se : float
+        Its standard error, over rows, the cells of both the same.
+    own_gain : float
+        The same of the model's own probabilities, kept 0.001 away from 0 and 1.
+    own_gain_se : float
+        Its standard error.
+    trust : float
+        The factor, from 0 to 1, of the difference of the log-odds that is best for these cells: 1 for probabilities to
+        be taken as they are, small for overconfident ones, 0 where nothing is to be gained.
+    auc : float
+        Area under the ROC curve of the held-out cells, with `trust` times that difference added to the baseline.
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, simulate, verdict
+    >>> X = simulate.aspect_bernoulli(100, 20, 2, sharpness=0.1, random_state=0).X
+    >>> gain = verdict(AspectBernoulli(2, n_init=1, random_state=0), X, random_state=0).over_columns
+    >>> gain.is_found, gain.gain > 2 * gain.gain_se, 0 < gain.trust <= 1
+    (True, True, True)
+    """
+
+    z: float
+    gain: float
+    gain_se: float
+    own_gain: float
+    own_gain_se: float
+    trust: float
+    auc: float
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the model predicts better than the baseline."""
+        return self.z > ENOUGH
+
+
+class HiddenCells(NamedTuple):
+    """All observed cells, row by row: where they are, the fold that held them out, and their values."""
+
+    row: np.ndarray
+    column: np.ndarray
+    fold: np.ndarray
+    x: np.ndarray
+
+    @classmethod
+    def of(cls, data: BinaryData, fold: np.ndarray) -> HiddenCells:
+        """The cells of data, `fold` for each observed one."""
+        cells = data.dense()
+        row, column = np.nonzero(cells != MISSING)
+        return cls(row, column, fold.astype(np.int64), cells[row, column])
+
+
+def log_odds(probabilities: np.ndarray) -> np.ndarray:
+    """Log-odds, with probabilities kept 0.001 away from 0 and 1 so that no single prediction overrules all others."""
+    return logit(np.clip(probabilities.astype(np.float64), SURE, 1 - SURE))
+
+
+def mean_of_odds(predictions: Iterable[np.ndarray]) -> np.ndarray:
+    """One prediction of several: the probabilities that have the mean of their log-odds."""
+    return expit(np.mean([log_odds(p) for p in predictions], axis=0))
+
+
+def gain_over(cells: HiddenCells, model: np.ndarray, baseline: np.ndarray) -> Gain:
+    """Compare two predictions of held-out cells: probabilities of a 1, each by a fit that didn't see the cell."""
+    base = log_odds(baseline)
+    difference = log_odds(model) - base
+    z = _z(cells.x, _added(cells, difference, expit(base)), expit(base))
+    # Not of what is added within a column: with trust 1 it has to be the model's own probabilities.
+    trust = _trust(cells.x, base, difference)
+    trusted = base + trust * difference
+    reference = _log_likelihood(cells.x, base)
+    gain, gain_se = _mean_and_error(cells.row, _log_likelihood(cells.x, trusted) - reference)
+    own, own_se = _mean_and_error(cells.row, _log_likelihood(cells.x, base + difference) - reference)
+    return Gain(z, gain, gain_se, own, own_se, trust, float(roc_auc_score(cells.x, trusted)))
+
+
+def _log_likelihood(x: np.ndarray, odds: np.ndarray) -> np.ndarray:
+    """log P(x) = -log(1 + exp(-odds)) for a 1, with the sign of the odds turned for a 0."""
+    return -np.logaddexp(0.0, np.where(x == 1, -odds, odds))
+
+
+def _added(cells: HiddenCells, difference: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """The difference of log-odds less its mean over the held-out cells of the column.
+
+    The mean is over the cells of one fold: between folds the column's frequencies differ by the very cells that are
+    held out, which would create a spurious finding.
+    """
+    place = cells.column * (cells.fold.max() + 1) + cells.fold
+    weight = p * (1 - p)
+    total = np.bincount(place, weight)
+    mean = np.bincount(place, weight * difference) / np.maximum(total, np.finfo(float).tiny)
+    return difference - mean[place]
+
+
+def _z(x: np.ndarray, added: np.ndarray, p: np.ndarray) -> float:
+    variance = DOUBLED * float(np.sum(p * (1 - p) * added**2))
+    # Differences of rounding alone, as between two fits of independent columns, are no difference.
+    return float(added @ (x - p)) / math.sqrt(variance) if variance > 1e-9 * len(x) else 0.0
+
+
+def _trust(x: np.ndarray, base: np.ndarray, difference: np.ndarray) -> float:
+    """The factor of `difference`, from 0 to 1, that makes the cells likeliest; the log-likelihood is concave in it."""
+
+    def slope(factor: float) -> float:
+        return float(difference @ (x - expit(base + factor * difference)))
+
+    if slope(0.0) <= 0:
+        return 0.0
+    return 1.0 if slope(1.0) >= 0 else float(brentq(slope, 0.0, 1.0, xtol=1e-4))
+
+
+def _mean_and_error(row: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """The mean over cells, and its standard error with the rows as units: cells of a row share its weights."""
+    mean = float(values.mean())
+    per_row = np.bincount(row, values - mean)
+    n = len(np.unique(row))
+    return mean, float(np.sqrt(per_row @ per_row * n / max(n - 1, 1))) / len(values)

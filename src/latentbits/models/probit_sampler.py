@@ -1,0 +1,254 @@
+"""Probit factor analysis: normal scores behind the cells, sampled with their uncertainty.
+
+Chains of probit factor analysis, and the coordinates of rows given their samples; the kernel has the model.
+
+Samples of all chains as one posterior: axes aligned, means, and whether the chains agree.
+
+The likelihood is the same for factors turned in any way, if the rows' coordinates turn with them; so every sample is
+turned to be as like the others as it can be (orthogonal Procrustes), and all together to the axes of their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.fitting.chains import Length, by_chain, diagnosed, run_chain
+from latentbits.fitting.climb import Climbed, Monitor
+from latentbits.fitting.workers import Workers
+from latentbits.kernels.arrays import kernel_array
+from latentbits.kernels.probit_gibbs import probit_rows, probit_sweeps
+from latentbits.models.sampling import largest_r_hat, watched_cells
+from latentbits.models.solved_rows import Solution
+
+__all__ = ["Chain", "Draws", "FactorSamples", "Sampler", "align", "chain_loadings", "pool", "solve_rows"]
+
+START = 0.3
+"""Standard deviation of the loadings and coordinates that a chain starts from."""
+
+SIZES = np.array([0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+"""Variances that what neighbours have in common may have, beside 1 for what is a row's own."""
+
+STEPS = 20
+"""Sweeps from one look at Ctrl-C to the next."""
+
+ROW_BURN, ROW_SWEEPS = 20, 2
+ROW_SEED = np.uint64(0x9B0B17)
+ROWS = 64
+
+
+class Draws(NamedTuple):
+    """S samples of one chain.
+
+    theta: (S, D, Q) biases, loadings, size of row effects; log_likelihood: (S,); cells: (S, C) watched probabilities.
+    """
+
+    theta: np.ndarray
+    log_likelihood: np.ndarray
+    cells: np.ndarray
+
+
+class Known(NamedTuple):
+    """What is known of rows: features (N x P, the first of them 1), and where they are, as functions of the places.
+
+    vectors: (L, R, N) orthonormal for each of L spatial scales; variances: (L, R); L = 0 where no places are known.
+    """
+
+    features: np.ndarray
+    vectors: np.ndarray
+    variances: np.ndarray
+
+    @classmethod
+    def nothing(cls, n_rows: int) -> Known:
+        """Of rows of which nothing is known."""
+        return cls(np.ones((n_rows, 1)), np.empty((0, 0, n_rows)), np.empty((0, 0)))
+
+
+class Chain:
+    """Everything that is drawn, and a random stream.
+
+    Parameters
+    ----------
+    cells : ndarray of int8, shape (N, D)
+        Below 0 where missing.
+    n_components : int
+    row_effects : bool
+    rng : Generator
+        Makes the start, and seeds the stream.
+    known : Known, optional
+    rate : float
+        Of the prior of the loadings' precisions: the smaller it is, the sooner a factor is taken for needless.
+    """
+
+    def __init__(
+        self,
+        cells: np.ndarray,
+        n_components: int,
+        row_effects: bool,
+        rng: np.random.Generator,
+        known: Known | None = None,
+        rate: float = 1.0,
+    ) -> None:
+        N, D = cells.shape
+        known = Known.nothing(N) if known is None else known
+        P, n = known.features.shape[1], n_components + row_effects
+        self.cells = kernel_array(cells, np.int8)
+        self.g = START * rng.standard_normal((N, P + n))
+        self.g[:, :P] = known.features
+        self.theta = START * rng.standard_normal((D, P + n))
+        self.theta[:, 1:P] = 0.0
+        ones, seen = np.sum(cells == 1, axis=0), np.sum(cells >= 0, axis=0)
+        self.theta[:, 0] = ndtri((ones + 0.5) / (seen + 1.0))
+        if row_effects:
+            self.theta[:, -1] = START
+        self.tau = np.ones(n_components)
+        self.rate = float(rate)
+        self.means = np.zeros(P)
+        self.means[0] = self.theta[:, 0].mean()
+        self.precisions = np.ones(P)
+        self.centres = np.zeros((N, n))
+        bases = kernel_array(known.vectors), kernel_array(known.variances), SIZES
+        self.space = *bases, np.zeros((n, known.variances.shape[1])), np.zeros((n, 2), np.int64)
+        Q = P + n
+        self._sums = np.zeros((Q, Q)), np.zeros((D, Q, Q)), np.zeros((D, Q)), np.zeros(D)
+        self._state = rng.integers(2**64, size=4, dtype=np.uint64)
+
+    def sweep(self, n: int) -> float:
+        """Draw everything `n` times; log p(X | rows, columns) in the last sweep."""
+        rows = self.cells, self.g, self.centres
+        columns = self.theta, self.tau, self.rate, self.means, self.precisions
+        return float(probit_sweeps(*rows, *columns, self.space, *self._sums, self._state, n))
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Runs chains; `run` is one of them, as `best_of` wants it."""
+
+    cells: np.ndarray
+    n_components: int
+    row_effects: bool
+    length: Length
+
+    def run(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[Draws]:
+        """A chain from its start to its last sample, or until it is interrupted; its objective is the mean trace."""
+        chain = Chain(self.cells, self.n_components, self.row_effects, rng)
+        rows, columns = watched_cells(*self.cells.shape)
+
+        def take(log_likelihood: float) -> tuple[np.ndarray, ...]:
+            cells = ndtr(np.einsum("cq,cq->c", chain.g[rows], chain.theta[columns]))
+            return chain.theta.astype(np.float32), np.array(log_likelihood), cells.astype(np.float32)
+
+        draws = Draws(*run_chain(self._stretches(chain), take, monitor))
+        return Climbed(draws, float(draws.log_likelihood.mean()))
+
+    def _stretches(self, chain: Chain) -> Iterator[tuple[float, int, bool]]:
+        burn, samples, thin = self.length
+        for start in range(0, burn, STEPS):
+            n = min(STEPS, burn - start)
+            yield chain.sweep(n), n, False
+        for _ in range(samples):
+            yield chain.sweep(thin), thin, True
+
+
+def solve_rows(data: BinaryData, theta: np.ndarray, *, workers: Workers) -> Solution:
+    """Coordinates of rows, one draw for each sample of the columns (S x D x Q): N x S x (Q - 1).
+
+    A row's coordinates given the columns depend on no other row. So training rows and new ones are the same thing.
+    """
+    cells, samples = kernel_array(data.dense(), np.int8), kernel_array(theta)
+    W = np.empty((len(cells), len(theta), theta.shape[2] - 1), np.float32)
+
+    def one(start: int) -> None:
+        rows = slice(start, start + ROWS)
+        n = len(cells[rows])
+        known = np.ones((n, 1)), np.zeros((n, *W.shape[1:]))
+        probit_rows(cells[rows], *known, samples, ROW_SEED, ROW_BURN, ROW_SWEEPS, W[rows])
+
+    workers.map(one, range(0, len(cells), ROWS))
+    return Solution(W)
+
+
+assert MISSING < 0, "the kernels take any code below 0 as missing"
+
+
+# ---- samples of all chains as one posterior ----------------------------------------------------------------------
+
+ROUNDS = 20
+SETTLED = 1e-6
+"""The means have settled when they move by less than this share of their length."""
+
+
+class FactorSamples(NamedTuple):
+    """S samples of all chains, the chains one after the other.
+
+    theta: (S, D, Q) float32: biases, loadings on aligned axes, size of the row effects if there are any; chain: (S,)
+    which chain; log_likelihood: (S,); cells: (S, C) probabilities of the watched cells; r_hat, ess: of
+    "log_likelihood", "cells" (C,), "components" (K, D) and "bias" (D,), None if a chain has too few draws to tell.
+    """
+
+    theta: np.ndarray
+    chain: np.ndarray
+    log_likelihood: np.ndarray
+    cells: np.ndarray
+    r_hat: dict[str, np.ndarray] | None
+    ess: dict[str, np.ndarray] | None
+
+    @property
+    def largest_r_hat(self) -> float | None:
+        """Of the quantities that don't depend on the axes."""
+        return largest_r_hat(self.r_hat)
+
+
+def chain_loadings(draws: Draws, n_components: int) -> np.ndarray:
+    """What is kept of one chain: its mean loadings, K x D."""
+    V = _loadings(draws.theta, n_components)
+    return align(V, V[-1]).mean(axis=0)
+
+
+def pool(chains: Sequence[Draws], best: int, n_components: int) -> FactorSamples:
+    """The samples of all chains, on the axes of their mean, by falling strength."""
+    draws = Draws(*(np.concatenate(parts) for parts in zip(*chains, strict=True)))
+    V = align(_loadings(draws.theta, n_components), chain_loadings(chains[best], n_components))
+    theta = draws.theta.copy()
+    theta[:, :, 1 : n_components + 1] = V.transpose(0, 2, 1)
+    chain = np.repeat(np.arange(len(chains)), [len(part.theta) for part in chains])
+    parts = {
+        "log_likelihood": draws.log_likelihood,
+        "cells": draws.cells,
+        "components": V,
+        "bias": theta[:, :, 0],
+    }
+    r_hat, ess = diagnosed(by_chain(chain, parts))
+    return FactorSamples(theta, chain, draws.log_likelihood, draws.cells, r_hat, ess)
+
+
+def align(V: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Loadings of samples (S, K, D), each turned towards the mean of all, and the mean to its principal axes.
+
+    In turns: each sample is turned to be nearest to the means, and the means are taken of the samples as turned. The
+    axes are in the order of their strength over all samples, the largest mean loading of each positive.
+    """
+    V = V.astype(np.float64)
+    for _ in range(ROUNDS):
+        left, _, right = np.linalg.svd(V @ reference.T)
+        turned = (left @ right).transpose(0, 2, 1) @ V
+        mean = turned.mean(axis=0)
+        moved = np.linalg.norm(mean - reference)
+        reference = mean
+        if moved <= SETTLED * np.linalg.norm(mean):
+            break
+    turned = np.linalg.eigh(reference @ reference.T)[1].T @ turned
+    turned = turned[:, np.argsort(-(turned**2).mean(axis=(0, 2)), kind="stable")]
+    mean = turned.mean(axis=0)
+    largest = mean[np.arange(len(mean)), np.abs(mean).argmax(axis=1)]
+    return turned * np.where(largest < 0, -1.0, 1.0)[:, None]
+
+
+def _loadings(theta: np.ndarray, n_components: int) -> np.ndarray:
+    """S x K x D."""
+    return theta[:, :, 1 : n_components + 1].transpose(0, 2, 1)
