@@ -15,7 +15,7 @@ from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from latentbits.data.histories import Histories
-    from latentbits.models.repeated_survey.estimator import RepeatedSurvey
+    from latentbits.models.repeated_survey import RepeatedSurvey
 
 __all__ = ["repeat_visits", "tetrachoric"]
 
@@ -76,7 +76,7 @@ def repeat_visits(
     with warnings_as_notes():
         histories = _read(file, reading, visits, all_visits)
 
-        from latentbits.models.repeated_survey.estimator import RepeatedSurvey
+        from latentbits.models.repeated_survey import RepeatedSurvey
 
         model = RepeatedSurvey(rate=rate, per_species=per_species, random_state=seed, n_jobs=jobs).fit(histories)
         table = model.suspects(top=top, per_row=per_row)
