@@ -1,11 +1,14 @@
 """The factor analyst's kit: parallel analysis, minimum residuals, rotations, public repair."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import multivariate_normal, norm
 
-from latentbits import factor_analysis, parallel_analysis, repair_correlation
+from latentbits import BinaryData, ProbitFactors, factor_analysis, parallel_analysis, repair_correlation
 from latentbits import simulate as simulated
 from latentbits.correlations.factor_analysis import minimum_residuals
+from latentbits.correlations.factor_fit import sampling_covariance
 from latentbits.correlations.parallel_analysis import _shuffled
 from latentbits.correlations.rotation import rotate
 from latentbits.correlations.tetrachoric import tetrachoric
@@ -87,6 +90,7 @@ class TestKit:
         assert found.standard_errors is None
         assert list(found.to_frame()) == ["factor_0", "factor_1", "uniqueness"]
 
+    @pytest.mark.filterwarnings("ignore:a Heywood case")
     def test_standard_errors_are_the_scatter_over_samples(self):
         fits = [factor_analysis(items(500, seed=seed), 2, rotation="varimax").loadings for seed in range(40)]
         first = factor_analysis(items(500), 2, rotation="varimax", n_samples=40)
@@ -188,3 +192,219 @@ class TestTables:
         parts = tetrachoric(truth.X, truth.segments)
         np.testing.assert_array_equal(whole.correlations, parts.correlations)
         assert whole.n_pairs.dtype == np.int32
+
+
+# By R 4.2.2, psych 2.2.9 (fa of its tetrachoric, fm = "minres"; GPArotation 2022.10) and lavaan 0.6.14 (efa of ordered
+# items, estimator = "ULSMV"), on items(500). psych calls varimax with eps = 1e-5; this is R's varimax with eps = 1e-14.
+PSYCH = {
+    "oblimin": [0.802254, 0.661189, 0.649474, -0.003897, -0.053391, 0.027234],
+    "promax": [0.802760, 0.659232, 0.651254, 0.016364, -0.041015, 0.044145],
+    "varimax": [0.801190, 0.662614, 0.647286, -0.023534, -0.065347, 0.010824],
+}
+PSYCH_BETWEEN = -0.06637717744
+LAVAAN = {  # factors: chi-square, p, RMSEA with its ends, SRMR
+    1: (190.2862354619, 0.0, 0.2009143181, 0.1766260264, 0.2262565610, 0.1855149397),
+    2: (2.56329826233, 0.63333824547, 0.0, 0.0, 0.05505481101, 0.01730568915),
+}
+LAVAAN_VARIANCES = [
+    *(0.003301244606, 0.003439427860, 0.005262954880, 0.005263076668, 0.005459834747, 0.003852057077, 0.005009489354),
+    *(0.005120010917, 0.005227013862, 0.004956007968, 0.005017268652, 0.005093248206, 0.003561361697, 0.002704363079),
+    0.004302071911,
+]
+
+# The five items of the Law School Admission Test, section 6, of Bock and Lieberman: how many of 1,000 people have
+# each pattern, 00000 to 11111. Discriminations are those of psych's irt.fa, which mirt's probit slopes are near.
+LSAT = [
+    3,
+    6,
+    2,
+    11,
+    1,
+    1,
+    3,
+    4,
+    1,
+    8,
+    0,
+    16,
+    0,
+    3,
+    2,
+    15,
+    10,
+    29,
+    14,
+    81,
+    3,
+    28,
+    15,
+    80,
+    16,
+    56,
+    21,
+    173,
+    11,
+    61,
+    28,
+    298,
+]
+LSAT_ROWS = np.repeat([[int(bit) for bit in f"{i:05b}"] for i in range(32)], LSAT, axis=0)
+DISCRIMINATIONS = [0.4026533032, 0.4478309167, 0.5506046663, 0.4024794574, 0.3448056805]
+
+
+class TestBesideR:
+    @pytest.mark.parametrize("rotation", ["oblimin", "promax", "varimax"])
+    def test_rotated_loadings_are_those_of_psych(self, rotation):
+        found = factor_analysis(items(500), 2, rotation=rotation, weights="equal")
+        second = found.loadings[:, np.abs(found.loadings[0]).argmax()]
+        # psych's promax begins with its varimax, which stops at eps = 1e-5.
+        np.testing.assert_allclose(second, PSYCH[rotation], atol=2e-3 if rotation == "promax" else 5e-5)
+        if rotation == "oblimin":
+            assert found.factor_correlations[0, 1] == pytest.approx(PSYCH_BETWEEN, abs=5e-5)
+            other = factor_analysis(items(500), 2, weights="equal", kaiser=True)
+            assert np.abs(other.loadings - found.loadings).max() > 1e-3
+
+    @pytest.mark.parametrize("n_factors", [1, 2])
+    def test_fit_is_that_of_lavaan(self, n_factors):
+        fit = factor_analysis(items(500), n_factors, weights="equal").fit
+        chi_square, p, rmsea, low, high, srmr = LAVAAN[n_factors]
+        assert fit.chi_square == pytest.approx(chi_square, rel=0.01)
+        assert (fit.df, fit.p_value) == (14 - 5 * n_factors, pytest.approx(p, abs=0.01))
+        assert (fit.rmsea, fit.rmsea_low, fit.rmsea_high) == pytest.approx((rmsea, low, high), abs=1e-3)
+        assert fit.srmr == pytest.approx(srmr, abs=2e-5)
+        assert f"RMSEA {fit.rmsea:.3f}" in repr(fit)
+
+    def test_the_sampling_covariance_is_that_of_lavaan(self):
+        data = BinaryData.of(items(500))
+        found = tetrachoric(data)
+        covariance = sampling_covariance(data, found)
+        np.testing.assert_allclose(np.diag(covariance), LAVAAN_VARIANCES, rtol=0.01)
+        se = found.standard_errors[np.triu_indices(6, 1)]
+        np.testing.assert_allclose(np.sqrt(np.diag(covariance)), se, rtol=1e-6)
+
+    def test_discriminations_of_lsat6_are_those_of_psych(self):
+        loading = factor_analysis(LSAT_ROWS, 1, weights="equal").loadings[:, 0]
+        np.testing.assert_allclose(loading / np.sqrt(1 - loading**2), DISCRIMINATIONS, atol=1e-4)
+
+    def test_slopes_of_probit_factors_of_lsat6_are_near_without_row_effects(self):
+        model = ProbitFactors(1, row_effects=False, n_samples=1500, random_state=0).fit(LSAT_ROWS)
+        np.testing.assert_allclose(np.abs(model.components_[0]), DISCRIMINATIONS, atol=0.08)
+
+
+class TestSamplingCovariance:
+    @pytest.mark.parametrize("missing", [0.0, 0.3])
+    def test_is_the_scatter_over_samples(self, missing):
+        def sample(seed):
+            X = items(400, seed=seed).astype(float)[:, :4]
+            X[np.random.default_rng(seed).random(X.shape) < missing] = np.nan
+            return BinaryData.of(X)
+
+        upper = np.triu_indices(4, 1)
+        r = np.array([tetrachoric(sample(seed)).correlations[upper] for seed in range(300)])
+        covariance = np.mean([sampling_covariance(data, tetrachoric(data)) for data in map(sample, range(20))], axis=0)
+        scatter = np.cov(r.T)
+        np.testing.assert_allclose(np.sqrt(np.diag(covariance)), np.sqrt(np.diag(scatter)), rtol=0.15)
+        off = ~np.eye(6, dtype=bool)
+        assert np.corrcoef(covariance[off], scatter[off])[0, 1] > 0.8
+
+    @pytest.mark.filterwarnings("ignore:a Heywood case")
+    def test_chi_square_has_its_distribution_if_the_factors_are_right(self):
+        p = [factor_analysis(items(300, seed=seed), 2).fit.p_value for seed in range(60)]
+        assert 0.35 < np.mean(p) < 0.65
+        assert np.sum(np.array(p) < 0.05) <= 8
+
+
+class TestScores:
+    def test_scores_are_those_of_brute_force(self):
+        X = items(300, correlation=0.4)[:60].astype(float)
+        X[0, :3] = np.nan
+        X[1] = np.nan
+        solution = factor_analysis(items(300, correlation=0.4), 2)
+        found = solution.scores(X)
+        line = np.linspace(-5, 5, 81)
+        Z = np.array([(a, b) for a in line for b in line])
+        prior = multivariate_normal([0, 0], solution.factor_correlations).pdf(Z)
+        p = norm.cdf((Z @ solution.loadings.T - solution.thresholds) / np.sqrt(solution.uniquenesses))
+        for x, mean, se in zip(X, found.scores, found.standard_errors, strict=True):
+            weight = prior * np.where(np.isnan(x), 1.0, np.where(x == 1, p, 1 - p)).prod(axis=1)
+            weight /= weight.sum()
+            expected = weight @ Z
+            np.testing.assert_allclose(mean, expected, atol=0.03)
+            np.testing.assert_allclose(se, np.sqrt(weight @ (Z - expected) ** 2), atol=0.03)
+        np.testing.assert_allclose(found.standard_errors[1], 1, atol=1e-5)
+        assert found.to_frame().columns.tolist() == ["factor_0", "factor_1", "se_factor_0", "se_factor_1"]
+
+    def test_standard_errors_are_those_of_known_factors(self):
+        rng = np.random.default_rng(0)
+        F = rng.standard_normal((4000, 1))
+        X = (0.8 * F + 0.6 * rng.standard_normal((4000, 8)) > 0).astype(int)
+        found = factor_analysis(X, 1).scores(X)
+        z = (found.scores - F) / found.standard_errors
+        assert np.sqrt(np.mean(z**2)) == pytest.approx(1, abs=0.06)
+
+    def test_refusals(self):
+        with pytest.raises(DataError, match="a bare correlation matrix has no thresholds"):
+            factor_analysis(tetrachoric(items(300)).correlations, 2).scores(items(300))
+        with pytest.raises(DataError, match="X has 5 columns and the factors have 6"):
+            factor_analysis(items(300), 2).scores(items(300)[:, :5])
+
+
+class TestWhatIsGiven:
+    def test_rows_their_correlations_and_a_matrix_give_the_same_factors(self):
+        frame = pd.DataFrame(items(500), columns=list("abcdef"))
+        found = tetrachoric(frame)
+        rows, correlations, matrix = (factor_analysis(X, 2, weights="equal") for X in (frame, found, found.to_frame()))
+        for other in (correlations, matrix):
+            np.testing.assert_allclose(other.loadings, rows.loadings, atol=1e-9)
+            assert other.to_frame().index.tolist() == list("abcdef")
+            assert other.fit.chi_square is None
+        assert correlations.scores(frame).scores.shape == (500, 2)
+        for X in (found, found.correlations):
+            with pytest.raises(DataError, match="give n_factors, or the rows"):
+                factor_analysis(X)
+            with pytest.raises(DataError, match="standard errors come from rows"):
+                factor_analysis(X, 2, n_samples=5)
+        with pytest.raises(DataError, match="correlations of segments"):
+            factor_analysis(tetrachoric(frame, np.arange(500) % 2), 2)
+
+    @pytest.mark.filterwarnings("ignore:.*empty cell", "ignore:a Heywood case")
+    def test_a_square_table_of_0_and_1_is_no_correlation_matrix(self):
+        X = np.eye(6, dtype=int) | np.eye(6, k=1, dtype=int) | np.eye(6, k=-1, dtype=int)
+        with pytest.warns(UserWarning, match="fewer than 10 ones"):
+            assert factor_analysis(X, 1).thresholds is not None
+
+    def test_weights_are_those_of_the_information_and_equal_for_equal_rates(self):
+        C = repair_correlation(tetrachoric(items(500)).correlations)
+        plain, _ = minimum_residuals(C, 2)
+        same, _ = minimum_residuals(C, 2, np.full(6, 0.3))
+        np.testing.assert_allclose(np.abs(same), np.abs(plain), atol=1e-5)
+        weight = np.array([1, 1, 1, 1, 0.2, 0.2])
+        L, _ = minimum_residuals(C, 1, weight)
+
+        def left(L):
+            return np.sum((np.outer(weight, weight) * (C - L @ L.T) ** 2)[~np.eye(6, dtype=bool)])
+
+        rng = np.random.default_rng(0)
+        assert min(left(L + rng.normal(0, 0.02, L.shape)) for _ in range(20)) > left(L)
+
+    def test_coin_flips_have_no_factor(self):
+        found = factor_analysis(np.random.default_rng(0).integers(0, 2, (400, 8)))
+        assert found.n_factors == 0
+        assert str(found).startswith("No factor: 8 columns")
+        assert found.uniquenesses.tolist() == [1] * 8
+        assert found.fit.df == 28
+        assert found.scores(np.zeros((2, 8), dtype=int)).scores.shape == (2, 0)
+
+    def test_the_finding_is_printed(self):
+        text = str(factor_analysis(pd.DataFrame(items(800), columns=list("abcdef"))))
+        assert text.startswith("2 factors behind 6 columns.\nFactor 0: ")
+        assert "RMSEA 0.0" in text
+        assert "a 0." in text
+
+    @pytest.mark.filterwarnings("ignore:.*empty cell", "ignore:.*degrees of freedom", "ignore:a Heywood case")
+    def test_too_much_is_told(self):
+        with pytest.warns(UserWarning, match=r"4 factors of 6 columns have -3 degrees of freedom"):
+            assert factor_analysis(items(300), 4).fit.chi_square is None
+        X = items(300)
+        with pytest.warns(UserWarning, match=r"a Heywood case: .* of column [12].*, whose"):
+            factor_analysis(np.column_stack([X[:, 0], X[:, 0] ^ (np.arange(300) % 100 == 0), X[:, 1:4]]), 2)

@@ -177,7 +177,7 @@ def test_positions_count_in_the_data_that_were_marked_only(data: BinaryData) -> 
         ),
         ('{"format": "latentbits-ratings", "version": 2}', 'this is version "2" of such files'),
         ('{"format": "latentbits-ratings", "version": 1}', "there are no marks in it; mark suspects in a report"),
-        ('{"format": "latentbits-ratings", "version": 1, "marks": [], "data": 3}', '"data" must be the fingerprint'),
+        ('{"format": "latentbits-ratings", "version": 1, "marks": [], "data": 3}', '"data" must be the checksum'),
         (None, "no such file"),
     ],
 )

@@ -1,13 +1,14 @@
 """The probit sampler against draws from its prior, weighted draws and integrals; its random numbers against SciPy's."""
 
+import numba
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import log_ndtr
 
 from latentbits.kernels import probit_gibbs as kernel
-from latentbits.kernels.random_stream import normal, positive_normal
-from latentbits.models.probit_sampler import Chain
+from latentbits.kernels.random_stream import LAYERS, draw_signed, layers, normal, positive_normal
+from latentbits.models.probit_sampler import SIZES, Chain, Known
 from tests.reference import probit_factors as twin
 
 NAN = np.nan
@@ -15,6 +16,14 @@ NAN = np.nan
 
 def stream(seed):
     return np.random.default_rng(seed).integers(2**64, size=4, dtype=np.uint64)
+
+
+@numba.njit
+def many(draw, state, n):
+    out = np.empty(n)
+    for i in range(n):
+        out[i] = draw(state)
+    return out
 
 
 def codes(X):
@@ -29,8 +38,40 @@ def standard_errors(found, expected, batches=50):
 
 class TestNumbers:
     def test_normal_numbers(self):
-        state = stream(0)
-        assert stats.kstest([normal(state) for _ in range(20_000)], "norm").pvalue > 1e-3
+        drawn = many(normal, stream(0), 10_000_000)
+        assert stats.kstest(drawn, "norm").pvalue > 1e-3
+        for power, expected in ((1, 0), (2, 1), (3, 0), (4, 3), (6, 15)):
+            error = np.sqrt((stats.norm.moment(2 * power) - expected**2) / len(drawn))
+            assert abs(np.mean(drawn**power) - expected) < 4 * error
+
+    @pytest.mark.parametrize("edge", [1.0, 2.5, 3.6541528853610088, 4.2])
+    def test_as_many_normal_numbers_beyond_an_edge_as_there_should_be(self, edge):
+        drawn = many(normal, stream(5), 10_000_000)
+        for tail in (drawn[drawn > edge], -drawn[drawn < -edge]):
+            assert stats.binomtest(len(tail), len(drawn), stats.norm.sf(edge)).pvalue > 1e-3
+            assert stats.kstest(tail, lambda x: 1 - stats.norm.sf(x) / stats.norm.sf(edge)).pvalue > 1e-3
+
+    def test_the_layers_have_one_area_and_close(self):
+        width, inner = layers()
+        height = np.exp(-0.5 * width[1:] ** 2)
+        areas = width[1:LAYERS] * np.diff(height)
+        tail = np.sqrt(2 * np.pi) * stats.norm.sf(width[1])
+        np.testing.assert_allclose(areas, width[1] * height[0] + tail, rtol=1e-7)
+        assert width[0] * height[0] == pytest.approx(width[1] * height[0] + tail, rel=1e-12)
+        np.testing.assert_allclose(inner, width[1:] / width[:-1])
+
+    def test_many_at_once_are_the_same_as_one_by_one(self):
+        rng = np.random.default_rng(0)
+        signs, means = rng.integers(-1, 2, 5_000).astype(np.int8), 3 * rng.normal(size=5_000)
+        out, state, alone = np.empty(5_000), stream(6), stream(6)
+        assert draw_signed(signs, means, state, out)
+        for sign, mean, drawn in zip(signs, means, out, strict=True):
+            if sign < 0:
+                assert drawn == 0
+            else:
+                assert drawn == (positive_normal(mean, alone) if sign else -positive_normal(-mean, alone))
+        np.testing.assert_array_equal(state, alone)
+        assert not draw_signed(np.abs(signs), means, state, out), "none is left out"
 
     @pytest.mark.parametrize("mean", [40.0, 4.0, 0.5, 0.0, -0.4499, -0.4501, -1.0, -6.0, -40.0, -1e4])
     def test_positive_normal_numbers(self, mean):
@@ -87,18 +128,31 @@ class TestConditionals:
         rng = np.random.default_rng(0)
         g, theta = 3 * rng.normal(size=(20, 3)), 3 * rng.normal(size=(15, 3))
         cells = rng.integers(-1, 2, (20, 15)).astype(np.int8)
-        score = np.where(cells == 1, 1, -1) * (g @ theta.T)
+        eta = g @ theta.T
+        score = np.where(cells == 1, 1, -1) * eta
         assert score.min() < -37
-        expected = log_ndtr(score)[cells >= 0].sum()
-        assert kernel._log_likelihood(cells, g, theta) == pytest.approx(expected, rel=1e-10)
+        for i in range(20):
+            expected = log_ndtr(score[i])[cells[i] >= 0].sum()
+            assert kernel._log_likelihood(cells[i], eta[i]) == pytest.approx(expected, rel=1e-10)
+
+    def test_a_sweep_tells_the_likelihood_of_its_last_rows_and_columns(self):
+        cells = np.random.default_rng(0).integers(-1, 2, (20, 6)).astype(np.int8)
+        chains = [Chain(cells, 2, True, np.random.default_rng(1)) for _ in range(2)]
+        told = chains[0].sweep(3)
+        before = [chains[1].sweep(1) for _ in range(3)]
+        np.testing.assert_array_equal(chains[0].g, chains[1].g)
+        assert told == before[-1] != before[0]
 
     @pytest.mark.parametrize("row", [[1, 0, 1, -1], [0, 0, 1, 1], [-1, -1, -1, -1]])
-    def test_rows_given_the_columns_equal_the_integral(self, row):
+    @pytest.mark.parametrize("feature", [0.0, 1.5])
+    def test_rows_given_the_columns_equal_the_integral(self, row, feature):
         b, V, s, S = np.array([0.3, -1.0, 0.2, 0.5]), np.array([1.2, -0.7, 0.4, 2.0]), 0.8, 60_000
-        theta = np.column_stack([b, V, np.full(4, s)])
+        response = np.array([0.5, -0.2, 0.0, 1.0])
+        theta = np.column_stack([b - feature * response, response, V, np.full(4, s)])  # the feature makes it b again
         W = np.empty((1, S, 2), np.float32)
-        samples = np.ascontiguousarray(np.broadcast_to(theta, (S, 4, 3)))
-        kernel.probit_rows(np.array([row], np.int8), samples, np.uint64(7), 20, 1, W)
+        samples = np.ascontiguousarray(np.broadcast_to(theta, (S, 4, 4)))
+        features, centres = np.array([[1.0, feature]]), np.zeros((1, S, 2))
+        kernel.probit_rows(np.array([row], np.int8), features, centres, samples, np.uint64(7), 20, 1, W)
         u, e = W[0].T.astype(float)
         found = np.column_stack([u, e, u**2, e**2, u * e])
         assert np.abs(standard_errors(found, twin.row_posterior(row, b, V, s))).max() < 4
@@ -107,9 +161,10 @@ class TestConditionals:
         rng = np.random.default_rng(0)
         cells, theta = rng.integers(-1, 2, (5, 6)).astype(np.int8), rng.normal(size=(30, 6, 4))
         together, alone = np.empty((5, 30, 3), np.float32), np.empty((1, 30, 3), np.float32)
-        kernel.probit_rows(cells, theta, np.uint64(7), 5, 2, together)
+        features, centres = np.ones((5, 1)), np.zeros((5, 30, 3))
+        kernel.probit_rows(cells, features, centres, theta, np.uint64(7), 5, 2, together)
         for i in range(5):
-            kernel.probit_rows(cells[i : i + 1].copy(), theta, np.uint64(7), 5, 2, alone)
+            kernel.probit_rows(cells[i : i + 1].copy(), features[:1], centres[:1], theta, np.uint64(7), 5, 2, alone)
             np.testing.assert_array_equal(alone[0], together[i])
         assert len(np.unique(together[:, 0, 0])) == 5, "streams of their own"
 
@@ -117,16 +172,18 @@ class TestConditionals:
 def watched(chain, K, row_effects):
     """Bounded functions of everything that is drawn: some of it has no variance under the prior."""
     s, e = (chain.theta[0, -1], chain.g[:, -1]) if row_effects else (0.0, np.zeros(len(chain.g)))
+    P = len(chain.means)
     return functions(
         {
-            "u": chain.g[None, :, 1 : K + 1],
+            "u": chain.g[None, :, P : P + K],
+            "c": chain.centres[None, :, :K],
             "e": e[None],
             "s": np.array([s]),
             "tau": chain.tau[None],
-            "v": chain.theta[None, :, 1 : K + 1],
-            "m": chain.hyper[:1],
-            "t": chain.hyper[1:],
-            "b": chain.theta[None, :, 0],
+            "v": chain.theta[None, :, P : P + K],
+            "m": chain.means[None],
+            "t": chain.precisions[None],
+            "b": chain.theta[None, :, :P],
         }
     )[0]
 
@@ -135,31 +192,42 @@ def functions(drawn):
     """n x F, the same for any sign or order of the factors; pairs see whether parts fit together."""
     n = len(drawn["m"])
     parts = [
-        (drawn["u"] ** 2).reshape(n, -1).mean(axis=1),
-        drawn["e"] ** 2,
+        (np.tanh(drawn["u"]) ** 2).reshape(n, -1).mean(axis=1),
+        (np.tanh(drawn["u"] - drawn["c"][:, :, : drawn["u"].shape[2]]) ** 2).mean(axis=2),
+        (np.tanh(drawn["c"][:, :, : drawn["u"].shape[2]]) ** 2).mean(axis=2),
+        np.tanh(drawn["e"]) ** 2,
         drawn["s"] ** 2,
         np.exp(-drawn["tau"]).mean(axis=1),
         np.tanh(np.abs(drawn["v"])).mean(axis=(1, 2)),
         np.tanh(drawn["m"]),
         drawn["m"] ** 2,
         np.exp(-drawn["t"]),
-        np.tanh(drawn["b"]),
-        np.tanh(drawn["b"] - drawn["m"][:, None]) ** 2,
+        np.tanh(drawn["b"]).reshape(n, -1),
+        np.tanh(drawn["b"] - drawn["m"][:, None]).reshape(n, -1) ** 2,
         np.tanh(np.einsum("nik,njk->nij", drawn["u"], drawn["v"])).reshape(n, -1),
-        np.tanh(drawn["s"][:, None] * drawn["e"]) * np.tanh(drawn["b"][:, :1]),
+        np.tanh(drawn["s"][:, None] * drawn["e"]) * np.tanh(drawn["b"][:, :1, 0]),
     ]
     return np.column_stack(parts)
 
 
 class TestDistribution:
-    @pytest.mark.parametrize(("K", "row_effects"), [(1, True), (2, False)])
-    def test_data_drawn_anew_in_each_sweep_leave_the_prior(self, K, row_effects):
+    @pytest.mark.parametrize(
+        ("K", "row_effects", "knows"), [(1, True, ""), (2, False, ""), (1, True, "features space")]
+    )
+    def test_data_drawn_anew_in_each_sweep_leave_the_prior(self, K, row_effects, knows):
         """Geweke (2004): parameters given data, data given parameters, and so on, is a walk through the prior."""
         N, D, n = 3, 3, 40_000
         rng = np.random.default_rng(0)
-        truth = twin.prior(N, D, K, row_effects, 40_000, rng)
+        features = np.column_stack([np.ones(N), [-1.0, 0.2, 1.1]]) if "features" in knows else np.ones((N, 1))
+        space = None
+        known = Known.nothing(N)._replace(features=features)
+        if "space" in knows:
+            vectors = np.array([stats.ortho_group.rvs(N, random_state=seed)[:2] for seed in range(2)])
+            variances = np.array([[2.0, 0.5], [1.0, 0.0]])
+            space, known = (vectors, variances, SIZES), Known(features, vectors, variances)
+        truth = twin.prior(N, D, K, row_effects, 40_000, rng, features, space, rate=0.5)
         expected = functions(truth)
-        chain = Chain(rng.integers(0, 2, (N, D)).astype(np.int8), K, row_effects, rng)
+        chain = Chain(rng.integers(0, 2, (N, D)).astype(np.int8), K, row_effects, rng, known, rate=0.5)
         blank = rng.random((N, D)) < 0.2
         found = []
         for _ in range(n):

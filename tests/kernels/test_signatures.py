@@ -121,6 +121,7 @@ def read_only(model, folder):
         "ICAMixture",
     ],
 )
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # one short chain of a tiny table
 def test_a_fit_and_a_read_only_model(make, data, kernels, forms, tmp_path):
     model = make().fit(data)
     np.testing.assert_array_equal(read_only(model, tmp_path).transform(data), model.transform(data))

@@ -3,10 +3,11 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
-from latentbits import BernoulliMixture, BinaryData
+from latentbits import BernoulliMixture, BinaryData, DataError
 from latentbits.fitting.cell_sums import column_products, row_products
 from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
+from latentbits.models.latent_classes import relative_entropy
 from latentbits.models.mixture import MixtureEM, State
 from tests.reference.assertions import assert_nondecreasing
 from tests.reference.mixture import log_likelihoods
@@ -158,3 +159,75 @@ def test_classes_by_the_words_of_scikit_learn(X):
     model = BernoulliMixture(2, random_state=0).fit(X)
     np.testing.assert_array_equal(model.predict_proba(X), model.weights_)
     np.testing.assert_array_equal(model.labels_, model.predict(X))
+
+
+# By StepMix 3.0.0 (measurement="binary", 50 starts) on `classes(600)`: log likelihood, AIC, BIC, CAIC, relative entropy
+# and the shares of 2 and 3 classes.
+STEPMIX = {
+    2: (-3005.28614949, 6044.57229898, 6119.32010312, 6136.32010312, 0.5715847, [0.64015278, 0.35984722]),
+    3: (-2979.13976168, 6010.27952336, 6124.59969439, 6150.59969439, 0.63154048, [0.52076062, 0.24588998, 0.2333494]),
+}
+
+
+def classes(n_rows, seed=5, shares=(0.5, 0.3, 0.2)):
+    rng = np.random.default_rng(seed)
+    H = rng.uniform(0.1, 0.9, (len(shares), 8))
+    k = rng.choice(len(shares), n_rows, p=shares)
+    return (rng.random((n_rows, 8)) < H[k]).astype(int)
+
+
+class TestLatentClasses:
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_figures_are_those_of_stepmix(self, n_classes):
+        X = classes(600)
+        model = BernoulliMixture(n_classes, smoothing=0, n_init=20, tol=1e-12, max_iter=20_000, random_state=0).fit(X)
+        found = model.class_figures(X)
+        log_likelihood, aic, bic, caic, entropy, shares = STEPMIX[n_classes]
+        assert found["log_likelihood"] == pytest.approx(log_likelihood, abs=1e-5)
+        assert (found["aic"], found["bic"], found["caic"]) == pytest.approx((aic, bic, caic), abs=1e-4)
+        assert found["relative_entropy"] == pytest.approx(entropy, abs=1e-4)
+        # Sclove's n* = (n + 2) / 24, as in Mplus; StepMix 3.0.0 takes the logarithm of n (n + 2) / 24.
+        n_parameters = 9 * n_classes - 1
+        assert found["adjusted_bic"] == pytest.approx(bic - n_parameters * np.log(600 * 24 / 602), abs=1e-4)
+        np.testing.assert_allclose(model.class_sizes(X)["share"], shares, atol=1e-4)
+        assert (found["aic"], found["bic"]) == pytest.approx((model.aic(X), model.bic(X)))
+
+    def test_intervals_of_sizes_cover(self):
+        shares = (0.6, 0.4)
+        covered = []
+        for seed in range(40):
+            X = classes(300, seed=seed, shares=shares)
+            model = BernoulliMixture(2, n_init=3, random_state=0).fit(X)
+            sizes = model.class_sizes(X)
+            covered.append(any(sizes["low"][0] < share < sizes["high"][0] for share in shares if share >= 0.5))
+        assert 0.7 < np.mean(covered) <= 1.0
+
+    def test_standard_errors_of_sizes_are_the_scatter(self):
+        rng = np.random.default_rng(0)
+        H = np.array([[0.9] * 4 + [0.2] * 4, [0.2] * 4 + [0.8] * 4])
+        found, errors = [], []
+        for _ in range(60):
+            k = rng.random(300) < 0.35
+            X = (rng.random((300, 8)) < H[k.astype(int)]).astype(int)
+            sizes = BernoulliMixture(2, n_init=2, random_state=0).fit(X).class_sizes(X)
+            found.append(sizes["share"][0])
+            errors.append(sizes["se"][0])
+        assert np.mean(errors) == pytest.approx(np.std(found), rel=0.3)
+
+    def test_the_bootstrap_finds_two_classes_and_no_third(self):
+        rng = np.random.default_rng(0)
+        H = np.array([[0.9] * 4 + [0.2] * 4, [0.2] * 4 + [0.8] * 4])
+        X = (rng.random((200, 8)) < H[rng.integers(0, 2, 200)]).astype(float)
+        X[rng.random(X.shape) < 0.1] = np.nan
+        two, three = (BernoulliMixture(K, n_init=3, random_state=0).fit(X) for K in (2, 3))
+        found = two.bootstrap_test(X, n_samples=19)
+        assert found.p_value == pytest.approx(0.05)
+        assert found.statistic > found.samples.max()
+        assert three.bootstrap_test(X, n_samples=19).p_value > 0.05
+        with pytest.raises(DataError, match="one class has none less"):
+            BernoulliMixture(1, n_init=1).fit(X).bootstrap_test(X)
+
+    def test_entropy_of_certain_and_of_unknown_classes(self):
+        assert relative_entropy(np.eye(3)) == 1
+        assert relative_entropy(np.full((5, 4), 0.25)) == pytest.approx(0)
+        assert relative_entropy(np.ones((5, 1))) == 1

@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from latentbits import BinaryData
+from latentbits import BinaryData, simulate
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
 from latentbits.models.logistic_pca import LogisticPCA, PenalisedLikelihood, State, principal_form, solve_rows
@@ -344,3 +344,23 @@ def test_rounding_is_no_matter_at_the_least_ridge():
             repeated = LogisticPCA(**one_round).fit(np.repeat(X, weight, axis=0))
         off.append(np.abs(weighted.reconstruct(X) - repeated.reconstruct(X)).max())
     assert max(off) < 1e-6
+
+
+class TestDevianceShares:
+    def test_shares_add_up_to_what_the_fit_explains(self):
+        X = simulate.binary_ica(300, 10, 2, 1, random_state=0).X
+        two = LogisticPCA(2, random_state=0).fit(X)
+        shares = two.deviance_shares(X)
+        p = X.mean(axis=0)
+        null = -2 * np.sum(X * np.log(p) + (1 - X) * np.log1p(-p))
+        fitted = two.reconstruct(X)
+        whole = -2 * np.sum(np.where(X == 1, np.log(fitted), np.log1p(-fitted)))
+        assert shares.sum() == pytest.approx(1 - whole / null, abs=0.01)  # intercepts are adapted without penalty
+        assert (shares > 0.1).all()
+
+    def test_missing_cells_are_left_out_and_nothing_explains_nothing(self):
+        rng = np.random.default_rng(0)
+        X = rng.integers(0, 2, (60, 5)).astype(float)
+        X[rng.random(X.shape) < 0.2] = np.nan
+        shares = LogisticPCA(1, ridge=500.0, random_state=0).fit(X).deviance_shares(X)
+        assert shares[0] == pytest.approx(0, abs=1e-6)

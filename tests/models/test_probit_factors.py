@@ -39,7 +39,7 @@ def turned_to(components, truth):
 class TestTruth:
     def test_needless_components_shrink(self, model):
         assert (model.relevance_[:2] > 0.4).all()
-        assert (model.relevance_[2:] < 0.2).all()
+        assert (model.relevance_[2:] < model.relevance_[1] / 3).all()
         assert (np.diff(model.relevance_) <= 0).all()
 
     def test_loadings_weights_biases_and_row_effects_come_back(self, model):
@@ -99,7 +99,8 @@ class TestSamples:
         assert samples.theta.dtype == np.float32
         np.testing.assert_array_equal(np.bincount(samples.chain), [60, 60])
         assert (samples.theta[:, :, -1] == samples.theta[:, :1, -1]).all(), "one size of row effects a sample"
-        assert model.n_iter_ == len(model.objective_history_) == 100 + 60 * 5
+        assert model.n_iter_ == 100 + 60 * 5
+        assert len(model.objective_history_) == 100 / 20 + 60
         assert model.r_hat_["components"].shape == model.ess_["components"].shape == (4, 25)
         assert model.r_hat_["bias"].shape == (25,)
         np.testing.assert_allclose(model.components_, samples.theta[:, :, 1:5].mean(axis=0).T, atol=1e-5)

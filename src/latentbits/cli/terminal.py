@@ -17,8 +17,6 @@ from latentbits.storage.files import atomic_file, to_json, to_records, write_csv
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["INTERRUPTED", "REFUSED", "Terminal", "check_target", "output_table", "print_error", "warnings_as_notes"]
-
 REFUSED, INTERRUPTED = 1, 130
 """Exit codes beside click's own 0 (done) and 2 (wrong usage)."""
 

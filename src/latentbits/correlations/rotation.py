@@ -24,8 +24,10 @@ class Rotated(NamedTuple):
     factor_correlations: np.ndarray
 
 
-def rotate(loadings: np.ndarray, rotation: Rotation) -> Rotated:
-    """Rotate, with rows brought to length 1 before and back after (Kaiser's normalisation).
+def rotate(loadings: np.ndarray, rotation: Rotation, kaiser: bool | None = None) -> Rotated:
+    """Rotate, with rows brought to length 1 before and back after if `kaiser` (Kaiser's normalisation).
+
+    None is psych's default: with varimax and promax, but not with oblimin.
 
     Examples
     --------
@@ -37,7 +39,8 @@ def rotate(loadings: np.ndarray, rotation: Rotation) -> Rotated:
     K = loadings.shape[1]
     if K < 2 or rotation == "none":
         return Rotated(loadings, np.eye(K))
-    length = np.maximum(np.linalg.norm(loadings, axis=1, keepdims=True), 1e-12)
+    normalised = rotation != "oblimin" if kaiser is None else kaiser
+    length = np.maximum(np.linalg.norm(loadings, axis=1, keepdims=True), 1e-12) if normalised else 1.0
     unit = loadings / length
     if rotation == "oblimin":
         found, correlations = _quartimin(unit)

@@ -18,19 +18,6 @@ from latentbits.fitting.climb import Monitor
 from latentbits.numerics import check_number
 from latentbits.wording import counted
 
-__all__ = [
-    "LARGEST_R_HAT",
-    "LEAST_DRAWS",
-    "Length",
-    "by_chain",
-    "diagnosed",
-    "effective_size",
-    "quantile_interval",
-    "run_chain",
-    "samples_needed",
-    "split_r_hat",
-]
-
 LARGEST_R_HAT = 1.05
 """Above it the chains disagree. (1.01 is the literature's for publication; a hundred draws of ten chains have 1.02 by
 chance.)"""
@@ -48,7 +35,7 @@ class Length(NamedTuple):
 
 
 def run_chain(
-    stretches: Iterable[tuple[np.ndarray, bool]],
+    stretches: Iterable[tuple[np.ndarray | float, int, bool]],
     take: Callable[[float], tuple[np.ndarray, ...]],
     monitor: Monitor,
 ) -> tuple[np.ndarray, ...]:
@@ -56,8 +43,9 @@ def run_chain(
 
     Parameters
     ----------
-    stretches : iterable of (ndarray, bool)
-        The chain bit by bit: the objective after each of some sweeps, and whether they end with a sample.
+    stretches : iterable of (ndarray or float, int, bool)
+        The chain bit by bit: the objective after each of some sweeps, or after the last of them; how many sweeps these
+        were; whether they end with a sample.
     take : callable
         The parts of a sample, given the objective: what the chain is at now.
     monitor : Monitor
@@ -69,9 +57,10 @@ def run_chain(
         The parts, each with the samples along its first axis; at least one sample, if only of the burn-in.
     """
     kept: list[tuple[np.ndarray, ...]] = []
-    for trace, is_sample in stretches:
+    for objectives, n_sweeps, is_sample in stretches:
+        trace = np.atleast_1d(objectives)
         for value in trace:
-            monitor.record(float(value))
+            monitor.record(float(value), n_sweeps // len(trace))
         if is_sample:
             kept.append(take(float(trace[-1])))
         if monitor.cancelled is not None and monitor.cancelled():
@@ -95,7 +84,7 @@ def by_chain(chain: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.n
 def diagnosed(
     named: dict[str, np.ndarray],
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]] | tuple[None, None]:
-    """R-hat and effective sample sizes of draws (chain, draw, ...), by name; None if chains are too short to tell."""
+    """R-hat and effective sample sizes of draws (chain, draw, ...), by name; None if chains are too short to judge."""
     if min(values.shape[1] for values in named.values()) < LEAST_DRAWS:
         return None, None
     r_hat = {name: split_r_hat(values) for name, values in named.items()}

@@ -16,22 +16,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
 
-__all__ = [
-    "ArrayLearner",
-    "Checkpoint",
-    "Climbed",
-    "Learner",
-    "Monitor",
-    "Position",
-    "RowsLost",
-    "ascend",
-    "climb",
-    "flatten",
-    "parabola",
-    "squared_moves",
-    "unflatten",
-]
-
 # ---- when to stop ------------------------------------------------------------------------------------------
 
 
@@ -104,9 +88,13 @@ class Monitor:
     converged: bool = False
     _last_checked: float = -float("inf")
 
-    def record(self, objective: float) -> None:
-        """Record a pass, with the objective reached."""
+    def __post_init__(self) -> None:
+        self._passes = len(self.history)
+
+    def record(self, objective: float, passes: int = 1) -> None:
+        """Record one pass, or several, with the objective reached."""
         self.history.append(objective)
+        self._passes += passes
         if self.on_record is not None:
             self.on_record(self.n_iter, objective)
 
@@ -125,12 +113,13 @@ class Monitor:
     def rewind(self, position: Position) -> None:
         """Go back (or ahead) to the record of a position."""
         self.history, self._last_checked = list(position.history), position.last_checked
+        self._passes = len(self.history)
         self.converged = position.converged
 
     @property
     def n_iter(self) -> int:
         """Passes so far."""
-        return len(self.history)
+        return self._passes
 
     @property
     def finished(self) -> bool:

@@ -27,7 +27,7 @@ from latentbits.data.binary_data import BinaryData, row_blocks
 from latentbits.fitting.cell_sums import block_groups
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.restarts import Restart
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Workers, n_workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
 from latentbits.models.deprecated import Renamed
@@ -45,6 +45,10 @@ DEAD = 1e-9
 
 GAP = 1e-16  # half of Newton's decrement at which a row's solution is exact to rounding
 MAX_STEPS = 200
+
+
+FARTHEST, HALVINGS = 200.0, 60
+"""Of the search for the intercepts of a deviance."""
 
 
 class State(NamedTuple):
@@ -371,8 +375,55 @@ class LogisticPCA(ClimbingFactorModel):
     def _probabilities(self, W: np.ndarray) -> np.ndarray:
         return expit(self._log_odds(W))
 
+    def deviance_shares(self, X: Any) -> np.ndarray:
+        """The share of the deviance that each component explains, one after the other.
+
+        The deviance of the columns' frequencies alone is the whole. Components are added from the first on, the rows'
+        weights found for these and the intercepts adapted each time; the sum of the shares is what all of them explain.
+        (Components go by the size of their log odds, so that a later one may explain more.)
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit, as a rule the rows of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_components,)
+            Shares, at most 1 in all.
+
+        Examples
+        --------
+        >>> from latentbits import LogisticPCA, simulate
+        >>> X = simulate.binary_ica(200, 8, 2, 1, random_state=0).X
+        >>> shares = LogisticPCA(2, random_state=0).fit(X).deviance_shares(X)
+        >>> bool((shares > 0).all() and shares.sum() < 1)
+        True
+        """
+        data = self._solved(X).data
+        left = [_deviance(data.dense(), np.zeros((1, data.shape[1])))]
+        with Workers(n_workers(self.n_jobs)) as workers:
+            for k in range(1, len(self.components_) + 1):
+                first = {"components": self.components_[:k], "singular_values": self.singular_values_[:k]}
+                W = solve_rows(data, bias=self.intercepts_, ridge=self.ridge, workers=workers, **first).coordinates
+                left.append(_deviance(data.dense(), W @ self.components_[:k]))
+        return -np.diff(left) / max(left[0], 1e-300)
+
     def _n_parameters(self, n_rows: int) -> int:
         """Those of a bias and a centred table of rank K (or of what rank the table can have)."""
         K, D = self.components_.shape
         rank = min(K, n_rows - 1, D)
         return D + rank * (n_rows - 1) + rank * D - rank**2
+
+
+def _deviance(cells: np.ndarray, offset: np.ndarray) -> float:
+    """-2 log likelihood of cells (other than 0 and 1 missing) with these log odds plus the columns' best intercepts."""
+    seen = (cells == 0) | (cells == 1)
+    ones = (cells == 1).sum(axis=0)
+    low, high = np.full((2, cells.shape[1]), [[-FARTHEST], [FARTHEST]])
+    for _ in range(HALVINGS):  # the slope falls with the intercept, so its zero can be bracketed
+        middle = (low + high) / 2
+        more = ones > np.sum(seen * expit(offset + middle), axis=0)
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    theta = offset + (low + high) / 2
+    return float(-2 * np.sum(seen * log_expit(np.where(cells == 1, theta, -theta))))

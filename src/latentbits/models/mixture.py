@@ -5,22 +5,28 @@ A row has one component k, drawn with probability pi_k; its cells are then indep
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+import pandas as pd
 from scipy.special import logsumexp, softmax
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from latentbits.data.binary_data import BinaryData
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.errors import DataError
 from latentbits.fitting.cell_sums import column_products, row_products
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.restarts import Restart
-from latentbits.fitting.workers import Workers, n_workers
+from latentbits.fitting.workers import Workers, n_workers, run_all
 from latentbits.kernels.arrays import aligned_zeros, kernel_array
 from latentbits.kernels.mixture_pass import LANES, mixture_pass
 from latentbits.models.factor_model import ClimbingFactorModel
+from latentbits.models.latent_classes import LikelihoodRatio, class_figures, class_sizes
 from latentbits.models.solved_rows import RowSolver, Solution, SolvedRows
 from latentbits.models.starts import random_components
 from latentbits.numerics import RandomSource, as_generator, check_number
@@ -350,6 +356,112 @@ class BernoulliMixture(ClimbingFactorModel):
         with Workers(n_workers(self.n_jobs)) as workers:
             return logsumexp(joint_log_likelihood(data, self.proportions_, self.components_, workers), axis=1)
 
+    def class_figures(self, X: Any) -> pd.Series:
+        """The figures that latent classes are compared by; every row counts once, and an observation is a row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        Series
+            `log_likelihood`, `n_parameters`, `aic`, `bic`, `adjusted_bic` (with (n + 2) / 24 rows), `caic` and
+            `relative_entropy` (1 if every row's class is certain, 0 if nothing is known of any).
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, simulate
+        >>> X = simulate.aspect_bernoulli(200, 8, 2, concentration=0.01, random_state=0).X
+        >>> figures = BernoulliMixture(2, n_init=3, random_state=0).fit(X).class_figures(X)
+        >>> figures.index.tolist()[-3:], bool(figures["caic"] > figures["bic"] > figures["adjusted_bic"])
+        (['adjusted_bic', 'caic', 'relative_entropy'], True)
+        """
+        rows = self._solved(X)
+        return class_figures(self._log_likelihood(rows), self._n_parameters(rows.data.shape[0]), rows.weights)
+
+    def class_sizes(self, X: Any, *, level: float = 0.9) -> pd.DataFrame:
+        """The shares of the classes with standard errors and intervals.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            The rows of the fit.
+        level : float, default=0.9
+            What the intervals should cover.
+
+        Returns
+        -------
+        DataFrame
+            A line per component: `share`, `se`, `low` and `high`.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, simulate
+        >>> X = simulate.aspect_bernoulli(200, 8, 2, concentration=0.01, random_state=0).X
+        >>> sizes = BernoulliMixture(2, n_init=3, random_state=0).fit(X).class_sizes(X)
+        >>> bool((sizes["low"] < sizes["share"]).all() and (sizes["share"] < sizes["high"]).all())
+        True
+        """
+        check_number("level", level, least=0, below=1, above=True)
+        rows = self._solved(X)
+        return class_sizes(rows.data.dense(), rows.weights, self.proportions_, self.components_, self.smoothing, level)
+
+    def bootstrap_test(self, X: Any, *, n_samples: int = 99, random_state: RandomSource = 0) -> LikelihoodRatio:
+        """Bootstrap likelihood-ratio test of K classes against K - 1 (McLachlan 1987).
+
+        Tables of the size of X are drawn from the best model with one class less, with the missing cells of X, and
+        both models are fitted to each, with the parameters of this one; p is the share, counting X itself, in which the
+        last class gains at least as much as here.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
+            The rows of the fit.
+        n_samples : int, default=99
+            How many tables are drawn.
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of the draws and fits.
+
+        Returns
+        -------
+        LikelihoodRatio
+            `statistic`, `p_value` and `samples`.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, simulate
+        >>> X = simulate.aspect_bernoulli(200, 8, 2, concentration=0.01, random_state=0).X
+        >>> model = BernoulliMixture(3, n_init=3, random_state=0).fit(X)
+        >>> model.bootstrap_test(X, n_samples=19, random_state=0).p_value > 0.05
+        True
+        """
+        check_number("n_samples", n_samples, least=1, integer=True)
+        data = self._solved(X).data
+        K = len(self.proportions_)
+        if K == 1:
+            raise DataError("one class has none less to be compared with; fit two or more")
+        rng = as_generator(random_state)
+        fewer = _refitted(self, K - 1, data, int(rng.integers(2**31)))
+        missing = data.dense() == MISSING
+
+        def gain(table: BinaryData, less: BernoulliMixture, seed: int) -> float:
+            more = self if table is data else _refitted(self, K, table, seed)
+            return 2 * float(more.score_samples(table).sum() - less.score_samples(table).sum())
+
+        def one(seed: int) -> float:
+            cells = fewer.sample(data.shape[0], random_state=seed)
+            cells[missing] = MISSING
+            table = BinaryData(cells)
+            return gain(table, _refitted(self, K - 1, table, seed), seed)
+
+        seeds = rng.integers(2**31, size=n_samples).tolist()
+        jobs = [partial(one, seed) for seed in seeds]
+        samples = np.array(run_all(jobs, title="Bootstrap", n_jobs=self.n_jobs, verbose=bool(self.verbose)))
+        found = gain(data, fewer, 0)
+        return LikelihoodRatio(found, float((1 + np.sum(samples >= found)) / (1 + n_samples)), samples)
+
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
         """Draw new rows from the model.
 
@@ -370,3 +482,11 @@ class BernoulliMixture(ClimbingFactorModel):
         rng = as_generator(random_state)
         k = rng.choice(len(self.proportions_), size=n_samples, p=self.proportions_)
         return (rng.random((n_samples, self.n_features_in_)) < self.components_[k]).astype(np.int8)
+
+
+def _refitted(model: BernoulliMixture, n_components: int, data: BinaryData, seed: int) -> BernoulliMixture:
+    """The same model with another number of classes, fitted to other rows on one thread."""
+    other = clone(model).set_params(n_components=n_components, random_state=seed, n_jobs=None, verbose=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return cast("BernoulliMixture", other.fit(data.without_names()))

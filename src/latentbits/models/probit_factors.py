@@ -90,12 +90,12 @@ class ProbitFactors(RestartedFactorModel):
         Bulk effective sample sizes of the same quantities.
     objective_ : float
         The highest mean of a chain's log likelihood over its samples, which is no evidence.
-    objective_history_ : ndarray of shape (n_iter_,)
-        Log likelihood in each sweep of that chain, burn-in included.
+    objective_history_ : ndarray of shape (n_looks,)
+        Log likelihood of that chain in every 20th sweep of its burn-in, and at every sample.
     restarts_ : DataFrame
         One line per chain: seed, objective, n_iter and converged (whether it came to its end).
     restart_histories_ : list of ndarray
-        The log likelihood in each sweep of every chain, in the order of `restarts_`.
+        The same of every chain, in the order of `restarts_`.
     restart_components_ : list of ndarray
         The mean loadings of every chain, in the order of `restarts_`.
     n_iter_ : int

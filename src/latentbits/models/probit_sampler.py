@@ -31,6 +31,9 @@ __all__ = ["Chain", "Draws", "FactorSamples", "Sampler", "align", "chain_loading
 START = 0.3
 """Standard deviation of the loadings and coordinates that a chain starts from."""
 
+SIZES = np.array([0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+"""Variances that what neighbours have in common may have, beside 1 for what is a row's own."""
+
 STEPS = 20
 """Sweeps from one look at Ctrl-C to the next."""
 
@@ -50,6 +53,22 @@ class Draws(NamedTuple):
     cells: np.ndarray
 
 
+class Known(NamedTuple):
+    """What is known of rows: features (N x P, the first of them 1), and where they are, as functions of the places.
+
+    vectors: (L, R, N) orthonormal for each of L spatial scales; variances: (L, R); L = 0 where no places are known.
+    """
+
+    features: np.ndarray
+    vectors: np.ndarray
+    variances: np.ndarray
+
+    @classmethod
+    def nothing(cls, n_rows: int) -> Known:
+        """Of rows of which nothing is known."""
+        return cls(np.ones((n_rows, 1)), np.empty((0, 0, n_rows)), np.empty((0, 0)))
+
+
 class Chain:
     """Everything that is drawn, and a random stream.
 
@@ -61,29 +80,49 @@ class Chain:
     row_effects : bool
     rng : Generator
         Makes the start, and seeds the stream.
+    known : Known, optional
+    rate : float
+        Of the prior of the loadings' precisions: the smaller it is, the sooner a factor is taken for needless.
     """
 
-    def __init__(self, cells: np.ndarray, n_components: int, row_effects: bool, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        cells: np.ndarray,
+        n_components: int,
+        row_effects: bool,
+        rng: np.random.Generator,
+        known: Known | None = None,
+        rate: float = 1.0,
+    ) -> None:
         N, D = cells.shape
-        Q = 1 + n_components + row_effects
+        known = Known.nothing(N) if known is None else known
+        P, n = known.features.shape[1], n_components + row_effects
         self.cells = kernel_array(cells, np.int8)
-        self.g = START * rng.standard_normal((N, Q))
-        self.g[:, 0] = 1.0
-        self.theta = START * rng.standard_normal((D, Q))
+        self.g = START * rng.standard_normal((N, P + n))
+        self.g[:, :P] = known.features
+        self.theta = START * rng.standard_normal((D, P + n))
+        self.theta[:, 1:P] = 0.0
         ones, seen = np.sum(cells == 1, axis=0), np.sum(cells >= 0, axis=0)
         self.theta[:, 0] = ndtri((ones + 0.5) / (seen + 1.0))
         if row_effects:
             self.theta[:, -1] = START
         self.tau = np.ones(n_components)
-        self.hyper = np.array([self.theta[:, 0].mean(), 1.0])
+        self.rate = float(rate)
+        self.means = np.zeros(P)
+        self.means[0] = self.theta[:, 0].mean()
+        self.precisions = np.ones(P)
+        self.centres = np.zeros((N, n))
+        bases = kernel_array(known.vectors), kernel_array(known.variances), SIZES
+        self.space = *bases, np.zeros((n, known.variances.shape[1])), np.zeros((n, 2), np.int64)
+        Q = P + n
         self._sums = np.zeros((Q, Q)), np.zeros((D, Q, Q)), np.zeros((D, Q)), np.zeros(D)
         self._state = rng.integers(2**64, size=4, dtype=np.uint64)
 
-    def sweep(self, n: int) -> np.ndarray:
-        """Draw everything `n` times; log p(X | rows, columns) in each sweep."""
-        trace = np.empty(n)
-        probit_sweeps(self.cells, self.g, self.theta, self.tau, self.hyper, *self._sums, self._state, trace)
-        return trace
+    def sweep(self, n: int) -> float:
+        """Draw everything `n` times; log p(X | rows, columns) in the last sweep."""
+        rows = self.cells, self.g, self.centres
+        columns = self.theta, self.tau, self.rate, self.means, self.precisions
+        return float(probit_sweeps(*rows, *columns, self.space, *self._sums, self._state, n))
 
 
 @dataclass(frozen=True)
@@ -107,12 +146,13 @@ class Sampler:
         draws = Draws(*run_chain(self._stretches(chain), take, monitor))
         return Climbed(draws, float(draws.log_likelihood.mean()))
 
-    def _stretches(self, chain: Chain) -> Iterator[tuple[np.ndarray, bool]]:
+    def _stretches(self, chain: Chain) -> Iterator[tuple[float, int, bool]]:
         burn, samples, thin = self.length
         for start in range(0, burn, STEPS):
-            yield chain.sweep(min(STEPS, burn - start)), False
+            n = min(STEPS, burn - start)
+            yield chain.sweep(n), n, False
         for _ in range(samples):
-            yield chain.sweep(thin), True
+            yield chain.sweep(thin), thin, True
 
 
 def solve_rows(data: BinaryData, theta: np.ndarray, *, workers: Workers) -> Solution:
@@ -125,7 +165,9 @@ def solve_rows(data: BinaryData, theta: np.ndarray, *, workers: Workers) -> Solu
 
     def one(start: int) -> None:
         rows = slice(start, start + ROWS)
-        probit_rows(cells[rows], samples, ROW_SEED, ROW_BURN, ROW_SWEEPS, W[rows])
+        n = len(cells[rows])
+        known = np.ones((n, 1)), np.zeros((n, *W.shape[1:]))
+        probit_rows(cells[rows], *known, samples, ROW_SEED, ROW_BURN, ROW_SWEEPS, W[rows])
 
     workers.map(one, range(0, len(cells), ROWS))
     return Solution(W)

@@ -16,6 +16,7 @@ from latentbits.plots.components import plot_components, plot_weights
 from latentbits.plots.denoising import plot_denoising
 from latentbits.plots.mixing import (
     plot_causes,
+    plot_loadings,
     plot_mixing,
     plot_pair_fit,
     plot_projections,
@@ -36,6 +37,7 @@ __all__ = [
     "plot_components",
     "plot_couplings",
     "plot_denoising",
+    "plot_loadings",
     "plot_member_weights",
     "plot_mixing",
     "plot_objective",

@@ -22,7 +22,7 @@ from latentbits.cli.options.reading import (
     reading_options,
 )
 from latentbits.cli.terminal import Terminal, check_target, output_table
-from latentbits.data.names import Places
+from latentbits.data.messages import Places
 from latentbits.errors import DataError
 from latentbits.findings.results import data_table, with_names
 from latentbits.models.registry import TABLE_MODELS
@@ -153,7 +153,7 @@ def refuse_ratings_of_ensemble(model: Any, place: Path, ratings: Ratings | None)
 
 def rows_for(run: RunFolder, model: Any, file: Path, reading: Values, *, read_afresh: bool) -> BinaryData:
     """The file's data with the model's columns, read as for the fit; a note says by which options."""
-    from latentbits.data.like import FitReading
+    from latentbits.data.read_options import FitReading
     from latentbits.data.readers import read_table
 
     fit = FitReading.of_model(model, None if read_afresh else run.reading_of(model))

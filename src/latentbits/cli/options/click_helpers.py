@@ -12,8 +12,6 @@ from click.core import ParameterSource
 
 from latentbits.wording import plain_number
 
-__all__ = ["FILE_PATH", "Command", "FloatRange", "Values", "bundled", "flag_of", "given", "model_argument"]
-
 Command = Callable[..., Any]
 Values = dict[str, Any]
 

@@ -15,8 +15,6 @@ from latentbits.cli.options.learning import BY_OPTION
 from latentbits.cli.options.reading import READING
 from latentbits.models.registry import MODELS
 
-__all__ = ["GroupedHelp", "model_option"]
-
 OF_MANY = 10
 """An option that so many models have isn't listed with each of them."""
 

@@ -14,21 +14,6 @@ from latentbits.constraints import Choice, Number
 from latentbits.models.registry import MODELS, TABLE_MODELS
 from latentbits.models.spec import Parameter
 
-__all__ = [
-    "BY_OPTION",
-    "CHOOSING",
-    "FOLDS",
-    "LEARNING",
-    "SHOWING",
-    "ModelNames",
-    "ModelWithNumber",
-    "Names",
-    "Numbers",
-    "criterion_option",
-    "folds_option",
-    "parameters_of",
-]
-
 # ---- what may be written behind an option ------------------------------------------------------------------
 
 

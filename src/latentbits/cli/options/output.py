@@ -14,15 +14,6 @@ from latentbits.cli.terminal import Terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = [
-    "FOLDER_FORCE",
-    "force_option",
-    "optional_folder_option",
-    "shape_option",
-    "table_options",
-    "terminal_options",
-]
-
 FOLDER_FORCE = "Replace DIR if it is empty, or holds an earlier output and nothing else."
 
 

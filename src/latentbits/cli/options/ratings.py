@@ -22,8 +22,6 @@ from latentbits.wording import counted
 if TYPE_CHECKING:
     from latentbits.data.marks import Marks
 
-__all__ = ["CHANGES", "Ratings", "marks_option", "note_unused_marks", "ratings_option", "values_for"]
-
 CHANGES = ("auto", "both", "absence", "presence")
 
 

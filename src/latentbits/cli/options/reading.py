@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.numbers import NumberTable
 
-__all__ = [
-    "READING",
-    "check_file",
-    "optional_reading_options",
-    "read",
-    "read_numbers",
-    "read_with_segments",
-    "reader_arguments",
-    "reading_options",
-    "without_column",
-]
-
 
 class LongFormat(click.Option):
     """Two columns and perhaps a third, which click takes for an argument too many: FILE goes before."""

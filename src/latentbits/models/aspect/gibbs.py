@@ -160,20 +160,21 @@ class Sampler:
         draws = Draws(*parts)
         return Climbed(draws, float(draws.log_likelihood.mean()))
 
-    def _stretches(self, chain: Chain) -> Iterator[tuple[np.ndarray, bool]]:
+    def _stretches(self, chain: Chain) -> Iterator[tuple[np.ndarray, int, bool]]:
         """The chain bit by bit: log p(X | z) of some sweeps, and whether they end with a sample."""
         burn, samples, thin = self.length
         annealed = burn // 2
         steps = np.array_split(np.linspace(COLDEST, 1.0, annealed), min(STEPS, max(annealed, 1)))
         for part in steps:
             if len(part):
-                yield chain.sweep(len(part), float(part[0])), False
+                yield chain.sweep(len(part), float(part[0])), len(part), False
         rest = burn - annealed
         while rest > 0:
-            yield chain.sweep(min(rest, STEPS)), False
-            rest -= STEPS
+            n = min(rest, STEPS)
+            yield chain.sweep(n), n, False
+            rest -= n
         for _ in range(samples):
-            yield chain.sweep(thin), True
+            yield chain.sweep(thin), thin, True
 
 
 def _sample(

@@ -19,8 +19,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.probit_ep import probit_ep
-from latentbits.kernels.probit_products import log_probit_products
+from latentbits.kernels.probit_ep import log_probit_products, probit_ep
 from latentbits.models.binary_ica.parameters import FINEST_GRID, LINK, Parameters
 from latentbits.numerics import LOG_ROOT_2PI, normalised
 

@@ -20,7 +20,7 @@ import pandas as pd
 from scipy.special import expit
 
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
-from latentbits.data.names import Places
+from latentbits.data.messages import Places
 from latentbits.errors import DegenerateDataWarning
 from latentbits.models.aspect import Noise
 from latentbits.models.cell_ranking import Kind, RankedCells, check_top, may_be_false
