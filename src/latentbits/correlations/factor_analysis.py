@@ -35,8 +35,6 @@ from latentbits.wording import counted, place
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FactorScores", "FactorSolution", "PairWeights", "factor_analysis", "minimum_residuals"]
-
 PairWeights = Literal["information", "equal"]
 
 LEAST_UNIQUE = 0.005

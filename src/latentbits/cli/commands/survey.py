@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.options.click_helpers import Values
-from latentbits.cli.options.output import (
+from latentbits.cli.options.reading import check_file, read, read_with_segments, reader_arguments, reading_options
+from latentbits.cli.terminal import (
     FOLDER_FORCE,
+    Terminal,
+    Values,
+    check_target,
     force_option,
     optional_folder_option,
+    output_table,
     table_options,
     terminal_options,
+    warnings_as_notes,
 )
-from latentbits.cli.options.reading import check_file, read, read_with_segments, reader_arguments, reading_options
-from latentbits.cli.terminal import Terminal, check_target, output_table, warnings_as_notes
 from latentbits.storage.files import to_records
 from latentbits.storage.output_folder import PLOTS_FOLDER, REPORT_FILE, OutputFolder
 from latentbits.wording import counted
