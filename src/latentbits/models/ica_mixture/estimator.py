@@ -33,8 +33,6 @@ from latentbits.models.ica_mixture.uncertainty import (
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import place
 
-__all__ = ["ICAMixture"]
-
 EXACT = 1000
 """Largest number of combinations of Gaussians for which densities are summed exactly."""
 
