@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.options.click_helpers import Values
-from latentbits.cli.options.output import (
+from latentbits.cli.options.reading import check_file, read, read_with_segments, reader_arguments, reading_options
+from latentbits.cli.terminal import (
     FOLDER_FORCE,
+    Terminal,
+    Values,
+    check_target,
     force_option,
     optional_folder_option,
+    output_table,
     table_options,
     terminal_options,
+    warnings_as_notes,
 )
-from latentbits.cli.options.reading import check_file, read, read_with_segments, reader_arguments, reading_options
-from latentbits.cli.terminal import Terminal, check_target, output_table, warnings_as_notes
 from latentbits.storage.files import to_records
 from latentbits.storage.output_folder import PLOTS_FOLDER, REPORT_FILE, OutputFolder
 from latentbits.wording import counted
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from latentbits.correlations.factor_analysis import FactorSolution
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.histories import Histories
-    from latentbits.models.repeated_survey.estimator import RepeatedSurvey
+    from latentbits.models.repeated_survey import RepeatedSurvey
 
 __all__ = ["factors", "repeat_visits", "tetrachoric"]
 
@@ -89,7 +92,7 @@ def repeat_visits(
     with warnings_as_notes():
         histories = _read(file, reading, visits, all_visits)
 
-        from latentbits.models.repeated_survey.estimator import RepeatedSurvey
+        from latentbits.models.repeated_survey import RepeatedSurvey
 
         model = RepeatedSurvey(rate=rate, per_species=per_species, random_state=seed, n_jobs=jobs).fit(histories)
         table = model.suspects(top=top, per_row=per_row)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.options.click_helpers import FILE_PATH, FloatRange, Values, flag_of, given
+from latentbits.cli.terminal import FILE_PATH, FloatRange, Values, flag_of, given
 from latentbits.errors import DataError
 from latentbits.wording import place
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.options.click_helpers import FILE_PATH
+from latentbits.cli.terminal import FILE_PATH
 from latentbits.errors import DataError
 from latentbits.wording import counted
 

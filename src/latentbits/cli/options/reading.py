@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from latentbits.cli.options.click_helpers import FILE_PATH, Command, Values, bundled, flag_of, given
+from latentbits.cli.terminal import FILE_PATH, Command, Values, bundled, flag_of, given
 from latentbits.data.read_options import ReadOptions, flags, option_types
 from latentbits.errors import DataError
 from latentbits.wording import place
