@@ -14,7 +14,7 @@ import pytest
 from latentbits import FalseZeros, apply_marks, verdict
 from latentbits.data.binary_data import BinaryData
 from latentbits.findings.analyse import analyse
-from latentbits.models.false_zeros.explanation import explain_cells
+from latentbits.models.false_zeros.scored_rows import explain_cells
 from latentbits.report import write_report
 from latentbits.report.page import page_content
 

@@ -27,10 +27,9 @@ from latentbits.findings.account import (
 from latentbits.findings.factors import agreement, components_table, sampling, weights_table
 from latentbits.fitting.chains import samples_needed
 from latentbits.models.abilities import Ability, abilities_of
+from latentbits.models.aspect.aspect_model import AspectModel
 from latentbits.models.aspect.aspect_rows import AspectRows
-from latentbits.models.aspect.base import AspectModel
-from latentbits.models.aspect.noise import gain_of
-from latentbits.models.aspect.phantoms import BLACK, EXTINCT, WHITE
+from latentbits.models.aspect.noise_components import BLACK, EXTINCT, WHITE, gain_of
 from latentbits.models.cell_ranking import Kind
 from latentbits.notes import Code, Note, Role
 from latentbits.tasks.stability import component_stability

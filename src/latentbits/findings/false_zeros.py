@@ -23,7 +23,7 @@ from latentbits.findings.account import (
     Unit,
     with_names,
 )
-from latentbits.models.false_zeros.estimator import FalseZeros
+from latentbits.models.false_zeros.ensemble import FalseZeros
 from latentbits.models.false_zeros.later import GIVEN_THE_REST, PRESENT, SEEN_LATER
 from latentbits.notes import Code, Note, Role
 

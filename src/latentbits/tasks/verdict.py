@@ -16,8 +16,8 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.held_out import Folds, Gain, HiddenCells, gain_over, mean_of_odds
 from latentbits.fitting.workers import run_all
 from latentbits.models.abilities import Ability, abilities_of
-from latentbits.models.degenerate import degeneracy
-from latentbits.models.false_zeros.estimator import FalseZeros
+from latentbits.models.base import degeneracy
+from latentbits.models.false_zeros.ensemble import FalseZeros
 from latentbits.models.independent import IndependentBernoulli, RowColumnBernoulli
 from latentbits.notes import Code, Level, Note
 from latentbits.numerics import RandomSource, as_generator, check_number

@@ -19,28 +19,6 @@ from scipy.special import digamma, gammaln
 
 from latentbits.constraints import Choice, Number
 
-__all__ = [
-    "LOG_2PI",
-    "PRIOR",
-    "PUBLISHED",
-    "Clusters",
-    "Floats",
-    "Prior",
-    "combine",
-    "divergences",
-    "kl_dirichlet_rows",
-    "kl_gamma",
-    "kl_normal",
-    "live_sources",
-    "log_mean_dirichlet",
-    "log_mean_gamma",
-    "of_dimensions",
-    "prior_of",
-    "spread_gaussians",
-    "strengths",
-    "take",
-]
-
 Floats = NDArray[np.float64]
 LOG_2PI = float(np.log(2 * np.pi))
 

@@ -24,17 +24,6 @@ from latentbits.models.ica_mixture.cluster_posterior import (
     log_mean_gamma,
 )
 
-__all__ = [
-    "RULES",
-    "Hidden",
-    "Statistics",
-    "cluster_bounds",
-    "collect",
-    "infer_hidden",
-    "map_statistics",
-    "update_clusters",
-]
-
 
 class Hidden(NamedTuple):
     """The posterior of the hidden variables, for P pairs of a point and a cluster, cluster after cluster.

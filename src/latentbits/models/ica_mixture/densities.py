@@ -18,8 +18,6 @@ from latentbits.models.ica_mixture.cluster_posterior import (
 )
 from latentbits.models.ica_mixture.cluster_updates import infer_hidden
 
-__all__ = ["arranged", "bounded_log_density", "exact_log_density", "source_means", "unmixed"]
-
 ROUNDS, STEADY = 200, 1e-8
 """Largest number of updates of the hidden variables of new points, and the rise of their bound that ends them."""
 

@@ -24,18 +24,6 @@ from latentbits.models.ica_mixture.cluster_posterior import (
 )
 from latentbits.models.ica_mixture.passes import State, responsibilities
 
-__all__ = [
-    "Cut",
-    "collapsed_sources",
-    "delete",
-    "deletion_order",
-    "find_cuts",
-    "hidden_clusters",
-    "reinitialise",
-    "source_densities",
-    "split",
-]
-
 DISTANCE = 5.0
 """Two neighbouring Gaussians of a source are separate if their distance J is above this (section 2.3)."""
 

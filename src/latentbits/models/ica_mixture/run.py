@@ -13,8 +13,6 @@ from latentbits.models.ica_mixture import Criterion, SplitIndex, moves
 from latentbits.models.ica_mixture.cluster_posterior import Clusters, Floats, Prior, spread_gaussians
 from latentbits.models.ica_mixture.passes import State, Switches, sweep
 
-__all__ = ["Event", "Outcome", "Plan", "Run", "nearest_centres", "start_clusters", "start_state"]
-
 LLOYD = 5
 """Rounds of k-means at the start; few, because starts should differ rather than be the best partition."""
 

@@ -15,8 +15,6 @@ from latentbits.models.ica_mixture.cluster_posterior import Clusters, Floats, Pr
 from latentbits.models.ica_mixture.cluster_updates import infer_hidden
 from latentbits.models.ica_mixture.passes import State, Switches, responsibilities, sweep
 
-__all__ = ["Spreads", "bootstrap_spreads", "centres_of", "effects_of", "posterior_spreads", "valley_between"]
-
 SETTLING = 3  # passes by which the hidden variables of drawn rows are found, the clusters fixed
 MOST_PASSES = 30
 STEADY = 1e-5  # rise of the bound per cell and pass that ends a refit
