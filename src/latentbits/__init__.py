@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from latentbits.data.histories import Histories
     from latentbits.data.marks import apply_marks
     from latentbits.data.readers import read_histories, read_table
+    from latentbits.data.row_facts import RowFacts
     from latentbits.data.segments import segments_by_length
     from latentbits.errors import DataError, DegenerateDataWarning, ModelFileError
     from latentbits.findings.methods import methods_text
@@ -80,6 +81,7 @@ __all__ = [
     "ProbitFactors",
     "RepeatedSurvey",
     "RowColumnBernoulli",
+    "RowFacts",
     "__version__",
     "apply_marks",
     "compare",
@@ -116,6 +118,7 @@ _HOME = {
     "Histories": "latentbits.data.histories",
     "ModelFileError": "latentbits.errors",
     "RepeatedSurvey": "latentbits.models.repeated_survey.estimator",
+    "RowFacts": "latentbits.data.row_facts",
     "apply_marks": "latentbits.data.marks",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",
