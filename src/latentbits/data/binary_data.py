@@ -168,11 +168,10 @@ value >= 1 present
         array([[ 0,  1],
                [ 1, -1]], dtype=int8)
         """
-        roles = {"covariates": covariates, "coordinates": coordinates, "effort": effort}
         if rows is not None:
             data = cls.of(X, binarize=binarize, row_names=row_names, column_names=column_names)
-            return data.with_facts(RowFacts.of(rows, **roles))
-        if any(role is not None for role in roles.values()):
+            return data.with_facts(RowFacts.of(rows, covariates=covariates, coordinates=coordinates, effort=effort))
+        if any(role is not None for role in (covariates, coordinates, effort)):
             raise DataError("covariates, coordinates and effort name columns of rows; give rows=frame too")
         if comes_in_blocks(X):
             X = read_blocks(X, cls.of, binarize)

@@ -133,7 +133,12 @@ class RowFacts:
     @property
     def names(self) -> list[str]:
         """Of all columns, by their roles."""
-        return [*self.numbers, *self.categories, *self.coordinate_names, *([self.effort_name] if self.effort_name else [])]
+        return [
+            *self.numbers,
+            *self.categories,
+            *self.coordinate_names,
+            *([self.effort_name] if self.effort_name else []),
+        ]
 
     @property
     def is_geographic(self) -> bool:

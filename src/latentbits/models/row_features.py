@@ -141,7 +141,9 @@ class RowFeatures:
                 low=-np.inf, high=np.inf
             )
         self._needed = [*kept, *facts.coordinate_names, *([facts.effort_name] if self.effort else [])]
-        self._latitude = float(facts.coordinates[:, 1].mean()) if facts.is_geographic else None
+        self._latitude = None
+        if facts.coordinates is not None and facts.is_geographic:
+            self._latitude = float(facts.coordinates[:, 1].mean())
         self.basis = None
         if facts.coordinates is not None and np.ptp(facts.coordinates, axis=0).any():
             places = np.ascontiguousarray(self._in_plane(facts.coordinates))
@@ -150,13 +152,19 @@ class RowFeatures:
     @property
     def width(self) -> int:
         """Number of features, without the constant."""
-        return sum(term.width for term in (*self.numbers, *self.categories)) + (self.effort is not None)
+        return sum(term.width for term in self._terms)
+
+    @property
+    def _terms(self) -> list[Number | Category]:
+        return [*self.numbers, *self.categories, *([self.effort] if self.effort else [])]
 
     def slices(self) -> dict[str, slice]:
         """Where the features of each covariate are, the constant being the first of all."""
-        terms = [*self.numbers, *self.categories, *([self.effort] if self.effort else [])]
-        ends = 1 + np.cumsum([term.width for term in terms], dtype=int)
-        return {term.name: slice(int(end) - term.width, int(end)) for term, end in zip(terms, ends, strict=True)}
+        found, start = {}, 1
+        for term in self._terms:
+            found[term.name] = slice(start, start + term.width)
+            start += term.width
+        return found
 
     def encode(self, facts: RowFacts) -> np.ndarray:
         """Features of rows, n x (1 + width); the first is 1."""
