@@ -97,7 +97,8 @@ def counting_rows(data: BinaryData, row_weight: np.ndarray) -> tuple[BinaryData,
 
 
 def _fit(member: Member, seed: int, data: BinaryData, row_weight: np.ndarray) -> Any:
-    return member.make(*data.shape, seed).fit(data, sample_weight=row_weight)
+    known = member.of_interest(data)
+    return member.make(*data.shape, seed).fit(known, sample_weight=row_weight)
 
 
 def _member_predicts(member: Member, seed: int, data: BinaryData, row_weight: np.ndarray) -> np.ndarray:
