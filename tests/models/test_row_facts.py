@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_validate
 
-from latentbits import BinaryData, DataError, ProbitFactors, RowFacts, load_model, save_model
+from latentbits import BinaryData, DataError, FalseZeros, ProbitFactors, RowFacts, load_model, save_model
 from latentbits.models.probit_factors import _known
 from latentbits.models.row_features import RowFeatures
 
@@ -261,6 +261,37 @@ class TestProbitFactors:
             )
         assert made["test_score"].tolist() == [2.0, 2.0]
         assert all(len(one._facts) == N / 2 for one in made["estimator"])
+
+
+@pytest.fixture(scope="module")
+def ensemble(data):
+    members = ["covariates_2", "linear_autoencoder"]
+    return FalseZeros(2, members=members, noise=None, random_state=0).fit(data)
+
+
+class TestFalseZeros:
+    def test_what_is_known_of_rows_is_worth_its_weight(self, ensemble):
+        scores = ensemble.member_scores_.set_index("member")
+        assert scores.loc["covariates_2", "auc"] > scores.loc["linear_autoencoder", "auc"] + 0.03
+        assert scores.loc["covariates_2", "weight"] > 2 * scores.loc["linear_autoencoder", "weight"]
+        assert scores.loc["ensemble", "auc"] > scores["auc"].max() - 0.005
+
+    def test_training_rows_are_recognised_and_new_ones_need_their_facts(self, ensemble, data):
+        np.testing.assert_array_equal(ensemble.suspicion(X), ensemble.suspicion(data))
+        assert len(ensemble.suspects(X, top=5)) == 5
+        with pytest.raises(DataError, match="fitted with elevation, habitat, lon, lat, minutes"):
+            ensemble.suspicion(X[:10])
+        np.testing.assert_allclose(ensemble.suspicion(data.rows(slice(0, 10))), ensemble.suspicion(X)[:10])
+
+    def test_a_file_keeps_all_of_it(self, ensemble, tmp_path):
+        save_model(ensemble, tmp_path / "model.npz")
+        np.testing.assert_array_equal(load_model(tmp_path / "model.npz").suspicion(X), ensemble.suspicion(X))
+
+    def test_members_that_know_of_rows_join_with_rows_only(self, data):
+        joined = FalseZeros(None, noise=None, random_state=0).fit(data.rows(slice(0, 60)))
+        assert {"covariates_2", "covariates_8"} <= set(joined.members_)
+        with pytest.raises(DataError, match="covariates_2 needs to know of the rows"):
+            FalseZeros(None, members=["covariates_2"]).fit(X)
 
 
 def test_the_sampler_knows_the_same_of_training_rows(data):

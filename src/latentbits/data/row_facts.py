@@ -165,7 +165,7 @@ class RowFacts:
         yield from self.categories.values()
         yield from (values for values in (self.coordinates, self.effort) if values is not None)
 
-    def stored(self) -> dict[str, Any]:
+    def _stored(self) -> dict[str, Any]:
         """As plain arrays, for a file; `RowFacts(**stored)` is the same again."""
         return {
             "numbers": self.numbers,

@@ -17,7 +17,7 @@ class KnowsRows(BinaryModel):
     """Fitted to data with `facts`, a model wants them of every row; of the training rows it knows them."""
 
     _row_facts: dict[str, Any] | None = None
-    """`RowFacts.stored` of the training rows."""
+    """`RowFacts._stored` of the training rows."""
     data_checksum_: str | None
 
     @property
@@ -33,7 +33,7 @@ class KnowsRows(BinaryModel):
         if not isinstance(data, BinaryData):
             return data
         if reset:
-            self._row_facts = None if data.facts is None else data.facts.stored()
+            self._row_facts = None if data.facts is None else data.facts._stored()
             return data
         facts = self._facts
         if facts is None:
