@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from latentbits import BinaryICA, simulate, tetrachoric
-from latentbits.kernels.probit_products import log_probit_products
+from latentbits.kernels.probit_ep import log_probit_products
 
 HERE = Path(__file__).parent / "results"
 ROWS, COLUMNS, SOURCES, SEGMENTS = 6202, 63, 4, 19

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import result_tables
 
-PROGRAM = ["-m", "latentbits.cli"]
+PROGRAM = ["-m", "latentbits"]
 SMALL, LARGE = (120, 60), (600, 300)
 """Sizes below and above the one at which the pass leaves float64 (with 4 components)."""
 

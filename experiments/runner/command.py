@@ -14,9 +14,7 @@ from experiments.runner import experiment as runner
 from experiments.runner import page as pages
 from experiments.runner import schedule, store
 from latentbits.cli.main import Program
-from latentbits.cli.options.click_helpers import FILE_PATH
-from latentbits.cli.options.output import terminal_options
-from latentbits.cli.terminal import REFUSED, Terminal, print_error
+from latentbits.cli.terminal import FILE_PATH, REFUSED, Terminal, print_error, terminal_options
 from latentbits.wording import counted
 
 __all__ = ["main", "program"]

@@ -12,8 +12,6 @@ from numbers import Integral, Real
 from latentbits.errors import DataError
 from latentbits.wording import plain_number
 
-__all__ = ["Choice", "Number"]
-
 
 @dataclass(frozen=True)
 class Number:

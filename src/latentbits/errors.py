@@ -5,16 +5,6 @@ import sys
 import warnings
 from pathlib import Path
 
-__all__ = [
-    "DataError",
-    "DataTypeError",
-    "DegenerateDataWarning",
-    "ModelFileError",
-    "UnknownColumnError",
-    "UselessOptionError",
-    "warn_user",
-]
-
 
 class DataError(ValueError):
     """Invalid input: values that are not 0-1 data, a file that can't be read as such, or arguments that don't fit them.

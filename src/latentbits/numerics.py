@@ -16,22 +16,6 @@ from scipy.special import betaln, digamma, gammaln
 
 from latentbits.constraints import Number
 
-__all__ = [
-    "LOG_ROOT_2PI",
-    "Matching",
-    "RandomSource",
-    "Similarity",
-    "as_cells",
-    "as_generator",
-    "check_number",
-    "expected_log_beta",
-    "expected_log_dirichlet",
-    "kl_beta",
-    "kl_dirichlet",
-    "match_components",
-    "normalised",
-]
-
 RandomSource = None | int | np.random.Generator | np.random.RandomState
 Similarity = Literal["l1", "correlation", "cosine"]
 

@@ -76,9 +76,9 @@ class MixtureTransition(SequenceGraph):
     edges : DataFrame
         One line for each step: its position in the ids given, source, target, lag, and the probability of that lag.
     log_likelihood_history : ndarray
-        The log likelihood of the best start after each pass; it never falls.
+        The log-likelihood of the best restart after each pass; it never falls.
     converged : bool
-        Whether the best start converged before it reached `max_iter`.
+        Whether the best restart converged before it reached `max_iter`.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class MixtureTransition(SequenceGraph):
 
     @property
     def log_likelihood(self) -> float:
-        """Log likelihood of all steps, each given the `max_lag` ids before it."""
+        """Log-likelihood of all steps, each given the `max_lag` ids before it."""
         return float(self.log_likelihood_history[-1])
 
 
@@ -112,12 +112,12 @@ def first_order_graph(
     Parameters
     ----------
     ids : sequence of hashable
-        One id a step, in the order of time, none of them missing.
+        One id per step, in order of time, none of them missing.
     groups : sequence or None, default=None
-        A label for each step, such as its day or channel. Steps of one label make up a sequence of their own, in the
-        order given; nothing leads from one to another. None takes all steps as one sequence.
+        A label for each step, such as its day or channel. Steps with the same label form a separate sequence, in the
+        order given. None takes all steps as one sequence.
     min_count : int, default=1
-        Transitions seen less often are no edges.
+        Transitions seen less often make no edge.
     self_loops : bool, default=False
         Whether an id that follows itself makes an edge. If not, the diagonal of the adjacency is missing, not 0.
 
@@ -169,14 +169,14 @@ def mixture_transition(
     Parameters
     ----------
     ids : sequence of hashable
-        One id a step, in the order of time, none of them missing.
+        One id per step, in order of time, none of them missing.
     max_lag : int, default=8
         Largest lag. The first `max_lag` steps of a sequence have no complete past and make no edge.
     groups : sequence or None, default=None
-        A label for each step, such as its day or channel. Steps of one label make up a sequence of their own, in the
-        order given; nothing leads from one to another. None takes all steps as one sequence.
+        A label for each step, such as its day or channel. Steps with the same label form a separate sequence, in the
+        order given. None takes all steps as one sequence.
     min_count : int, default=1
-        Transitions seen less often are no edges.
+        Transitions seen less often make no edge.
     self_loops : bool, default=False
         Whether an id that follows itself makes an edge. If not, the diagonal of the adjacency is missing, not 0.
     self_answers : bool, default=True
@@ -184,13 +184,13 @@ def mixture_transition(
         people speak several times in a row, that explains most steps; False rules it out (T[i, i] = 0), and steps
         without another id within `max_lag` are left out.
     n_init : int, default=3
-        Number of random starts; the best is kept.
+        Number of restarts; the best is kept.
     max_iter : int, default=3000
-        Largest number of passes over the sequence per start.
+        Largest number of passes over the sequence per restart.
     tol : float, default=1e-6
-        A start has converged when three passes raise the log likelihood by less than this per step.
+        A restart has converged when three passes raise the log-likelihood by less than this per step.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+        Seed of the restarts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
 

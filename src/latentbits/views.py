@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["Bar", "block", "frame", "table"]
-
 _STYLE = """<style>
 .latentbits-view { font: 13px/1.5 system-ui, sans-serif; max-width: 60em; padding: .6em .9em; border: 1px solid #8884;
   border-radius: 6px }

@@ -5,18 +5,6 @@ Imports nothing but the standard library, so that `latentbits --help` needs neit
 
 from __future__ import annotations
 
-__all__ = [
-    "CSV_DIGITS",
-    "JSON_DIGITS",
-    "TERMINAL_DIGITS",
-    "counted",
-    "one_line",
-    "place",
-    "plain_number",
-    "plural",
-    "rounded",
-]
-
 CSV_DIGITS = 10
 JSON_DIGITS = 12
 TERMINAL_DIGITS = 5

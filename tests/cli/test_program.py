@@ -20,7 +20,7 @@ HEAVY = ("numba", "pandas", "sklearn", "matplotlib", "scipy", "numpy")
 
 
 def process(*args: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "latentbits.cli", *map(str, args)]
+    command = [sys.executable, "-m", "latentbits", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 

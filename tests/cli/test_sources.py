@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -67,3 +68,44 @@ def test_a_fit_says_whether_it_fits_and_how_sure_it_is(file, tmp_path):
     intervals = pd.read_csv(out / "intervals.csv")
     assert (intervals["low"] < intervals["high"]).all()
     assert pd.read_csv(out / "pairs.csv")["z"].abs().is_monotonic_decreasing
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory):
+    rng = np.random.default_rng(1)
+    F = rng.standard_normal((500, 2))
+    L = np.kron(np.eye(2), np.full((10, 1), 0.65))
+    X = (F @ L.T + np.sqrt(1 - 0.65**2) * rng.standard_normal((500, 20)) > rng.uniform(-0.8, 0.8, 20)).astype(object)
+    X[rng.random(X.shape) < 0.05] = ""
+    table = pd.DataFrame(X, columns=[f"item{j + 1}" for j in range(20)])
+    path = tmp_path_factory.mktemp("items") / "items.csv"
+    table.replace({True: "yes", False: "no"}).to_csv(path, index=False)
+    return path
+
+
+def test_factors_of_items_with_gaps(items, tmp_path):
+    result = run("factors", items, "--out", tmp_path / "out")
+    first, one, other, fit, where = result.stdout.strip().split("\n")
+    assert first == "2 factors behind 20 columns."
+    assert {one.count("item"), other.count("item")} == {10}
+    assert fit.startswith("RMSEA 0.0")
+    assert "report.html" in where
+    loadings = pd.read_csv(tmp_path / "out" / "loadings.csv")
+    assert loadings.columns.tolist() == ["column", "factor_0", "factor_1", "uniqueness"]
+    assert loadings["column"].tolist() == [f"item{j + 1}" for j in range(20)]
+    scores = pd.read_csv(tmp_path / "out" / "scores.csv")
+    assert scores.columns.tolist() == ["row", "factor_0", "factor_1", "se_factor_0", "se_factor_1"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "2 factors behind 20 columns." in page
+    assert page.count("data:image/png") == 2
+    assert sorted(path.name for path in (tmp_path / "out" / "plots").iterdir()) == ["loadings.png", "scree.png"]
+    run("factors", items, "--factors", "1", "--out", tmp_path / "out", "--force")
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["n_factors"] == 1
+
+
+def test_coin_flips_have_no_factor(tmp_path):
+    coins = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (400, 8)), columns=list("abcdefgh"))
+    coins.to_csv(tmp_path / "coins.csv", index=False)
+    assert run("factors", tmp_path / "coins.csv").stdout.startswith("No factor: 8 columns")
+    answer = json.loads(run("factors", tmp_path / "coins.csv", "--json").stdout)
+    assert (answer["n_factors"], answer["fit"]["df"]) == (0, 28)

@@ -6,8 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from latentbits import AspectBernoulli, BetaICA, BinaryData, DataError, read_table, simulate
-from latentbits.data import blocks
-from latentbits.data import blocks as packed
+from latentbits.data import encoding
 from latentbits.data import typed_tables as large_parquet
 from latentbits.fitting import rows
 
@@ -20,10 +19,10 @@ WHOLE = (CODES == 1).astype(np.int8)
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of a few rows, and files for everything above a kilobyte."""
-    monkeypatch.setattr(blocks, "BLOCK_CELLS", 21 * 90)
+    monkeypatch.setattr(encoding, "BLOCK_CELLS", 21 * 90)
     monkeypatch.setattr(large_parquet, "BATCH_CELLS", 21 * 90)
     monkeypatch.setattr(large_parquet, "LARGE", 0)
-    monkeypatch.setattr(packed, "MOST_BYTES", 1000)
+    monkeypatch.setattr(encoding, "MOST_BYTES", 1000)
     monkeypatch.setattr(rows, "BLOCK_CELLS", 1)
 
 

@@ -35,6 +35,8 @@ def point(x, p, c, mean, cov, labels):
     ss = [[mean[i] * mean[j] + cov[i][j] for j in range(M)] for i in range(M)]
     value = 0.0
     for n in range(N):
+        if np.isnan(x[n]):  # a missing cell has no likelihood
+            continue
         A, V = p.A[c][n], p.A_cov[c][n]
         nu, var_nu = p.nu[c][n], 1 / p.nu_precision[c][n]
         psi = p.psi_shape[c][n] / p.psi_rate[c][n]
@@ -100,13 +102,18 @@ def kl_dirichlet(d, d0):
 
 
 def log_density(x, shares, means, mixing, noise_variance, pi, phi, variance):
-    """log p(x) of a mixture of clusters, by enumeration of every source's Gaussian; parameters are given as points."""
-    total = 0.0
+    """log p(x) of a mixture of clusters, by enumeration of every source's Gaussian; parameters are given as points.
+
+    Of the cells of x that are there.
+    """
+    total, there = 0.0, ~np.isnan(x)
     for c in range(len(shares)):
         M, K = pi[c].shape
         for labels in product(range(K), repeat=M):
             weight = shares[c] * np.prod([pi[c][m][k] for m, k in enumerate(labels)])
             centre = means[c] + mixing[c] @ [phi[c][m][k] for m, k in enumerate(labels)]
             spread = mixing[c] @ np.diag([variance[c][m][k] for m, k in enumerate(labels)]) @ mixing[c].T
-            total += weight * multivariate_normal(centre, spread + np.diag(noise_variance[c])).pdf(x)
+            total += weight * multivariate_normal(
+                centre[there], (spread + np.diag(noise_variance[c]))[np.ix_(there, there)]
+            ).pdf(x[there])
     return log(total)

@@ -80,8 +80,8 @@ def test_on_real_fits_surplus_components_are_the_unstable_ones():
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (ICAMixture(2, n_init=1, tol=1e-2, random_state=0), "unlike numbers of clusters.*adjusted_rand_score"),
-        (BinaryFactorAnalysis(2, n_init=1, random_state=0), "unlike numbers of components.*restarts_"),
+        (ICAMixture(2, n_init=1, tol=1e-2, random_state=0), "different numbers of clusters.*adjusted_rand_score"),
+        (BinaryFactorAnalysis(2, n_init=1, random_state=0), "different numbers of components.*restarts_"),
         (LinearAutoencoder(), "no components that restarts could reproduce"),
     ],
     ids=lambda part: type(part).__name__,

@@ -11,11 +11,9 @@ from latentbits.cli.commands.ask import denoise, explain, report, rows, suspects
 from latentbits.cli.commands.choose import compare, select
 from latentbits.cli.commands.examples import completion, demo, simulate
 from latentbits.cli.commands.fit import false_zeros, fit
-from latentbits.cli.commands.survey import repeat_visits, tetrachoric
+from latentbits.cli.commands.survey import factors, repeat_visits, tetrachoric
 from latentbits.errors import DataError, ModelFileError
 from latentbits.version import __version__
-
-__all__ = ["Program", "main", "program"]
 
 REFUSED = (DataError, ModelFileError, OSError)
 TOO_LARGE = "the memory is too small for this; give fewer rows or columns, or use a larger machine"
@@ -64,7 +62,7 @@ def program() -> None:
 
 
 COMMANDS = (
-    *(fit, false_zeros, repeat_visits, select, compare, tetrachoric),
+    *(fit, false_zeros, repeat_visits, select, compare, tetrachoric, factors),
     *(report, denoise, suspects, explain, rows),
     *(simulate, demo, completion),
 )

@@ -1,23 +1,27 @@
-"""What a command leaves: answers on stdout or in a file; notes, errors and progress on stderr."""
+"""What a command leaves, and the options of it: answers on stdout or in a file; notes, errors and progress on stderr.
+
+Beside it small helpers around click: several options as one argument, whether one was given, ranges of numbers.
+"""
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from latentbits.storage.files import atomic_file, to_json, to_records, write_csv, write_json
+from latentbits.wording import plain_number
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["INTERRUPTED", "REFUSED", "Terminal", "check_target", "output_table", "print_error", "warnings_as_notes"]
 
 REFUSED, INTERRUPTED = 1, 130
 """Exit codes beside click's own 0 (done) and 2 (wrong usage)."""
@@ -100,3 +104,123 @@ def output_table(table: pd.DataFrame, out: Path | None, *, force: bool, terminal
     with atomic_file(out) as draft:
         write(draft)
     terminal.print(f"Wrote {out}{details}.")
+
+
+Command = Callable[..., Any]
+Values = dict[str, Any]
+
+FILE_PATH = click.Path(path_type=Path)
+"""Not checked by click: the readers know better what to say about a file that isn't there."""
+
+
+def bundled(name: str, specification: dict[str, Values]) -> Callable[[Command], Command]:
+    """Add options to a command, which gets their values as one dict argument `name`.
+
+    `specification` has click's settings of each option, by the name of its value: row_labels is --row-labels.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def gather(**values: Any) -> Any:
+            chosen = {key: values.pop(key) for key in specification}
+            return command(**values, **{name: chosen})
+
+        decorated: Command = gather
+        for key, settings in reversed(specification.items()):
+            decorated = click.option(flag_of(key), key, **settings)(decorated)
+        return decorated
+
+    return decorate
+
+
+def flag_of(key: str) -> str:
+    """An option as it is typed: --row-labels for row_labels."""
+    return f"--{key.replace('_', '-')}"
+
+
+def given(name: str) -> bool:
+    """Whether the user has given this option of the running command, be it with its default value."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def model_argument(command: Command) -> Command:
+    """Give a command the argument DIR, as `fitted`."""
+    return click.argument("fitted", metavar="DIR", type=FILE_PATH)(command)
+
+
+class FloatRange(click.FloatRange):
+    """A number in a range, which is shown without needless digits: x>=0.000001, not x>=1e-06."""
+
+    def _describe_range(self) -> str:
+        lower = "" if self.min is None else f"{plain_number(self.min)}{'<' if self.min_open else '<='}"
+        upper = "" if self.max is None else f"{'<' if self.max_open else '<='}{plain_number(self.max)}"
+        if not upper and self.min is not None:
+            return f"x{'>' if self.min_open else '>='}{plain_number(self.min)}"
+        return f"{lower}x{upper}"
+
+
+FOLDER_FORCE = "Replace DIR if it is empty, or holds an earlier output and nothing else."
+
+
+def force_option(help_text: str) -> Callable[[Command], Command]:
+    """Give a command the flag --force."""
+    return click.option("--force", is_flag=True, help=help_text)
+
+
+def optional_folder_option(command: Command) -> Command:
+    """Give a command the folder of tables that it may make."""
+    return click.option(
+        "--out",
+        type=FILE_PATH,
+        metavar="DIR",
+        help="A folder to make, with the tables as CSV and a plot.  [default: print only]",
+    )(command)
+
+
+def table_options(command: Command) -> Command:
+    """Give a command the options of where its table goes."""
+    out = click.option(
+        "--out",
+        type=FILE_PATH,
+        callback=_none_for_stdout,
+        metavar="FILE",
+        help="Where to write.  [default: stdout, or -]",
+    )
+    return out(force_option("Replace an existing FILE.")(command))
+
+
+def _none_for_stdout(ctx: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
+    return None if str(value) == "-" else value
+
+
+class Shape(click.ParamType):
+    """Rows and columns of an image, such as 16x15."""
+
+    name = "shape"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Both numbers."""
+        if isinstance(value, tuple):
+            return value
+        high, _, wide = str(value).lower().partition("x")
+        if not (high.isdecimal() and wide.isdecimal() and int(high) and int(wide)):
+            self.fail(f'"{value}" is no shape; give rows x columns, such as 16x15')
+        return int(high), int(wide)
+
+
+def shape_option(command: Command) -> Command:
+    """Give a command the option that columns are the pixels of an image."""
+    text = "The columns are pixels of images, row by row, such as 16x15."
+    return click.option("--shape", type=Shape(), metavar="ROWSxCOLUMNS", help=text)(command)
+
+
+def terminal_options(command: Command) -> Command:
+    """Give a command the flags of how it answers, as `terminal`."""
+
+    @functools.wraps(command)
+    def gather(quiet: bool, as_json: bool, **values: Any) -> Any:
+        return command(terminal=Terminal(quiet, as_json), **values)
+
+    json_flag = click.option("--json", "as_json", is_flag=True, help="The answer as one JSON document, for scripts.")
+    quiet_flag = click.option("--quiet", is_flag=True, help="No progress bar, no words; notes and errors remain.")
+    return json_flag(quiet_flag(gather))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -31,7 +32,8 @@ from latentbits.kernels.probit_ep import probit_ep
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import counted, place
 
-__all__ = ["FactorScores", "FactorSolution", "PairWeights", "factor_analysis", "minimum_residuals"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PairWeights = Literal["information", "equal"]
 
@@ -201,6 +203,19 @@ class FactorSolution:
         mean, covariance = probit_ep(data.dense(), B, -self.thresholds / noise, MAX_SWEEPS, SWEEP_TOL)
         variance = np.einsum("kj,njl,kl->nk", between, covariance, between)
         return FactorScores(mean @ between.T, np.sqrt(variance), data.row_names)
+
+    def figures(self) -> dict[str, Callable[[], Figure]]:
+        """What draws the figures of the solution: "scree" if a parallel analysis was made, "loadings" if there are any.
+
+        Returns
+        -------
+        dict of str to function
+            Each returns a matplotlib.figure.Figure.
+        """
+        from latentbits.plots.factors import plot_loadings
+
+        scree = {} if self.parallel is None else {"scree": self.parallel.plot}
+        return {**scree, **({"loadings": partial(plot_loadings, self)} if self.n_factors else {})}
 
     def __repr__(self) -> str:
         explained = 1 - self.uniquenesses.mean()

@@ -19,8 +19,6 @@ from latentbits.correlations.pairs import table_probabilities
 from latentbits.correlations.tetrachoric import Tetrachoric
 from latentbits.data.binary_data import BinaryData
 
-__all__ = ["FactorFit", "fit_of", "sampling_covariance"]
-
 MOST_COLUMNS = 70
 """Columns up to which the sampling covariance is computed: 2,415 pairs of columns, 47 MB."""
 

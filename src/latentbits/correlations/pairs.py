@@ -12,17 +12,6 @@ from latentbits.data.messages import SHOWN, quoted
 from latentbits.kernels.bivariate_normal import LARGEST, normal_cdf2, table_errors
 from latentbits.wording import counted
 
-__all__ = [
-    "FoundPairs",
-    "Places",
-    "either",
-    "standard_errors",
-    "table_probabilities",
-    "upper_pairs",
-    "warn_about",
-    "warn_about_silent",
-]
-
 
 def standard_errors(h: np.ndarray, k: np.ndarray, rho: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Asymptotic standard errors of tetrachoric correlations of n rows; P(1) = Phi(h) and Phi(k); arrays of one shape.

@@ -21,16 +21,6 @@ from latentbits.wording import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "ParallelAnalysis",
-    "average_correlations",
-    "beside_shuffled",
-    "column_information",
-    "draws_within",
-    "log_noise_variance",
-    "parallel_analysis",
-]
-
 LARGEST_CONDITION = 100.0
 """Of the matrix whose inverse gives the communalities. Without it, noise in small eigenvalues made 20 factors of 5 in
 20 columns; 20 and 50 lost one of 5 or 10 now and then."""

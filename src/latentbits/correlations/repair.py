@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike
 
 from latentbits.numerics import check_number
 
-__all__ = ["regularise", "repair_correlation"]
-
 
 def repair_correlation(C: ArrayLike, smallest: float = 1e-6) -> np.ndarray:
     """C (or a stack of such matrices) as positive definite correlation matrices: eigenvalues clipped, then rescaled.

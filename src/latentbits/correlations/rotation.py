@@ -7,8 +7,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-__all__ = ["Rotated", "Rotation", "rotate"]
-
 Rotation = Literal["varimax", "promax", "oblimin", "none"]
 
 POWER = 4

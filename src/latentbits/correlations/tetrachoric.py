@@ -24,8 +24,6 @@ from latentbits.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Tetrachoric", "estimate", "pair_counts", "tetrachoric"]
-
 CHUNK = 4096
 """Pairs of columns per thread task: some milliseconds."""
 

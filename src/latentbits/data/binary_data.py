@@ -16,10 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from latentbits.data.blocks import MOST_BYTES, PackedCells, comes_in_blocks, pack, read_blocks
 from latentbits.data.codes import MISSING, row_blocks, with_index_types
-from latentbits.data.encoding import check_threshold, encode
-from latentbits.data.names import choose_names
+from latentbits.data.encoding import (
+    MOST_BYTES,
+    PackedCells,
+    check_threshold,
+    comes_in_blocks,
+    encode,
+    pack,
+    read_blocks,
+)
+from latentbits.data.messages import choose_names
 from latentbits.data.row_facts import RowFacts
 from latentbits.errors import DataError
 
@@ -27,8 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from latentbits.data.marks import PlacedMarks
-
-__all__ = ["MISSING", "BinaryData", "row_blocks"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +73,7 @@ class BinaryData:
         How the file was read: the options of `read_table` that read another file in the same way. None for data that
         come from no file.
     marks : PlacedMarks or None
-        Cells that somebody has looked up (see `apply_marks`): models neither suspect nor change them.
+        Cells that somebody has checked (see `apply_marks`): models neither suspect nor change them.
     facts : RowFacts or None
         Covariates, coordinates and effort of the rows, for the models that use them.
 

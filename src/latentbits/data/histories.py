@@ -15,8 +15,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.data.codes import MISSING, Tokens, as_text
 from latentbits.data.encoding import Encoded, check_threshold, encode
 from latentbits.data.long_format import Surveyed, collect_visits
-from latentbits.data.messages import Origin, quoted
-from latentbits.data.names import check_column_names, checked_text, choose_names
+from latentbits.data.messages import Origin, check_column_names, checked_text, choose_names, quoted
 from latentbits.data.read_options import ReadOptions
 from latentbits.errors import DataError
 from latentbits.wording import place

@@ -1,4 +1,4 @@
-"""An analyst's marks of cells: which are truly 1, which truly 0. They stand in the ratings.json that a report saves.
+"""An analyst's marks of cells: which are truly 1, which truly 0. They are part of the ratings.json that a report saves.
 
 The file is JSON::
 
@@ -33,8 +33,7 @@ import scipy.sparse as sp
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.codes import MISSING, with_index_types
-from latentbits.data.messages import quoted
-from latentbits.data.names import Places
+from latentbits.data.messages import Places, quoted
 from latentbits.errors import DataError
 from latentbits.storage.files import parse_json
 
@@ -44,7 +43,7 @@ TRUTH = {CONFIRM: 1, REJECT: 0, UNSURE: MISSING}
 
 
 class PlacedMarks(NamedTuple):
-    """Cells that somebody has looked up.
+    """Cells that somebody has checked.
 
     Attributes
     ----------
@@ -207,7 +206,7 @@ class Marks:
 
 
 def apply_marks(data: Any, marks: Any) -> BinaryData:
-    """Set the cells that an analyst has looked up to what they truly are, for a new fit.
+    """Set the cells that an analyst has checked to what they truly are, for a new fit.
 
     Confirmed cells become 1 and rejected ones 0. Both are certain from then on: a model that is asked about these data
     doesn't list them among its suspects, and doesn't change them.

@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.compressed import ARRAY_BYTES, check_archive, check_unpacked, open_bytes
 from latentbits.data.encoding import encode
 from latentbits.data.messages import Origin, quoted, refusing_damage
 from latentbits.data.read_options import ReadOptions
+from latentbits.data.text_file import ARRAY_BYTES, check_archive, check_unpacked, open_bytes
 
 _BYTES_A_LINE = 32
 """What each row and column of a sparse matrix costs, empty or not, while its form is changed."""

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latentbits.data.codes import MISSING, Tokens
-from latentbits.data.messages import Origin, option, quoted
-from latentbits.data.names import check_column_names
+from latentbits.data.messages import Origin, check_column_names, option, quoted
 from latentbits.data.read_options import DELIMITED, FORMATS, SHEETS, TEXT, ReadOptions
 from latentbits.data.readers import open_table
 from latentbits.data.roles import examine, is_identifier

@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from latentbits.data.like import read_like
 from latentbits.data.long_format import Surveyed, collect_visits, pivot, refuse_wide_options
 from latentbits.data.messages import Origin, check_is_file
 from latentbits.data.read_options import (
@@ -22,6 +21,7 @@ from latentbits.data.read_options import (
     FORMATS,
     NOT_READ,
     ReadOptions,
+    read_like,
     takes_read_options,
     useless_option,
 )

@@ -25,7 +25,7 @@ _MARKS = 12
 """As many different marks of a presence may be listed, as of a scale of cover."""
 
 _MISSING_NUMBERS = frozenset(sign * int("9" * digits) for sign in (-1, 1) for digits in (1, 2, 3, 4))
-"""Numbers that stand for missing beside two codes."""
+"""Numbers that mean missing beside two codes."""
 
 _ABSENT = frozenset(("-", "0", "a", "abs", "absence", "absent", "f", "false", "kein", "n", "neg", "negative")) | {
     *("nej", "nein", "no", "non")
@@ -178,7 +178,7 @@ def _pair(
 
 
 def _meanings(low: str, high: str, missing: str | None = None) -> str:
-    """What two codes may mean, and a third one, if there is one that stands for missing."""
+    """What two codes may mean, and a third one, if there is one that means missing."""
 
     def option_for(true: str, false: str) -> str:
         options = {"true": true, "false": false} | ({} if missing is None else {"missing": missing})

@@ -1,30 +1,107 @@
-"""Rows of text as 0-1 data: columns that may be no data are kept as text, the others are encoded row by row.
+"""Tables with a row for each case: what the columns are, and whether the cells are 0-1 data; of text, and of sheets.
 
-Nothing here needs NumPy before the whole file is accepted, so a file is refused at once.
+A reader says how it gets at texts and codes; labels, metadata, notes and every refusal of cells are decided in
+`WideTable`. Nothing here needs NumPy before the whole file is accepted, so a file is refused at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from latentbits.data.codes import BAD_BYTE, MISSING_BYTE
-from latentbits.data.messages import Origin, quoted
-from latentbits.data.names import check_column_names
+from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, as_text
+from latentbits.data.long_format import refuse_long_format
+from latentbits.data.messages import Origin, check_column_names, option, quoted, refusing_damage
 from latentbits.data.read_options import ReadOptions
-from latentbits.data.refusals import BadCells
-from latentbits.data.roles import examine, is_identifier
-from latentbits.data.text_file import Header, Rows, TextFile, no_row_error, rows_of_width, split_header
-from latentbits.data.wide_table import WideTable
+from latentbits.data.refusals import BadCells, Surroundings, refusal
+from latentbits.data.roles import ColumnChoice, Content, Roles, examine, find_roles, is_identifier, is_measure
+from latentbits.data.text_file import (
+    ARRAY_BYTES,
+    SHEET_BYTES,
+    Header,
+    Rows,
+    TextFile,
+    check_archive,
+    check_unpacked,
+    empty_file_error,
+    no_row_error,
+    rows_of_width,
+    split_header,
+)
 from latentbits.storage.files import restore_label
 
 if TYPE_CHECKING:
     import numpy as np
 
     from latentbits.data.binary_data import BinaryData
+
+
+class WideTable(ABC):
+    """A file, read by one set of options.
+
+    `read` finds out what the columns hold that may be no data, calls `_find_roles` with it, then `_refuse` with the bad
+    cells, and gives what is left to `_finished`.
+    """
+
+    names: list[str]
+
+    def __init__(self, options: ReadOptions, origin: Origin) -> None:
+        self.origin = origin
+        self.choice = ColumnChoice(options.row_labels, options.columns, options.exclude, options.metadata)
+        self.tokens = Tokens.of(options, origin)
+        self.strict = self.tokens.without_threshold()  # by a threshold any number would be data
+
+    @abstractmethod
+    def read(self) -> BinaryData:
+        """The data with their names; or a DataError with the place, the value and what to do about it."""
+
+    @abstractmethod
+    def collect(self, make: Callable[..., Any], columns: Sequence[str]) -> Any:
+        """What `make` makes of (names, rows, columns, tokens, origin), of a table with a row for each observation."""
+
+    @abstractmethod
+    def _labels(self, j: int) -> list[str]:
+        """The cells of a column that names the rows, or is metadata."""
+
+    def _find_roles(self, contents: Mapping[int, Content], unnamed: str = "") -> None:
+        self.contents = contents
+        self.roles: Roles = find_roles(self.names, contents, self.choice, self.origin, unnamed)
+        self.columns = self.choice.data(self.names, (self.roles.label, *self.roles.metadata), self.origin)
+
+    def _refuse(
+        self,
+        bad: BadCells,
+        codes_of: Callable[[int], bytes | bytearray],
+        row_names: Sequence[str] | None = None,
+    ) -> None:
+        """Refuse long format, and cells that are neither 0, 1 nor missing; messages name lines, or rows by name."""
+        refuse_long_format(self.names, self.contents, self.roles, bad, self.choice, self.origin)
+        if bad:
+            around = Surroundings.of(bad, self.names, self.columns, codes_of, self.roles.numbered)
+            raise refusal(bad, around, self.tokens, self.origin, row_names)
+
+    def _finished(self, data: BinaryData) -> BinaryData:
+        """The cells with names, metadata and notes; warns of what was guessed."""
+        roles, names = self.roles, [self.names[j] for j in self.columns]
+        if self.tokens.threshold is not None:
+            full = data.ones_per_column() == data.observed_per_column()
+            roles = roles.doubting([name for name, ones in zip(names, full, strict=True) if ones and is_measure(name)])
+        roles.warn(self.origin)
+        label = roles.label
+        return replace(
+            data,
+            row_names=None if label is None else self._labels(label),
+            column_names=names,
+            row_label=None if label is None else self.names[label] or None,
+            metadata={self.names[j]: self._labels(j) for j in roles.metadata} or None,
+            notes=roles.notes,
+        )
 
 
 class RowSource(Protocol):
@@ -190,3 +267,83 @@ def _picker(columns: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
     if list(columns) == list(range(first, last)):
         return itemgetter(slice(first, last))  # of one column, too, a list
     return itemgetter(*columns)
+
+
+_ROWS = 1 << 20
+"""Of a sheet, at most: a crafted one may claim billions of empty rows."""
+
+
+def open_sheet(file: Path, kind: str, options: ReadOptions, origin: Origin) -> TextReader:
+    """A sheet of a workbook, to be read; for `FORMATS`."""
+    return TextReader(ExcelSheet(file, origin, options.sheet), options, origin)
+
+
+@dataclass(frozen=True)
+class ExcelSheet:
+    """A sheet of a workbook.
+
+    Attributes
+    ----------
+    file : pathlib.Path
+        The workbook.
+    origin : Origin
+        Where the data come from, for error messages.
+    sheet : str or None
+        The name of the sheet; the only one that isn't empty if None.
+    """
+
+    file: Path
+    origin: Origin
+    sheet: str | None = None
+
+    @contextmanager
+    def rows(self) -> Iterator[Rows]:
+        """Read the sheet, within a `with` statement."""
+        try:
+            import openpyxl  # noqa: F401
+        except ImportError:
+            raise self.origin.error('reading .xlsx needs openpyxl; pip install "latentbits[excel]"') from None
+        filled = [j for j in range(len(self._cells[0])) if any(row[j].strip() for row in self._cells)]
+        yield ((i + 1, [row[j] for j in filled]) for i, row in enumerate(self._cells))
+
+    @cached_property
+    def _cells(self) -> list[list[str]]:
+        with refusing_damage(self.origin, "this can't be read as .xlsx", "save the table again"):
+            check_archive(self.file, SHEET_BYTES, self.origin)
+            filled = {name: rows for name, rows in self._sheets() if rows}
+        if not filled:
+            raise empty_file_error(self.origin)
+        name = next(iter(filled)) if self.sheet is None and len(filled) == 1 else self.sheet
+        if name not in filled:
+            listed = ", ".join(map(quoted, filled))
+            way_out = option("sheet", max(filled, key=lambda sheet: sum(map(len, filled[sheet]))))
+            raise self.origin.error(f"the sheets are {listed}; choose one, such as {way_out}")
+        rows = filled[name]
+        width = max(map(len, rows))
+        check_unpacked(self.file.stat().st_size, 8 * len(rows) * width, ARRAY_BYTES, self.origin)
+        return [row + [""] * (width - len(row)) for row in rows]
+
+    def _sheets(self) -> Iterator[tuple[str, list[list[str]]]]:
+        """The names of all sheets, and their rows up to the last cell that isn't empty."""
+        import openpyxl
+
+        with self.file.open("rb") as stream:  # openpyxl leaves a file open that it can't read
+            workbook = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+            for sheet in workbook.worksheets:
+                sheet.reset_dimensions()  # some programs write false ones
+                rows: list[list[str]] = []
+                for cells in sheet.iter_rows():
+                    if len(rows) == _ROWS:
+                        raise ValueError(f"the sheet {quoted(sheet.title)} has more rows than Excel knows")
+                    rows.append(_up_to_last(["" if cell.data_type == "e" else as_text(cell.value) for cell in cells]))
+                yield sheet.title, _up_to_last(rows)
+
+
+Filled = TypeVar("Filled", str, list[str])
+
+
+def _up_to_last(parts: list[Filled]) -> list[Filled]:
+    """Without the empty ones at the end."""
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts

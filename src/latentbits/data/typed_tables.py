@@ -13,16 +13,14 @@ import numpy as np
 import pandas as pd
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.blocks import pack
 from latentbits.data.codes import BAD, as_text
-from latentbits.data.compressed import ARRAY_BYTES, check_unpacked
-from latentbits.data.encoding import codes_of
-from latentbits.data.messages import Origin, refusing_damage
-from latentbits.data.names import check_column_names, checked_text
+from latentbits.data.encoding import codes_of, pack
+from latentbits.data.messages import Origin, check_column_names, checked_text, refusing_damage
 from latentbits.data.read_options import ReadOptions
 from latentbits.data.refusals import BadCells
 from latentbits.data.roles import examine, is_identifier, positions
-from latentbits.data.wide_table import WideTable
+from latentbits.data.text_file import ARRAY_BYTES, check_unpacked
+from latentbits.data.text_reader import WideTable
 
 _CELLS = 1 << 25
 """A file of any size may have so many cells, which run-length encoding can hold in a few bytes."""

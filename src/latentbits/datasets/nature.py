@@ -14,7 +14,7 @@ from latentbits.datasets.data_folder import Numbers, Source, Words
 
 _FOSSILS = Source(
     "now_g10s2.csv",
-    "the NOW database of fossil mammals (a row a site, with site, MN, age_Ma, known_age and a 0-1 column a genus)",
+    "the NOW database of fossil mammals (a row per site, with site, MN, age_Ma, known_age and a 0-1 column per genus)",
 )
 _BIRDS = Source(
     "mhb2014.npz",
@@ -22,7 +22,7 @@ _BIRDS = Source(
     "surveyed), species, latin, site_id, elev and forest",
 )
 _AFLP = Source(
-    "aflp_aeut.csv", "Aeut of the R package poppr (a row an isolate, with isolate, pop, subpop and 56 0-1 bands)"
+    "aflp_aeut.csv", "Aeut of the R package poppr (one row per isolate, with isolate, pop, subpop and 56 0-1 bands)"
 )
 _VISUAL_FIELDS = Source(
     "visual_fields_24d2.csv",
@@ -281,7 +281,7 @@ def load_aflp() -> DNABands:
 
 @dataclass(frozen=True, eq=False)
 class VisualFields:
-    """What eyes see at 54 places of the visual field, a test a row; sorted by person, then by time.
+    """What eyes see at 54 places of the visual field, one test per row; sorted by person, then by time.
 
     Attributes
     ----------

@@ -258,7 +258,7 @@ _NEWSGROUPS = Source(
     "words, group_names, split (train or test) and doc_id",
 )
 _CHAT = Source(
-    "irc_speakers.csv.gz", "the IRC disentanglement corpus (a row a message in order, with the columns day and speaker)"
+    "irc_speakers.csv.gz", "the IRC disentanglement corpus (one row per message, in order; columns day and speaker)"
 )
 
 

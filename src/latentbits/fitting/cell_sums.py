@@ -11,17 +11,6 @@ from scipy.special import logsumexp
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
 from latentbits.fitting.workers import Workers
 
-__all__ = [
-    "LogProbabilities",
-    "block_groups",
-    "column_products",
-    "empirical_bayes",
-    "indicator_blocks",
-    "log_likelihood",
-    "row_products",
-    "safe_log",
-]
-
 MAX_GROUPS = 8
 """Number of groups of row blocks, each with sums of its own: a constant, so that sums don't depend on the threads."""
 

@@ -18,19 +18,6 @@ from latentbits.fitting.climb import Monitor
 from latentbits.numerics import check_number
 from latentbits.wording import counted
 
-__all__ = [
-    "LARGEST_R_HAT",
-    "LEAST_DRAWS",
-    "Length",
-    "by_chain",
-    "diagnosed",
-    "effective_size",
-    "quantile_interval",
-    "run_chain",
-    "samples_needed",
-    "split_r_hat",
-]
-
 LARGEST_R_HAT = 1.05
 """Above it the chains disagree. (1.01 is the literature's for publication; a hundred draws of ten chains have 1.02 by
 chance.)"""
@@ -97,7 +84,7 @@ def by_chain(chain: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.n
 def diagnosed(
     named: dict[str, np.ndarray],
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]] | tuple[None, None]:
-    """R-hat and effective sample sizes of draws (chain, draw, ...), by name; None if chains are too short to tell."""
+    """R-hat and effective sample sizes of draws (chain, draw, ...), by name; None if chains are too short to judge."""
     if min(values.shape[1] for values in named.values()) < LEAST_DRAWS:
         return None, None
     r_hat = {name: split_r_hat(values) for name, values in named.items()}

@@ -16,22 +16,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
 
-__all__ = [
-    "ArrayLearner",
-    "Checkpoint",
-    "Climbed",
-    "Learner",
-    "Monitor",
-    "Position",
-    "RowsLost",
-    "ascend",
-    "climb",
-    "flatten",
-    "parabola",
-    "squared_moves",
-    "unflatten",
-]
-
 # ---- when to stop ------------------------------------------------------------------------------------------
 
 

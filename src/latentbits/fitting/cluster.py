@@ -18,13 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.blocks import encoded_block, stacked
+from latentbits.data.encoding import encoded_block, stacked
 from latentbits.errors import DataError
 from latentbits.fitting.climb import RowsLost
 from latentbits.fitting.rows import Rows, Sums, ThreadRows, added, column_counts
 from latentbits.fitting.workers import Workers, one_blas_thread
-
-__all__ = ["ClusterData", "active_client", "is_dask_array"]
 
 PATIENCE = 10.0
 """Seconds to wait for a worker that died to be started again, before its rows are given to the others."""

@@ -17,19 +17,6 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError
 from latentbits.wording import counted
 
-__all__ = [
-    "ENOUGH",
-    "SURE",
-    "Data",
-    "Folds",
-    "Gain",
-    "HiddenCells",
-    "gain_over",
-    "log_odds",
-    "mean_of_odds",
-    "observed_cells",
-]
-
 # ---- folds -------------------------------------------------------------------------------------------------
 
 SURE = 1e-3
@@ -65,7 +52,7 @@ class Folds:
         return folds
 
     def cells(self, fold: int) -> np.ndarray:
-        """Which cells a fold hides (N x D)."""
+        """Which cells a fold holds out (N x D)."""
         return self._folds_of_cells() == fold
 
     def _folds_of_cells(self) -> np.ndarray:
@@ -128,9 +115,10 @@ class Gain:
     Attributes
     ----------
     z : float
-        By how many standard errors what the model adds goes along with what is found; a finding if above 2.
+        How strongly the model's corrections to the baseline are associated with the held-out cells, in standard errors;
+        a finding if above 2.
     gain : float
-        Log likelihood per held-out cell over the baseline's, with `trust` times the difference of the log odds; never
+        Log-likelihood per held-out cell over the baseline's, with `trust` times the difference of the log-odds; never
         below `own_gain`.
     gain_se : float
         Its standard error, over rows, the cells of both the same.
@@ -139,7 +127,7 @@ class Gain:
     own_gain_se : float
         Its standard error.
     trust : float
-        The factor, from 0 to 1, of the difference of the log odds that is best for these cells: 1 for probabilities to
+        The factor, from 0 to 1, of the difference of the log-odds that is best for these cells: 1 for probabilities to
         be taken as they are, small for overconfident ones, 0 where nothing is to be gained.
     auc : float
         Area under the ROC curve of the held-out cells, with `trust` times that difference added to the baseline.
@@ -168,7 +156,7 @@ class Gain:
 
 
 class HiddenCells(NamedTuple):
-    """All observed cells, row by row: where they are, which fold hid them, and their values."""
+    """All observed cells, row by row: where they are, the fold that held them out, and their values."""
 
     row: np.ndarray
     column: np.ndarray
@@ -184,12 +172,12 @@ class HiddenCells(NamedTuple):
 
 
 def log_odds(probabilities: np.ndarray) -> np.ndarray:
-    """Log odds, with probabilities kept 0.001 away from 0 and 1 so that no single prediction overrules all others."""
+    """Log-odds, with probabilities kept 0.001 away from 0 and 1 so that no single prediction overrules all others."""
     return logit(np.clip(probabilities.astype(np.float64), SURE, 1 - SURE))
 
 
 def mean_of_odds(predictions: Iterable[np.ndarray]) -> np.ndarray:
-    """One prediction of several: the probabilities that have the mean of their log odds."""
+    """One prediction of several: the probabilities that have the mean of their log-odds."""
     return expit(np.mean([log_odds(p) for p in predictions], axis=0))
 
 
@@ -213,10 +201,10 @@ def _log_likelihood(x: np.ndarray, odds: np.ndarray) -> np.ndarray:
 
 
 def _added(cells: HiddenCells, difference: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The difference of log odds less its mean over the held-out cells of the column.
+    """The difference of log-odds less its mean over the held-out cells of the column.
 
     The mean is over the cells of one fold: between folds the column's frequencies differ by the very cells that are
-    hidden, which would make a finding of nothing.
+    held out, which would create a spurious finding.
     """
     place = cells.column * (cells.fold.max() + 1) + cells.fold
     weight = p * (1 - p)
@@ -232,7 +220,7 @@ def _z(x: np.ndarray, added: np.ndarray, p: np.ndarray) -> float:
 
 
 def _trust(x: np.ndarray, base: np.ndarray, difference: np.ndarray) -> float:
-    """The factor of `difference`, from 0 to 1, that makes the cells likeliest; the log likelihood is concave in it."""
+    """The factor of `difference`, from 0 to 1, that makes the cells likeliest; the log-likelihood is concave in it."""
 
     def slope(factor: float) -> float:
         return float(difference @ (x - expit(base + factor * difference)))

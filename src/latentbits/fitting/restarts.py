@@ -18,16 +18,6 @@ from latentbits.fitting.climb import Climbed, Learner, Monitor, Position, RowsLo
 from latentbits.fitting.workers import Progress, Workers, failed, one_blas_thread, stop_event
 from latentbits.storage.checkpoints import ProblemCheckpoints
 
-__all__ = [
-    "Refined",
-    "Restart",
-    "Runner",
-    "Schedule",
-    "best_of",
-    "climbing",
-    "undisturbed",
-]
-
 State = TypeVar("State", bound=tuple[Any, ...])
 
 Runner = Callable[[np.random.Generator, Monitor], Climbed[State]]

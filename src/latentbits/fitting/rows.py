@@ -15,22 +15,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.blocks import new_array
+from latentbits.data.encoding import new_array
 from latentbits.fitting.climb import RowsLost, parabola, squared_moves
 from latentbits.fitting.workers import Workers
-
-__all__ = [
-    "Chunk",
-    "PlacedLearner",
-    "RowLearner",
-    "Rows",
-    "Sums",
-    "ThreadRows",
-    "added",
-    "chunks_of",
-    "column_counts",
-    "rows_of",
-]
 
 State = TypeVar("State", bound=tuple[Any, ...])
 Sums = tuple[Any, ...]

@@ -19,18 +19,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from latentbits.errors import DataError, DegenerateDataWarning
 
-__all__ = [
-    "Progress",
-    "Workers",
-    "failed",
-    "n_workers",
-    "one_blas_thread",
-    "run_all",
-    "stop_event",
-    "stopped_by",
-    "stopped_together",
-]
-
 # ---- threads -----------------------------------------------------------------------------------------------
 
 Item = TypeVar("Item")

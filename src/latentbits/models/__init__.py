@@ -1,1 +1,1 @@
-"""One folder a family: the mathematics as pure functions over a named state, and estimators on top."""
+"""One folder per family: the mathematics as pure functions over a named state, and estimators on top."""

@@ -92,7 +92,7 @@ class Denoises(Protocol):
 
 
 class ScoresRows(Protocol):
-    """It gives each row a log likelihood (a pseudo-likelihood if it predicts each cell from the rest of its row)."""
+    """It gives each row a log-likelihood (a pseudo-likelihood if it predicts each cell from the rest of its row)."""
 
     def score_samples(self, X: Any) -> Any: ...
     def score(self, X: Any) -> float: ...
@@ -182,7 +182,7 @@ class Iterates(Protocol):
 
 
 class HasRestarts(Protocol):
-    """It is fitted from several random starts."""
+    """It is fitted with several restarts."""
 
     n_init: int
     restarts_: Any
@@ -277,7 +277,7 @@ BY_CELL = ZERO_ONE_DATA | {Ability.PREDICT_CELLS, Ability.PREDICT_HELD_OUT, Abil
 """What every model can do that predicts each cell from the rest of its row (`CellModel`)."""
 
 WITH_RESTARTS = frozenset({Ability.ITERATE, Ability.RESTARTS})
-"""What every model can do that is fitted from several random starts (`RestartedModel`)."""
+"""What every model can do that is fitted with several restarts (`RestartedModel`)."""
 
 
 def members_of(ability: Ability) -> tuple[str, ...]:

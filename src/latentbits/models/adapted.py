@@ -124,7 +124,7 @@ class _Adapted(FactorModel, RestartedModel):
         return self.fit(X).weights_
 
     def _prepare(self, V: np.ndarray) -> Any:
-        """What all starts compute from the data alike, done once."""
+        """What all restarts compute from the data alike, done once."""
         return V
 
     def _make_runner(self, prepared: Any) -> Callable[[Workers], Runner[Any]]:
@@ -166,7 +166,7 @@ def least_squares_rows(
 ) -> Solution:
     """Nonnegative weights of rows, row by row and to the end: scikit-learn's own stops by the rows that come together.
 
-    SciPy's solver ends at the optimum or raises, so there is no gap to tell.
+    SciPy's solver ends at the optimum or raises, so there is no gap to report.
     """
     A = np.ascontiguousarray(components.T)
     return Solution(np.array([nnls(A, v, maxiter=100 * A.shape[1])[0] for v in _filled(data, column_share)]))
@@ -194,7 +194,7 @@ class NMF(_Adapted):
     n_components : int, default=5
         K, the number of components.
     n_init : int, default=10
-        Number of random starts; the one with the smallest squared error is kept.
+        Number of restarts; the one with the smallest squared error is kept.
     max_iter : int, default=1000
         Largest number of iterations of scikit-learn's coordinate descent.
     tol : float, default=1e-4
@@ -202,7 +202,7 @@ class NMF(_Adapted):
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+        Seed of the restarts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
@@ -219,23 +219,23 @@ class NMF(_Adapted):
     column_share_ : ndarray of shape (n_features,)
         Share of ones among the observed cells of each column, which replaces missing cells.
     objective_ : float
-        Minus the squared error of the best start.
+        Minus the squared error of the best restart.
     objective_history_ : ndarray of shape (1,)
         `objective_` alone: scikit-learn does not report its iterations.
     restarts_ : DataFrame
-        One line per start: seed, objective, n_iter and converged.
+        One line per restart: seed, objective, n_iter and converged.
     restart_histories_ : list of ndarray
-        The final objective of every start, in the order of `restarts_`.
+        The final objective of every restart, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every start, in the order of `restarts_`.
+        The components of every restart, in the order of `restarts_`.
     n_iter_ : int
-        Iterations that scikit-learn made in the best start.
+        Iterations that scikit-learn made in the best restart.
     converged_ : bool
-        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+        Whether the best restart converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: all 1.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -303,7 +303,7 @@ class FastICA(_Adapted):
     n_components : int, default=5
         K, the number of components. If the centred data have a lower rank, the rest are 0, with a warning.
     n_init : int, default=1
-        Number of random starts; the one with the largest contrast (`objective_`) is kept.
+        Number of restarts; the one with the largest contrast (`objective_`) is kept.
     max_iter : int, default=1000
         Largest number of iterations of scikit-learn's fixed-point algorithm.
     tol : float, default=1e-4
@@ -311,7 +311,7 @@ class FastICA(_Adapted):
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+        Seed of the restarts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
@@ -332,19 +332,19 @@ class FastICA(_Adapted):
     objective_history_ : ndarray of shape (1,)
         `objective_` alone: scikit-learn does not report its iterations.
     restarts_ : DataFrame
-        One line per start: seed, objective, n_iter and converged.
+        One line per restart: seed, objective, n_iter and converged.
     restart_histories_ : list of ndarray
-        The final objective of every start, in the order of `restarts_`.
+        The final objective of every restart, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every start, in the order of `restarts_`.
+        The components of every restart, in the order of `restarts_`.
     n_iter_ : int
-        Iterations that scikit-learn made in the best start.
+        Iterations that scikit-learn made in the best restart.
     converged_ : bool
-        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+        Whether the best restart converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: all 1.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)

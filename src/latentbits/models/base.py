@@ -18,8 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.marks import Marks
-from latentbits.data.messages import Origin
-from latentbits.data.names import check_column_names
+from latentbits.data.messages import Origin, check_column_names
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
 from latentbits.fitting.cluster import ClusterData
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of

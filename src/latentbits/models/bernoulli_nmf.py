@@ -1,6 +1,6 @@
 """Nonnegative factors of 0-1 data, P = tanh(u/2) with u = W H + a tiny background, by maximum likelihood.
 
-As 1 - tanh(u/2) = 2 / (1 + e^u), the log likelihood of a cell is
+As 1 - tanh(u/2) = 2 / (1 + e^u), the log-likelihood of a cell is
 
     x log tanh(u/2) + (1 - x) log(1 - tanh(u/2)) = x log sinh(u/2) - (1 - x) u/2 - log cosh(u/2).
 
@@ -52,7 +52,7 @@ LEAST = 1e-12
 MOST = 1e3
 """The largest weight; H is at most 1."""
 
-GAP = 1e-10  # rows are solved for until at most this much log likelihood per cell can be gained
+GAP = 1e-10  # rows are solved for until at most this much log-likelihood per cell can be gained
 MAX_STEPS = 300
 
 
@@ -160,7 +160,7 @@ def solve_rows(data: BinaryData, components: np.ndarray, average: np.ndarray, wo
 
 
 def _bound(W: np.ndarray, H: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Rows' log likelihoods, and x/u, x s1 - (1 - x)/2 and lambda u of the cells."""
+    """Rows' log-likelihoods, and x/u, x s1 - (1 - x)/2 and lambda u of the cells."""
     u = rates(W, H)
     row_log, ratio, slope, level = np.empty(len(u)), np.empty_like(u), np.empty_like(u), np.empty_like(u)
     tanh_bound(u, cells, row_log, ratio, slope, level)
@@ -193,15 +193,16 @@ class BernoulliNMF(ClimbingFactorModel):
     n_components : int, default=5
         K, the number of components.
     n_init : int, default=10
-        Number of random starts; the best is kept.
+        Number of restarts; the best is kept.
     max_iter : int, default=3000
-        Largest number of passes over the data per start. They come in rounds of three, and a round is always finished.
+        Largest number of passes over the data per restart. They come in rounds of three, and a round is always
+        finished.
     tol : float, default=1e-6
-        A start has converged when three passes raise the log likelihood by less than this per observed cell.
+        A restart has converged when three passes raise the log-likelihood by less than this per observed cell.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+        Seed of the restarts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
@@ -216,28 +217,28 @@ class BernoulliNMF(ClimbingFactorModel):
         Weights of the training rows, from 0 to 1000: the optimal weight on a component all of whose cells are 1 would
         be infinite.
     weights_gap_ : float
-        Certificate of `weights_`: no row can gain more than this log likelihood per observed cell by other weights.
+        Certificate of `weights_`: no row can gain more than this log-likelihood per observed cell by other weights.
     average_weights_ : ndarray of shape (n_components,)
         Mean weights of the training rows at the end of the iterations; rows without observed cells get these.
     objective_ : float
-        Log likelihood of the best start at the end of the iterations. (`weights_` are then solved for exactly, so
+        Log-likelihood of the best restart at the end of the iterations. (`weights_` are then solved for exactly, so
         `log_likelihood` of the training data is slightly higher.)
     objective_history_ : ndarray of shape (n_iter_,)
-        The best start's log likelihood after each pass; it never falls, except by rounding.
+        The best restart's log-likelihood after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
-        One line per start: seed, objective, n_iter and converged.
+        One line per restart: seed, objective, n_iter and converged.
     restart_histories_ : list of ndarray
-        The objective after each pass of every start, in the order of `restarts_`.
+        The objective after each pass of every restart, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every start, in the order of `restarts_`.
+        The components of every restart, in the order of `restarts_`.
     n_iter_ : int
-        Passes over the data made by the best start.
+        Passes over the data made by the best restart.
     converged_ : bool
-        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+        Whether the best restart converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)

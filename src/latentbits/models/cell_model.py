@@ -21,7 +21,7 @@ from latentbits.models.deprecated import Renamed
 __all__ = ["CellModel"]
 
 N_GROUPS = 5
-"""Into so many groups the columns are put, to be hidden in turn: as many as the parts of the cells in `verdict`."""
+"""Number of groups of columns that are held out in turn: as many as the parts of the cells in `verdict`."""
 
 
 class CellModel(CellRanker):
@@ -35,7 +35,7 @@ class CellModel(CellRanker):
     data_checksum_: str | None
     n_rows_: int
     _sees_own_cell = True
-    """Whether the prediction of a cell may depend on the cell itself, so that it has to be hidden to be scored."""
+    """Whether the prediction of a cell may depend on the cell itself, so that it has to be held out to be scored."""
     data_fingerprint_ = Renamed("data_checksum_")
 
     # ---- what a subclass brings ----------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ class CellModel(CellRanker):
     # ---- rows and cells ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn what the cells of a row say about each other.
+        """Learn how the cells of a row depend on each other.
 
         Parameters
         ----------
@@ -172,15 +172,15 @@ class CellModel(CellRanker):
         Returns
         -------
         float
-            The mean log pseudo-likelihood of a row.
+            The mean log pseudo-likelihood per row.
         """
         return float(np.mean(self.score_samples(X)))
 
     def _log_probabilities_of_hidden(self, data: BinaryData) -> tuple[np.ndarray, np.ndarray]:
         """log P(1) and log P(0) of every cell, by predictions that don't see it.
 
-        Where a cell's prediction depends on itself, every fifth column is hidden in turn: its cells are then predicted
-        from four fifths of the row.
+        Where a cell's prediction depends on itself, every fifth column is held out in turn: its cells are then
+        predicted from four fifths of the row.
         """
         if not self._sees_own_cell:
             return self._log_probabilities(data)

@@ -1,4 +1,4 @@
-"""Cells that may be false, and the most suspected of them, block by block: no N x D array is made for a list."""
+"""Cells that may be false, and those with the highest scores, block by block: no N x D array is made for a list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.names import Places
+from latentbits.data.messages import Places
 from latentbits.errors import DataError
 from latentbits.models.base import BinaryModel
 
@@ -76,14 +76,14 @@ class CellRanker(BinaryModel):
             yield rows, asked, probabilities[asked] if kind == "absence" else 1 - probabilities[asked]
 
     def suspicion(self, X: Any, *, kind: Kind = "absence") -> np.ndarray:
-        """How likely each observed 0 is a 1 by `reconstruct` (or, kind="presence", each 1 a 0): scores for ranking.
+        """Scores for ranking: the probability by `reconstruct` that an observed 0 is a 1 (kind="presence": a 1 a 0).
 
         Parameters
         ----------
         X : array, SciPy sparse, data frame or BinaryData
             0-1 data with the columns of the fit.
         kind : "absence" or "presence", default="absence"
-            Zeros that may hide a 1, or ones that may be false.
+            Zeros that may be false, or ones that may be.
 
         Returns
         -------
@@ -98,20 +98,20 @@ class CellRanker(BinaryModel):
         return scores
 
     def suspects(self, X: Any, *, kind: Kind = "absence", top: int | None = 100, marks: Any = None) -> pd.DataFrame:
-        """The cells most likely to be false, the most suspected first.
+        """The cells most likely to be false, the highest score first.
 
-        For a list of suspects `FalseZeros` is made: it ranks better, and tells how good the ranking is.
+        For a list of suspects use `FalseZeros`: it ranks better, and shows how good the ranking is.
 
         Parameters
         ----------
         X : array, SciPy sparse, data frame or BinaryData
             0-1 data with the columns of the fit.
         kind : "absence" or "presence", default="absence"
-            Zeros that may hide a 1, or ones that may be false.
+            Zeros that may be false, or ones that may be.
         top : int or None, default=100
             How many cells; None for all.
         marks : path, dict or list of dict, optional
-            Cells that somebody has looked up, as in `apply_marks`: confirmed and rejected ones are left out.
+            Cells that somebody has checked, as in `apply_marks`: confirmed and rejected ones are left out.
 
         Returns
         -------

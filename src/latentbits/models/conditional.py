@@ -4,7 +4,7 @@ Rows less the columns' means, missing cells at the mean: what a cell says beyond
 
 The Ising model by ridge pseudo-likelihood: each cell a logistic regression on the others, with symmetric couplings.
 
-With z_ij = x_ij - mean_j (0 where missing), the log odds of a 1 in cell ij are
+With z_ij = x_ij - mean_j (0 where missing), the log-odds of a 1 in cell ij are
 
     eta_ij = b_j + sum_k J_jk z_ik,    J symmetric, J_jj = 0,
 
@@ -221,7 +221,7 @@ MOST_COLUMNS = 5_000
 """Of an Ising model: L-BFGS keeps some 40 vectors of all couplings, here 4 GB."""
 
 LONG = 5e9
-"""So many rows x columns^2 take seconds a step and minutes in all, which is worth a word before."""
+"""So many rows x columns^2 take seconds per step and minutes in all, which is worth a warning."""
 
 MOST_COLUMNS_OF_LINEAR = 20_000
 """The few matrices of couplings that are made at a time take 3 GB each then."""
@@ -231,13 +231,13 @@ SURE = 1e-4
 
 
 class IsingModel(CellModel):
-    """Couplings between columns: the log odds of a 1 in a cell are a linear function of the other cells of its row.
+    """Couplings between columns: the log-odds of a 1 in a cell are a linear function of the other cells of its row.
 
-    A positive coupling of two columns makes a 1 in one of them likelier where the other is 1, the rest of the row being
-    the same; a negative one makes it less likely, and 0 says that they have nothing to do with each other beyond what
-    the other columns explain. (In physics it is the Ising model, elsewhere a pairwise Markov random field.) Maximised
-    is the pseudo-likelihood, the probability of each cell given the others of its row, less a penalty: one optimum, no
-    random starts. Rows have no weights, so there is nothing to transform them into.
+    A positive coupling of two columns makes a 1 in one of them more likely where the other is 1, the rest of the row
+    being the same; a negative one makes it less likely, and 0 says that they have nothing to do with each other beyond
+    what the other columns explain. (In physics it is the Ising model, elsewhere a pairwise Markov random field.)
+    Maximised is the pseudo-likelihood, the probability of each cell given the others of its row, less a penalty: one
+    optimum, no restarts. Rows have no weights, so there is nothing to transform them into.
 
     Parameters
     ----------
@@ -253,9 +253,9 @@ class IsingModel(CellModel):
     Attributes
     ----------
     couplings_ : ndarray of shape (n_features, n_features)
-        What a 1 in one column adds to the log odds of a 1 in another, compared with a 0; symmetric, 0 on the diagonal.
+        What a 1 in one column adds to the log-odds of a 1 in another, compared with a 0; symmetric, 0 on the diagonal.
     intercepts_ : ndarray of shape (n_features,)
-        The log odds of a 1 in a row whose other cells are at the means of their columns.
+        The log-odds of a 1 in a row whose other cells are at the means of their columns.
     means_ : ndarray of shape (n_features,)
         The columns' shares of ones, by which rows are centred; a missing cell counts as the mean, and so says nothing.
     objective_ : float
@@ -269,7 +269,7 @@ class IsingModel(CellModel):
     converged_ : bool
         Whether it converged; False if it was stopped by `max_iter` or interrupted.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     n_rows_ : int
         Number of rows at the fit.
     n_features_in_ : int
@@ -384,7 +384,7 @@ class LinearAutoencoder(CellModel):
         Minus the sum of squares of the training rows' cells less their predictions (before these are kept within 0 and
         1; a missing cell is the mean), and minus `ridge` times that of the couplings, which the couplings maximise.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     n_rows_ : int
         Number of rows at the fit.
     n_features_in_ : int

@@ -188,7 +188,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CellRanker)
     # ---- likelihood ----------------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log likelihood of each row with the held-out meaning: log mean_n p(x | weights of training row n).
+        """Log-likelihood of each row with the held-out meaning: log mean_n p(x | weights of training row n).
 
         (The "empirical Bayes test likelihood": a new row's weights are drawn from those of the training rows.)
 
@@ -200,7 +200,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CellRanker)
         Returns
         -------
         ndarray of shape (n_rows,)
-            Log likelihoods.
+            Log-likelihoods.
         """
         check_is_fitted(self)
         return cells.empirical_bayes(
@@ -220,12 +220,12 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CellRanker)
         Returns
         -------
         float
-            The mean log likelihood of a row.
+            The mean log-likelihood per row.
         """
         return float(np.mean(self.score_samples(X)))
 
     def log_likelihood(self, X: Any) -> float:
-        """Log likelihood of all observed cells, each row with its own best weights (for training rows `weights_`).
+        """Log-likelihood of all observed cells, each row with its own best weights (for training rows `weights_`).
 
         Of a mixture, whose rows have one component each, the components are summed over.
 
@@ -237,7 +237,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CellRanker)
         Returns
         -------
         float
-            The log likelihood.
+            The log-likelihood.
         """
         return self._solved(X).log_likelihood
 

@@ -1,8 +1,8 @@
-"""Models without hidden causes, against which all others are measured: frequencies of columns, of rows and columns.
+"""Baselines without components, for all other models: column frequencies, and row and column effects.
 
-The mathematics of row and column effects: log odds of a cell = effect of its row + effect of its column.
+The mathematics of row and column effects: log-odds of a cell = effect of its row + effect of its column.
 
-Maximised is the penalised log likelihood
+Maximised is the penalised log-likelihood
 
     sum of w_i log P(x_ij) over observed cells  -  ridge / 2 sum_i w_i a_i^2
         +  2 smoothing sum_j (s log p_j + (1 - s) log (1 - p_j))
@@ -34,10 +34,10 @@ from latentbits.models.solved_rows import RowSolver, Solution
 __all__ = ["RIDGES", "Effects", "IndependentBernoulli", "RowColumnBernoulli", "fit_effects", "solve_effects"]
 
 RIDGES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
-"""The ridges to choose from: from rows that hardly differ (a spread of 0.03 in the log odds) to a spread of 3."""
+"""The ridges to choose from: from rows that hardly differ (a spread of 0.03 in the log-odds) to a spread of 3."""
 
 TOLERANCE = 1e-10
-"""Of the effects, which are log odds."""
+"""Of the effects, which are log-odds."""
 
 COARSE = 1e-3
 """The same while ridges are compared: they differ by a factor of 3."""
@@ -46,7 +46,7 @@ MAX_STEPS, MAX_ROW_STEPS = 50, 100
 
 
 class Effects(NamedTuple):
-    """Effects of rows and columns that maximise the penalised log likelihood for a ridge."""
+    """Effects of rows and columns that maximise the penalised log-likelihood for a ridge."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -191,14 +191,14 @@ def _newton_step(problem: _Problem, here: _Point) -> np.ndarray:
 # ---- the estimators ----------------------------------------------------------------------------------------------
 
 EDGE = 1e-15
-"""Probabilities of columns stay so far from 0 and 1, where log odds are infinite, however little is added to counts."""
+"""Probabilities of columns stay so far from 0 and 1, where log-odds are infinite, however little is added to counts."""
 
 
 class IndependentBernoulli(FactorModel):
     """Independent columns: a 1 has the probability of its column, whatever else the row holds.
 
-    The model without hidden causes, in closed form: what another model predicts better than this one is structure.
-    A mixture or an aspect model with one component is this model, but for its prior.
+    The model without components, in closed form: whatever another model predicts better than this one is structure. A
+    mixture or an aspect model with one component is this model, but for its prior.
 
     Parameters
     ----------
@@ -219,9 +219,9 @@ class IndependentBernoulli(FactorModel):
     row_weight_ : ndarray of shape (n_rows,)
         The sample weights of the training rows.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     objective_ : float
-        Log likelihood of the training rows.
+        Log-likelihood of the training rows.
     n_features_in_ : int
         Number of columns at the fit.
     feature_names_in_ : ndarray of str
@@ -283,7 +283,7 @@ class IndependentBernoulli(FactorModel):
         return data.shape[0]  # the parameters don't grow with the rows
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log likelihood of each row: the sum over its observed cells.
+        """Log-likelihood of each row: the sum over its observed cells.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class IndependentBernoulli(FactorModel):
         Returns
         -------
         ndarray of shape (n_rows,)
-            Log likelihoods.
+            Log-likelihoods.
         """
         check_is_fitted(self)
         log_p, log_q = cells.safe_log(self.components_), cells.safe_log(1 - self.components_)
@@ -306,7 +306,7 @@ def _all_one(data: BinaryData, workers: Workers) -> Solution:
 
 
 class RowColumnBernoulli(FactorModel):
-    """Rows and columns: the log odds of a 1 are the sum of an effect of its row and an effect of its column.
+    """Rows and columns: the log-odds of a 1 are the sum of an effect of its row and an effect of its column.
 
     Some rows are fuller than others, some columns are too, and that is all: no column says more about another than how
     full the row is. (In psychometrics it is the Rasch model.) What another model predicts better than this one is a
@@ -330,15 +330,15 @@ class RowColumnBernoulli(FactorModel):
     components_ : ndarray of shape (1, n_features)
         The columns' probabilities of a 1 in a row without effect.
     weights_ : ndarray of shape (n_rows, 1)
-        The effects of the rows: what is added to the columns' log odds.
+        The effects of the rows: what is added to the columns' log-odds.
     ridge_ : float
         The ridge that was given or chosen.
     row_weight_ : ndarray of shape (n_rows,)
         The sample weights of the training rows.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     objective_ : float
-        The penalised log likelihood of the training rows, which the effects maximise.
+        The penalised log-likelihood of the training rows, which the effects maximise.
     reading_ : dict or None
         How the file of the training data was read, if they were read from one (see `read_table`); None otherwise.
     n_features_in_ : int

@@ -40,7 +40,7 @@ NOTHING = 1e-12  # a row or column that shows less than this share of a componen
 CHUNK_WORK = 500_000  # ones x components of a chunk of rows
 MAX_CHUNKS = 16  # each chunk has its own D x K sums
 
-GAP = 1e-12  # rows are solved for until at most this much log likelihood per one can be gained
+GAP = 1e-12  # rows are solved for until at most this much log-likelihood per one can be gained
 MAX_STEPS = 100
 BLOCK_ROWS = 256  # rows solved for at a time
 
@@ -275,25 +275,26 @@ class _Kept(NamedTuple):
 class PLSA(ClimbingFactorModel):
     """Probabilistic latent semantic analysis: the aspect model of the ones, in which zeros are not explained.
 
-    Each of the L ones of a row is drawn on a column with probabilities ``weights_ @ components_``. The probability of
-    a 1 in cell ij is that at least one of the L falls there, ``1 - (1 - (weights_ @ components_)[i, j]) ** L``. Zeros
-    have no cause of their own, so there are no phantoms: a baseline for `AspectBernoulli`. Passes visit only the ones.
-    Fitted by maximum likelihood (accelerated EM) from several random starts.
+    Each of the L ones of a row is drawn on a column with probabilities ``weights_ @ components_``. The probability of a
+    1 in cell ij is that at least one of the L falls there, ``1 - (1 - (weights_ @ components_)[i, j]) ** L``. Zeros
+    have no cause of their own, so there are no noise components: a baseline for `AspectBernoulli`. Passes visit only
+    the ones. Fitted by maximum likelihood (accelerated EM) with several restarts.
 
     Parameters
     ----------
     n_components : int, default=5
         K, the number of components.
     n_init : int, default=10
-        Number of random starts; the best is kept.
+        Number of restarts; the best is kept.
     max_iter : int, default=3000
-        Largest number of passes over the ones per start. They come in rounds of three, and a round is always finished.
+        Largest number of passes over the ones per restart. They come in rounds of three, and a round is always
+        finished.
     tol : float, default=1e-6
-        A start has converged when three passes raise the objective by less than this per observed cell.
+        A restart has converged when three passes raise the objective by less than this per observed cell.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the random starts. The same integer gives the same result for any `n_jobs`.
+        Seed of the restarts. The same integer gives the same result for any `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads: None means 1 unless a joblib context says otherwise, -1 means all cores.
     verbose : int, default=0
@@ -306,29 +307,29 @@ class PLSA(ClimbingFactorModel):
     weights_ : ndarray of shape (n_rows, n_components)
         Proportions of the components in the training rows; each row sums to 1. Rows without ones get the average.
     weights_gap_ : float
-        Certificate of `weights_`: no row can gain more than this log likelihood per one by other weights.
+        Certificate of `weights_`: no row can gain more than this log-likelihood per one by other weights.
     row_intensity_ : ndarray of shape (n_rows,)
         L: the number of ones of each training row or, if it has missing cells, the number expected in the whole row. A
         row without observed cells gets the average of those that have ones.
     objective_ : float
-        The Poisson log likelihood of the best start: for complete data the multinomial one plus a constant.
+        The Poisson log-likelihood of the best restart: for complete data the multinomial one plus a constant.
         (`log_likelihood`, `aic` and `bic` are those of the cells, for comparison with other models.)
     objective_history_ : ndarray of shape (n_iter_,)
-        The best start's Poisson log likelihood after each pass; it never falls, except by rounding.
+        The best restart's Poisson log-likelihood after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
-        One line per start: seed, objective, n_iter and converged.
+        One line per restart: seed, objective, n_iter and converged.
     restart_histories_ : list of ndarray
-        The objective after each pass of every start, in the order of `restarts_`.
+        The objective after each pass of every restart, in the order of `restarts_`.
     restart_components_ : list of ndarray
-        The components of every start, in the order of `restarts_`.
+        The components of every restart, in the order of `restarts_`.
     n_iter_ : int
-        Passes over the ones made by the best start.
+        Passes over the ones made by the best restart.
     converged_ : bool
-        Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
+        Whether the best restart converged; False if it was stopped by `max_iter` or interrupted.
     row_weight_ : ndarray of shape (n_rows,)
         Weights of the training rows: `sample_weight`, or all 1.
     data_checksum_ : str
-        Identifies the training data (`BinaryData.fingerprint`).
+        Checksum of the training data (`BinaryData.fingerprint`).
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -219,7 +219,7 @@ def _reach(mean: Floats) -> Floats:
 
 
 def _log_met(k: NDArray[np.int_], rate: Floats) -> Floats:
-    """log(1 - q^k), for a rate a row."""
+    """log(1 - q^k), for one rate per row."""
     if np.ptp(rate) == 0:
         return _of_whole_numbers(k, lambda k: np.log(met_by_any(k, rate[0])))
     result: Floats = np.log(met_by_any(k, rate[:, None]))

@@ -420,7 +420,7 @@ RESTARTED: dict[str, Any] = {
     ),
     "restart_histories_": Items(Array(None), "R"),
 }
-"""What is kept of random starts."""
+"""What is kept of restarts."""
 
 FACTOR_MODEL: dict[str, Any] = {
     "row_weight_": Array("N", low=0, high=1e9, some=True),

@@ -25,8 +25,8 @@ __all__ = ["RowSolver", "Solution", "SolvedRows", "lazy", "solve"]
 Value = TypeVar("Value")
 
 LARGEST_GAP = 1e-4
-"""The log likelihood per cell that a row may lack before it is warned of: the geometric mean of its cells'
-probabilities is then within 0.01 % of the best, which no shown digit tells. Fits of real data stay below 1e-9, and
+"""The log-likelihood per cell that a row may lack before it is warned of: the geometric mean of its cells'
+probabilities is then within 0.01 % of the best, which no printed digit shows. Fits of real data stay below 1e-9, and
 components that are equal but for rounding below 5e-5, where the ridge of Newton's method ends it."""
 
 MOST_BYTES, MOST_SOLUTIONS = 64 << 20, 64
@@ -43,8 +43,8 @@ class Solution(NamedTuple):
     ----------
     coordinates : ndarray of shape (n_rows, n_components)
     gap : ndarray of shape (n_rows,), or None
-        What each row could still gain in the solver's objective per observed cell, at most; None where the solver is
-        in closed form or can't tell.
+        What each row could still gain in the solver's objective per observed cell, at most; None where the solver is in
+        closed form or gives no certificate.
     """
 
     coordinates: np.ndarray
@@ -113,7 +113,7 @@ class SolvedRows:
 
     @lazy
     def log_likelihood(self) -> float:
-        """Log likelihood of all observed cells."""
+        """Log-likelihood of all observed cells."""
         return self.model._log_likelihood(self)
 
     def reconstruct(self) -> np.ndarray:
@@ -131,7 +131,7 @@ class SolvedRows:
         return float(np.log(n_observations) * n_parameters - 2 * self.log_likelihood)
 
     def are_training_rows(self) -> bool:
-        """Whether the model was fitted to these rows; if it has no checksum of them, as far as their weights tell.
+        """Whether the model was fitted to these rows; if it has no checksum of them, as far as their weights show.
 
         Models of earlier versions have none, nor those that were fitted on a cluster.
         """

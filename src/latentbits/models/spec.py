@@ -1,4 +1,4 @@
-"""What the library knows of a model without importing it: one record a model, one entry a parameter.
+"""What the library knows of a model without importing it: one record per model, one entry per parameter.
 
 As `latentbits.constraints`, it imports nothing but the standard library.
 """
@@ -59,7 +59,7 @@ RESTARTS: dict[str, Parameter] = {
     "random_state": Parameter(None, Option("seed", "same seed, same answer")),
     "n_jobs": Parameter(None, Option("jobs", "threads; -1 is all cores")),
 }
-"""The parameters of every model that is fitted from several random starts."""
+"""The parameters of every model that is fitted with several restarts."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class ModelSpec:
 
     @property
     def has_restarts(self) -> bool:
-        """Whether it is fitted from random starts."""
+        """Whether it is fitted with restarts."""
         return "n_init" in self.parameters
 
     def load(self) -> type[Any]:

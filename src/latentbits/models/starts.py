@@ -13,7 +13,7 @@ __all__ = ["random_components", "shifted_components"]
 def random_components(
     data: BinaryData, row_weight: np.ndarray, n_components: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """The columns' log odds, shifted at random for each component (K x D).
+    """The columns' log-odds, shifted at random for each component (K x D).
 
     Starting near the columns' own shares of ones avoids poor optima of sparse data, in which components are far denser
     than the data. The shift is symmetric in zeros and ones.

@@ -9,7 +9,7 @@ from latentbits.plots.components import plot_components
 from latentbits.plots.couplings import plot_couplings
 from latentbits.plots.denoising import plot_denoising
 from latentbits.plots.ensemble import plot_member_weights, plot_reliability
-from latentbits.plots.factors import plot_scree
+from latentbits.plots.factors import plot_loadings, plot_scree
 from latentbits.plots.ica_mixture import (
     plot_bound,
     plot_cluster_means,
@@ -35,6 +35,7 @@ __all__ = [
     "plot_components",
     "plot_couplings",
     "plot_denoising",
+    "plot_loadings",
     "plot_member_weights",
     "plot_mixing",
     "plot_objective",

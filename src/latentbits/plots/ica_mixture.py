@@ -88,7 +88,7 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
 
 @house_style
 def plot_cluster_means(model: Any, X: ArrayLike) -> Figure:
-    """Draw what sets clusters apart: the means of their rows, in standard deviations from the mean of all rows.
+    """Draw how clusters differ: the means of their rows, in standard deviations from the mean of all rows.
 
     A row for each variable, those in which clusters differ most first, large clusters counting for more; a column for
     each cluster that has a row, with their number.
@@ -131,7 +131,7 @@ def plot_cluster_means(model: Any, X: ArrayLike) -> Figure:
 
 @house_style
 def plot_source_effects(model: Any, *, most: int = 6) -> Figure:
-    """Draw what the sources do: what a standard deviation of each adds to each variable, in standard deviations.
+    """Draw what one standard deviation of each source adds to each variable, in standard deviations.
 
     A row for each variable, those that change most first; a column for each source of each cluster.
 
@@ -280,7 +280,7 @@ def plot_strengths(model: Any) -> Figure:
 
 @house_style
 def plot_bound(model: Any) -> Figure:
-    """Draw the bound of the best start pass by pass, with its structural moves: filled if kept, hollow if undone.
+    """Draw the bound of the best restart pass by pass, with its structural moves: filled if kept, hollow if undone.
 
     Parameters
     ----------

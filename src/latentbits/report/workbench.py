@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.names import clear_names
+from latentbits.data.messages import clear_names
 from latentbits.errors import DataError
 from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
 from latentbits.findings.results import Results, attributes, unused

@@ -266,7 +266,7 @@ def _hit(shape: tuple[int, ...], most: float, by: By, rng: np.random.Generator) 
 
 @dataclass(frozen=True, eq=False)
 class SurveyTruth:
-    """Histories of sites and species, with everything that made them.
+    """Histories of sites and species, with everything that generated them.
 
     Attributes
     ----------
@@ -337,7 +337,7 @@ def repeated_surveys(
     Returns
     -------
     SurveyTruth
-        The histories with what made them.
+        The histories and what generated them.
 
     Examples
     --------

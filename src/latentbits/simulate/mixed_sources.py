@@ -21,7 +21,7 @@ COMPARED_QUANTILE = 0.75
 
 @dataclass(frozen=True, eq=False)
 class BinaryICATruth:
-    """Data drawn from the binary ICA model, with everything that made them.
+    """Data drawn from the binary ICA model, with everything that generated them.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def binary_ica(
     """Draw data from the binary ICA model with the recipe of Hyttinen, Barin-Pacela and Hyvärinen, section 6.
 
     Source means are uniform in (-0.5, 0.5) and standard deviations in (0.5, 3), anew in each segment. The mixing,
-    uniform in (-3, 3) and the same in all segments, is drawn again until its condition number is below 20; from 20
+    uniform in (-3, 3) and the same in all segments, is resampled until its condition number is below 20; from 20
     variables on, until it is below the upper quartile of 1000 such draws.
 
     Parameters
@@ -85,7 +85,7 @@ def binary_ica(
     Returns
     -------
     BinaryICATruth
-        The data with what made them.
+        The data and what generated them.
 
     Examples
     --------
@@ -152,7 +152,7 @@ SOURCES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
 
 @dataclass(frozen=True, eq=False)
 class ICAMixtureTruth:
-    """Clusters of mixed sources, with everything that made them.
+    """Clusters of mixed sources, with everything that generated them.
 
     Attributes
     ----------
@@ -160,9 +160,9 @@ class ICAMixtureTruth:
         The points, cluster after cluster.
     labels : ndarray of int, shape (n_rows,)
         The cluster of each row.
-    sources : list of ndarray, one a cluster, each n_points x n_sources
+    sources : list of ndarray, one per cluster, each n_points x n_sources
         Of mean 0 and variance 1.
-    mixing : list of ndarray, one a cluster, each n_columns x n_sources
+    mixing : list of ndarray, one per cluster, each n_columns x n_sources
         The matrices as given.
     means : ndarray of shape (n_clusters, n_columns)
         The centres of the clusters.
@@ -216,7 +216,7 @@ def ica_mixture(
     Returns
     -------
     ICAMixtureTruth
-        The data with what made them.
+        The data and what generated them.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def _draw_sources(n_sources: int, n: int, kinds: Sequence[str], rng: np.random.G
 
 
 def _draw_centres(matrices: list[Floats], separation: float, rng: np.random.Generator) -> Floats:
-    """Centres at random, drawn again until any two are far enough apart, from a range that grows with each try."""
+    """Centres at random, resampled until any two are far enough apart, from a range that grows with each try."""
     least = separation * max(float(np.sqrt((A**2).sum(axis=1).max())) for A in matrices)
     half_range = least
     while True:
@@ -264,22 +264,22 @@ def _draw_centres(matrices: list[Floats], separation: float, rng: np.random.Gene
 
 @dataclass(frozen=True, eq=False)
 class BinaryFactorsTruth:
-    """Data drawn from binary factor analysis, with everything that made them.
+    """Data drawn from binary factor analysis, with everything that generated them.
 
     Attributes
     ----------
     X : ndarray of shape (n_rows, n_variables)
         The data.
     codes : ndarray of int8, shape (n_rows, n_components)
-        -1 and 1: which causes are off and on in each row.
+        -1 and 1: which factors are off and on in each row.
     mixing : ndarray of shape (n_variables, n_components)
-        What each cause adds (and, when it is off, takes away).
+        What each factor adds (and, when it is off, subtracts).
     mean : ndarray of shape (n_variables,)
         What is added to every row.
     noise : float
         Standard deviation of the noise.
     probabilities : ndarray of shape (n_components,)
-        Of each cause being on.
+        Probability of each factor being on.
 
     Examples
     --------
@@ -322,7 +322,7 @@ def binary_factors(
     norms : (float, float), default=(1, 2)
         Range of the lengths of the mixing matrix' columns.
     probabilities : float or array-like of shape (n_components,), default=0.5
-        Probability of each cause being on.
+        Probability of each factor being on.
     mean : float or array-like of shape (n_variables,), default=0
         The c that is added to every row.
     random_state : None, int, Generator or RandomState, optional
@@ -331,7 +331,7 @@ def binary_factors(
     Returns
     -------
     BinaryFactorsTruth
-        The data with what made them.
+        The data and what generated them.
 
     Examples
     --------

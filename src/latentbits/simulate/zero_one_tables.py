@@ -16,7 +16,7 @@ from latentbits.numerics import RandomSource, as_generator, check_number
 
 @dataclass(frozen=True, eq=False)
 class AspectTruth:
-    """Data drawn from the aspect Bernoulli model, with everything that made them.
+    """Data drawn from the aspect Bernoulli model, with everything that generated them.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def aspect_bernoulli(
         Of the symmetric Dirichlet distribution of the weights. 1 is uniform over the simplex (the
         paper's assumption); below 1, most of a row comes from few components.
     density : float, default=0.5
-        Expected share of 1s that a content component (one that isn't a phantom) makes.
+        Expected share of 1s of a content component (one that isn't noise).
     sharpness : float, default=0.5
         The ``s`` of ``Beta(density * s, (1 - density) * s)``, from which content components are
         drawn: the *smaller*, the nearer their probabilities are to 0 and 1 and the better the
@@ -84,8 +84,8 @@ def aspect_bernoulli(
     white_phantom : bool, default=False
         Make the last component all 0: the cause of false absences.
     black_phantom : bool, default=False
-        Make the last component all 1: the cause of false presences. The white phantom, if any, is
-        then the last but one. Phantoms count within `n_components`.
+        Make the last component all 1: the cause of false presences. The white one, if any, is then the last but one.
+        Both count within `n_components`.
     missing : float, default=0
         Probability that a cell is missing, at random. With the same seed, the cells that stay
         are the ones of the complete data.
@@ -95,7 +95,7 @@ def aspect_bernoulli(
     Returns
     -------
     AspectTruth
-        The data with what made them.
+        The data and what generated them.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def _check_sizes(n_rows: int, n_columns: int, n_components: int, n_phantoms: int
         if size < 1:
             raise ValueError(f"{name} is {size}; it must be at least 1.")
     if n_phantoms > n_components:
-        raise ValueError(f"n_components is {n_components}, too few for {n_phantoms} phantoms.")
+        raise ValueError(f"n_components is {n_components}, too few for {n_phantoms} noise components.")
 
 
 def _check_shape_parameters(concentration: float, density: float, sharpness: float) -> None:
@@ -154,7 +154,7 @@ def _draw_causes(weights: NDArray[np.float64], n_columns: int, rng: np.random.Ge
 
 @dataclass(frozen=True, eq=False)
 class ProbitFactorsTruth:
-    """Data drawn from probit factor analysis, with everything that made them.
+    """Data drawn from probit factor analysis, with everything that generated them.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ def probit_factors(
     Returns
     -------
     ProbitFactorsTruth
-        The data with what made them.
+        The data and what generated them.
 
     Examples
     --------
@@ -255,16 +255,16 @@ MOST_COLUMNS = 16
 
 @dataclass(frozen=True, eq=False)
 class IsingTruth:
-    """Rows drawn from an Ising model, with everything that made them.
+    """Rows drawn from an Ising model, with everything that generated them.
 
     Attributes
     ----------
     X : ndarray of int8, shape (n_rows, n_columns)
         The rows, 0 and 1.
     couplings : ndarray of shape (n_columns, n_columns)
-        What a 1 in one column adds to the log odds of a 1 in another; symmetric, 0 on the diagonal.
+        What a 1 in one column adds to the log-odds of a 1 in another; symmetric, 0 on the diagonal.
     bias : ndarray of shape (n_columns,)
-        The log odds of a 1 in a row whose other cells are 0.
+        The log-odds of a 1 in a row whose other cells are 0.
     means : ndarray of shape (n_columns,)
         The columns' probabilities of a 1.
 
@@ -315,7 +315,7 @@ def ising(
     Returns
     -------
     IsingTruth
-        The rows with what made them.
+        The rows and what generated them.
 
     Examples
     --------

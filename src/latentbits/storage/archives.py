@@ -20,8 +20,6 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-__all__ = ["DAMAGE", "LARGEST_UNPACKED", "Archive", "read_archive", "reason_of", "write_archive"]
-
 LARGEST_UNPACKED = 2 * 2**30
 """Bytes to which compressed arrays of a file may expand, together; larger ones are written, and read, uncompressed."""
 

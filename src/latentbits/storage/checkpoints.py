@@ -23,8 +23,6 @@ from latentbits.storage.files import atomic_file
 from latentbits.version import __version__
 from latentbits.wording import counted
 
-__all__ = ["ProblemCheckpoints", "RunCheckpoint"]
-
 EVERY = 60.0
 """Seconds from a position that is saved to the next."""
 
@@ -104,7 +102,7 @@ class ProblemCheckpoints:
         return RunCheckpoint(self.folder / f"run-{index}.npz")
 
     def of_refinement(self, index: int) -> RunCheckpoint:
-        """The positions of one run that goes on to a tighter tolerance."""
+        """The positions of one run that continues to a tighter tolerance."""
         return RunCheckpoint(self.folder / f"run-{index}-refined.npz")
 
 

@@ -21,20 +21,6 @@ from latentbits.wording import CSV_DIGITS, rounded
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "MODEL_FILE",
-    "atomic_file",
-    "atomic_folder",
-    "escape_formula",
-    "parse_json",
-    "plain_scalar",
-    "restore_label",
-    "to_json",
-    "to_records",
-    "write_csv",
-    "write_json",
-]
-
 MODEL_FILE = "model.npz"
 """The model in the folder of a fit."""
 

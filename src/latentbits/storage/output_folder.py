@@ -18,32 +18,22 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = [
-    "DATA_FILE",
-    "PLOTS_FOLDER",
-    "REPORT_FILE",
-    "SUMMARY_FILE",
-    "OutputFolder",
-    "write_plots",
-    "write_tables",
-]
-
 DATA_FILE, REPORT_FILE, SUMMARY_FILE, PLOTS_FOLDER = "data.npz", "report.html", "summary.json", "plots"
 
 # fmt: off
 # Anybody may have written a summary, so that a file is deleted only if its name is one of these as well.
 TABLES = frozenset({
     "causes", "choices", "clean", "clusters", "codes", "comparison", "components", "components_interval",
-    "couplings", "denoised", "discards", "folds", "history", "intervals", "members", "mixing", "noisy", "pairs",
-    "probabilities", "reconstruction", "reliability", "restarts", "rows", "segments", "selection", "separation",
-    "sizes", "sources", "stability", "suspects", "weights",
+    "correlations", "couplings", "denoised", "discards", "folds", "history", "intervals", "loadings", "members",
+    "mixing", "noisy", "pairs", "probabilities", "reconstruction", "reliability", "restarts", "rows", "scores",
+    "segments", "selection", "separation", "sizes", "sources", "stability", "suspects", "weights",
 })
 """The tables that outputs have, each as NAME.csv."""
 
 FIGURES = frozenset({
     "bound", "causes", "cluster_means", "clusters", "comparison", "components", "couplings", "denoising",
-    "member_weights", "mixing", "objective", "pair_fit", "reliability", "selection", "sizes", "source_densities",
-    "source_effects", "source_scales", "strengths", "weights",
+    "loadings", "member_weights", "mixing", "objective", "pair_fit", "reliability", "scree", "selection", "sizes",
+    "source_densities", "source_effects", "source_scales", "strengths", "weights",
 })
 """The figures that they have, each as NAME.png in the folder of plots."""
 # fmt: on

@@ -26,8 +26,6 @@ from latentbits.storage.archives import DAMAGE, Archive, read_archive, reason_of
 from latentbits.storage.files import MODEL_FILE, atomic_file, parse_json
 from latentbits.version import __version__
 
-__all__ = ["load_model", "save_model"]
-
 FORMAT = "latentbits-model"
 FORMAT_VERSION = 2
 CHECKED_SINCE = 2  # the format version from which on files have a checksum

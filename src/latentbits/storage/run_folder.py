@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from latentbits.findings.results import Data, Results
 
-__all__ = ["DATA_FILE", "REPORT_FILE", "RunFolder"]
-
 _SELECTION = "selection"
 _ASKED: dict[str, Any] = {
     "per_row": int,

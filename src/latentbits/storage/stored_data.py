@@ -10,13 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.blocks import PackedCells
+from latentbits.data.encoding import PackedCells
 from latentbits.data.marks import PlacedMarks
 from latentbits.data.numbers import NumberTable
 from latentbits.errors import DataError
 from latentbits.storage.archives import DAMAGE, read_archive, reason_of, write_archive
-
-__all__ = ["load_data", "save_data"]
 
 VERSION = 2
 CHECKED_SINCE = 2  # the version from which on files have a checksum; those of the first say no version
@@ -129,7 +127,7 @@ def _rebuild(arrays: dict[str, np.ndarray], names: dict[str, Any]) -> BinaryData
     csr = sp.csr_array(parts, shape=tuple(int(side) for side in arrays["sparse_shape"]))
     csr.check_format(full_check=True)  # otherwise SciPy trusts the indices, and reads outside its memory
     if not csr.has_canonical_format or not np.isin(csr.data, (1, MISSING)).all():
-        raise ValueError("its sparse cells don't fit together")
+        raise ValueError("its sparse cells are inconsistent")
     return BinaryData(None, csr, **names)
 
 
@@ -138,7 +136,7 @@ def _rebuilt_bits(arrays: dict[str, np.ndarray]) -> PackedCells:
     if ones.ndim != 2 or ones.dtype != np.uint8 or ones.shape[1] != -(-n_columns // 8) or 0 in ones.shape:
         raise ValueError("its packed cells are no table")
     if missing is not None and (missing.shape != ones.shape or missing.dtype != np.uint8 or (missing & ones).any()):
-        raise ValueError("its missing cells don't fit to the others")
+        raise ValueError("its missing cells don't match the others")
     return PackedCells(ones, missing, n_columns)
 
 

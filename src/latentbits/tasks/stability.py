@@ -82,13 +82,13 @@ def _why_not(abilities: frozenset[Ability]) -> str:
         return "was stored by an older version, without the components of its restarts; fit it again"
     if Ability.CLUSTERS in abilities:
         return (
-            "has starts that end with unlike numbers of clusters, which can't be matched; fit it with several seeds "
-            "and compare labels_ by sklearn.metrics.adjusted_rand_score"
+            "has restarts that end with different numbers of clusters, which can't be matched; fit it with several "
+            "seeds and compare labels_ by sklearn.metrics.adjusted_rand_score"
         )
     if Ability.FIND_NUMBER in abilities:
         return (
-            "has starts that end with unlike numbers of components, which can't be matched; restarts_ has them, and "
-            "how far each start came"
+            "has restarts that end with different numbers of components, which can't be matched; restarts_ has them, "
+            "and how far each restart came"
         )
     return "has no components that restarts could reproduce; give a model such as AspectBernoulli or BinaryICA"
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from latentbits import simulate as simulated
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.probit_products import log_probit_products
+from latentbits.kernels.probit_ep import log_probit_products
 from latentbits.models.binary_ica.parameters import Parameters
 from latentbits.models.binary_ica.source_posterior import adapted_nodes, posterior, posterior_of_mixture
 from tests.models.binary_ica.tools import TRUTH, cells_of, random_parameters, rows_with_missing

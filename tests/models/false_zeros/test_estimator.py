@@ -357,7 +357,7 @@ class TestOddTables:
         [
             (np.zeros((8, 5)), "nothing to learn"),
             (np.ones((8, 5)), "nothing to learn"),
-            (np.eye(3), "nothing is known about how good the answer is"),
+            (np.eye(3), "nothing is known about the quality of the answer"),
             ([[0, 1, 1]], "one row"),
             ([[0], [1], [1]], "no columns can go together"),
         ],

@@ -9,7 +9,7 @@ from sklearn.decomposition import FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from latentbits.models.ica_mixture import densities
+from latentbits.models.ica_mixture import densities, moves
 from latentbits.models.ica_mixture.estimator import ICAMixture
 from latentbits.simulate.mixed_sources import ica_mixture
 from tests.models.ica_mixture.tools import TRUTH, X
@@ -173,3 +173,73 @@ class TestRestarts:
     def test_running_out_of_passes_warns(self):
         with pytest.warns(ConvergenceWarning, match="all max_iter=12 passes"):
             ICAMixture(2, 2, n_init=1, max_iter=12, random_state=0).fit(X)
+
+
+class TestPriorAndIndex:
+    def test_every_hyper_parameter_can_be_given(self):
+        rows = X[::5]
+        usual = ICAMixture(2, 2, 3, n_init=1, tol=1e-2, random_state=0).fit(rows)
+        assert usual.n_clusters_ == 2
+        for name in (
+            "nu_precision",
+            "rho",
+            "pi",
+            "phi_precision",
+            "beta_shape",
+            "beta_rate",
+            "alpha_shape",
+            "alpha_rate",
+            "psi_shape",
+            "psi_rate",
+        ):
+            other = ICAMixture(2, 2, 3, prior={name: 0.7}, n_init=1, tol=1e-2, random_state=0).fit(rows)
+            assert other.objective_ != usual.objective_, name
+
+    def test_published_is_appendix_a(self):
+        prior = ICAMixture(prior="published")._prior()
+        assert (prior.nu_precision, prior.rho, prior.pi, prior.phi_precision) == (0.001, 0.001, 0.001, 1.0)
+        assert (prior.beta_shape, prior.beta_rate) == (1.2, 0.1)
+        assert (prior.alpha_shape, prior.alpha_rate, prior.psi_shape, prior.psi_rate) == (0.001,) * 4
+
+    @pytest.mark.parametrize(("prior", "words"), [({"beta": 1.0}, "beta"), ({"pi": -1.0}, "pi"), ("x", "published")])
+    def test_nonsense_is_refused(self, prior, words):
+        with pytest.raises(ValueError, match=words):
+            ICAMixture(prior=prior).fit(X)
+
+    def test_the_printed_index_does_not_normalise_weights(self):
+        """Two Gaussians at a normalised J of 6, which hold a quarter of the source: J as printed is 6 / 2 = 3."""
+        pi, beta = np.array([0.125, 0.125, 0.75]), np.full(3, 36.0)
+        phi = np.array([0.0, 1.0, 1.02])
+        assert moves._widest_distance(pi, phi, beta, "normalised") == pytest.approx(0.5)
+        assert moves._widest_distance(pi, phi, beta, "published") is None
+
+
+class TestUncertainty:
+    def test_intervals_have_names_and_the_spreads_of_the_posterior(self, model):
+        table = model.interval(level=0.9)
+        effects = table[table["quantity"] == "effect"]
+        assert len(effects) == model.mixing_.size
+        line = effects.iloc[3]
+        c, m, j = line["cluster"], line["source"], int(line["variable"][1:])
+        p = model._clusters
+        sd = np.sqrt(p.A_cov[c, j, m, m] * p.source_moments()[1][c, m]) * model._scale[j]
+        assert effects.iloc[3]["sd"] == pytest.approx(sd)
+        np.testing.assert_allclose(table["high"] > table["value"], True)
+        named = copy.deepcopy(model)
+        named.feature_names_in_ = np.array(["a", "b"], dtype=object)
+        assert set(named.interval()["variable"]) == {"a", "b"}
+
+    def test_bootstrap_intervals_are_wider(self, model):
+        narrow, wide = model.interval(), model.interval(X, n_draws=10, random_state=0)
+        np.testing.assert_array_equal(narrow["value"], wide["value"])
+        effect = narrow["quantity"] == "effect"
+        assert (wide["sd"] / narrow["sd"])[effect & (narrow["source"] == 0)].median() > 1.3
+
+    def test_pieces_of_one_bow_are_adjacent_and_groups_are_not(self, model):
+        assert not model.overlaps(X)["adjacent"].any()
+        rng = np.random.default_rng(0)
+        angle = rng.uniform(0, np.pi, 600)
+        bow = np.column_stack([np.cos(angle), np.sin(angle)]) * 5 + 0.2 * rng.normal(size=(600, 2))
+        bent = ICAMixture(4, 2, 3, n_init=1, tol=1e-4, random_state=0).fit(bow)
+        assert bent.n_clusters_ > 1
+        assert bent.overlaps(bow)["adjacent"].any()

@@ -10,8 +10,6 @@ import click
 
 from latentbits.cli.commands.fit import show_as_images
 from latentbits.cli.options.asking import ASKING, kind_option, question_about, refuse_asking, with_visit_columns
-from latentbits.cli.options.click_helpers import FILE_PATH, Command, Values, bundled, flag_of, given, model_argument
-from latentbits.cli.options.output import force_option, shape_option, table_options, terminal_options
 from latentbits.cli.options.ratings import CHANGES, Ratings, marks_option, note_unused_marks, ratings_option, values_for
 from latentbits.cli.options.reading import (
     READING,
@@ -21,8 +19,23 @@ from latentbits.cli.options.reading import (
     reader_arguments,
     reading_options,
 )
-from latentbits.cli.terminal import Terminal, check_target, output_table
-from latentbits.data.names import Places
+from latentbits.cli.terminal import (
+    FILE_PATH,
+    Command,
+    Terminal,
+    Values,
+    bundled,
+    check_target,
+    flag_of,
+    force_option,
+    given,
+    model_argument,
+    output_table,
+    shape_option,
+    table_options,
+    terminal_options,
+)
+from latentbits.data.messages import Places
 from latentbits.errors import DataError
 from latentbits.findings.results import data_table, with_names
 from latentbits.models.registry import TABLE_MODELS
@@ -153,7 +166,7 @@ def refuse_ratings_of_ensemble(model: Any, place: Path, ratings: Ratings | None)
 
 def rows_for(run: RunFolder, model: Any, file: Path, reading: Values, *, read_afresh: bool) -> BinaryData:
     """The file's data with the model's columns, read as for the fit; a note says by which options."""
-    from latentbits.data.like import FitReading
+    from latentbits.data.read_options import FitReading
     from latentbits.data.readers import read_table
 
     fit = FitReading.of_model(model, None if read_afresh else run.reading_of(model))

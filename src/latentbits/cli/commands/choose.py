@@ -8,22 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.options.click_helpers import Values, bundled
-from latentbits.cli.options.help import GroupedHelp, model_option
 from latentbits.cli.options.learning import (
     LEARNING,
     SHOWING,
+    GroupedHelp,
     ModelNames,
     ModelWithNumber,
     Names,
     Numbers,
     criterion_option,
     folds_option,
+    model_option,
     parameters_of,
 )
-from latentbits.cli.options.output import FOLDER_FORCE, force_option, optional_folder_option, terminal_options
 from latentbits.cli.options.reading import check_file, read, read_numbers, read_with_segments, reading_options
-from latentbits.cli.terminal import Terminal
+from latentbits.cli.terminal import (
+    FOLDER_FORCE,
+    Terminal,
+    Values,
+    bundled,
+    force_option,
+    optional_folder_option,
+    terminal_options,
+)
 from latentbits.models.registry import MODELS, NUMBER_MODELS, SEGMENT_MODELS
 from latentbits.storage.files import to_records
 from latentbits.storage.output_folder import PLOTS_FOLDER, OutputFolder

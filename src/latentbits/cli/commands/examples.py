@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latentbits.cli.commands.fit import Stopwatch, add_verdict, fit_and_gather, save_run, show_as_images
-from latentbits.cli.options.click_helpers import FILE_PATH
-from latentbits.cli.options.output import FOLDER_FORCE, force_option, table_options, terminal_options
-from latentbits.cli.terminal import Terminal, check_target, output_table, warnings_as_notes
+from latentbits.cli.terminal import (
+    FILE_PATH,
+    FOLDER_FORCE,
+    Terminal,
+    check_target,
+    force_option,
+    output_table,
+    table_options,
+    terminal_options,
+    warnings_as_notes,
+)
 from latentbits.findings.results import data_table
 from latentbits.storage.output_folder import OutputFolder
 from latentbits.storage.run_folder import REPORT_FILE, RunFolder

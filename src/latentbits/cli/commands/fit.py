@@ -15,10 +15,15 @@ import click
 
 from latentbits.cli.commands.choose import choice_lines, select_number, selection_tables, sentences_of_range
 from latentbits.cli.options.asking import ASKING, kind_option, question_about, typed, with_visit_columns
-from latentbits.cli.options.click_helpers import FILE_PATH, Values, bundled, given
-from latentbits.cli.options.help import GroupedHelp, model_option
-from latentbits.cli.options.learning import CHOOSING, FOLDS, LEARNING, criterion_option, parameters_of
-from latentbits.cli.options.output import FOLDER_FORCE, force_option, shape_option, terminal_options
+from latentbits.cli.options.learning import (
+    CHOOSING,
+    FOLDS,
+    LEARNING,
+    GroupedHelp,
+    criterion_option,
+    model_option,
+    parameters_of,
+)
 from latentbits.cli.options.ratings import marks_option
 from latentbits.cli.options.reading import (
     check_file,
@@ -28,7 +33,19 @@ from latentbits.cli.options.reading import (
     reader_arguments,
     reading_options,
 )
-from latentbits.cli.terminal import INTERRUPTED, Terminal, warnings_as_notes
+from latentbits.cli.terminal import (
+    FILE_PATH,
+    FOLDER_FORCE,
+    INTERRUPTED,
+    Terminal,
+    Values,
+    bundled,
+    force_option,
+    given,
+    shape_option,
+    terminal_options,
+    warnings_as_notes,
+)
 from latentbits.errors import DataError
 from latentbits.models.registry import MODELS, NUMBER_MODELS, TABLE_MODELS
 from latentbits.storage.files import to_records

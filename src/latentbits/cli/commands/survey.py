@@ -1,23 +1,39 @@
-"""The commands that answer from a file alone: repeat-visits, tetrachoric."""
+"""The commands that answer from a file alone: repeat-visits, tetrachoric, factors."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.options.click_helpers import Values
-from latentbits.cli.options.output import table_options, terminal_options
 from latentbits.cli.options.reading import check_file, read, read_with_segments, reader_arguments, reading_options
-from latentbits.cli.terminal import Terminal, check_target, output_table, warnings_as_notes
+from latentbits.cli.terminal import (
+    FOLDER_FORCE,
+    Terminal,
+    Values,
+    check_target,
+    force_option,
+    optional_folder_option,
+    output_table,
+    table_options,
+    terminal_options,
+    warnings_as_notes,
+)
+from latentbits.storage.files import to_records
+from latentbits.storage.output_folder import PLOTS_FOLDER, REPORT_FILE, OutputFolder
 from latentbits.wording import counted
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from latentbits.correlations.factor_analysis import FactorSolution
+    from latentbits.data.binary_data import BinaryData
     from latentbits.data.histories import Histories
     from latentbits.models.repeated_survey.estimator import RepeatedSurvey
 
-__all__ = ["repeat_visits", "tetrachoric"]
+__all__ = ["factors", "repeat_visits", "tetrachoric"]
 
 
 @click.command(
@@ -140,3 +156,86 @@ def tetrachoric(
     if not as_pairs:
         table = table.reset_index(names=["segment", "column"] if labels is not None else ["column"])
     output_table(table, out, force=force, terminal=terminal)
+
+
+@click.command(
+    short_help="How many factors yes-no items have, which ones, and how well they fit.",
+    epilog="Example: latentbits factors items.csv --out factors",
+)
+@click.option("--factors", "n_factors", type=click.IntRange(min=1), metavar="N", help="[default: parallel analysis]")
+@click.option(
+    "--rotation",
+    type=click.Choice(["oblimin", "promax", "varimax", "none"]),
+    default="oblimin",
+    show_default=True,
+    help="Oblimin and promax let factors be correlated.",
+)
+@click.option(
+    "--samples", type=click.IntRange(min=0), default=0, metavar="N", help="Bootstrap refits for standard errors."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
+@click.option("--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is all cores.")
+@optional_folder_option
+@force_option(FOLDER_FORCE)
+@terminal_options
+@reading_options
+def factors(
+    file: Path,
+    reading: Values,
+    n_factors: int | None,
+    rotation: Any,
+    samples: int,
+    seed: int,
+    jobs: int,
+    out: Path | None,
+    force: bool,
+    terminal: Terminal,
+) -> None:
+    """Factor analysis of the yes-no items of FILE on their tetrachoric correlations; cells may be missing.
+
+    How many factors there are is found by parallel analysis, and may be none. --out makes a folder with the loadings,
+    the scores of the rows with their standard errors, the correlations, plots, and a page to open: report.html.
+    """
+    if out is not None:
+        OutputFolder(out).check(force=force)
+    check_file(file)
+    with warnings_as_notes():
+        data = read(file, reading)
+
+        from latentbits.correlations.factor_analysis import factor_analysis
+
+        found = factor_analysis(data, n_factors, rotation=rotation, n_samples=samples, random_state=seed, n_jobs=jobs)
+    summary = _summary_of(found, file)
+    if out is not None:
+        _save_factors(found, data, summary, out, force=force)
+    terminal.print_json(summary | {"loadings": to_records(_named_columns(found.to_frame()))})
+    for line in str(found).split("\n"):
+        terminal.print(line)
+    if out is not None:
+        terminal.print(f"Open {out / REPORT_FILE}; tables are beside it, and pictures in {PLOTS_FOLDER}.")
+
+
+def _summary_of(found: FactorSolution, file: Path) -> dict[str, Any]:
+    fit = {} if found.fit is None else asdict(found.fit)
+    return {"file": file.name, "n_factors": found.n_factors, "rms_residual": found.rms_residual, "fit": fit}
+
+
+def _named_columns(table: pd.DataFrame) -> pd.DataFrame:
+    return table.rename_axis(columns=None).reset_index(names="column")
+
+
+def _save_factors(found: FactorSolution, data: BinaryData, summary: dict[str, Any], out: Path, *, force: bool) -> None:
+    import pandas as pd
+
+    from latentbits.report.factor_page import factor_page
+
+    names = list(found.to_frame().index)
+    tables = {
+        "loadings": _named_columns(found.to_frame()),
+        "scores": found.scores(data).to_frame().reset_index(names="row"),
+        "correlations": _named_columns(pd.DataFrame(found.correlations, index=names, columns=names)),
+    }
+    folder = OutputFolder(out)
+    folder.save_tables(tables, summary, figures=found.figures(), force=force)
+    (out / REPORT_FILE).write_text(factor_page(found, f"Factors of {summary['file']}"), encoding="utf-8")
+    folder.add_file(REPORT_FILE)

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.options.click_helpers import FILE_PATH, FloatRange, Values, flag_of, given
+from latentbits.cli.terminal import FILE_PATH, FloatRange, Values, flag_of, given
 from latentbits.errors import DataError
 from latentbits.wording import place
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
-
-__all__ = ["ASKING", "kind_option", "question_about", "refuse_asking", "typed", "with_visit_columns"]
 
 _VISITS = ("later_visits", "n_visits")
 
@@ -128,7 +126,7 @@ def _number(text: str, row: str, column: str, option: str) -> float:
 def _read_revisits(file: Path, data: BinaryData) -> BinaryData:
     """Another file, read like that of the data, its columns matched by name."""
     from latentbits.cli.options.reading import check_file
-    from latentbits.data.like import FitReading
+    from latentbits.data.read_options import FitReading
     from latentbits.data.readers import read_table
 
     check_file(file)

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.options.click_helpers import FILE_PATH
+from latentbits.cli.terminal import FILE_PATH
 from latentbits.errors import DataError
 from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from latentbits.data.marks import Marks
-
-__all__ = ["CHANGES", "Ratings", "marks_option", "note_unused_marks", "ratings_option", "values_for"]
 
 CHANGES = ("auto", "both", "absence", "presence")
 

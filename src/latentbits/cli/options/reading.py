@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from latentbits.cli.options.click_helpers import FILE_PATH, Command, Values, bundled, flag_of, given
+from latentbits.cli.terminal import FILE_PATH, Command, Values, bundled, flag_of, given
 from latentbits.data.read_options import ReadOptions, flags, option_types
 from latentbits.errors import DataError
 from latentbits.wording import place
@@ -18,18 +18,6 @@ from latentbits.wording import place
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.numbers import NumberTable
-
-__all__ = [
-    "READING",
-    "check_file",
-    "optional_reading_options",
-    "read",
-    "read_numbers",
-    "read_with_segments",
-    "reader_arguments",
-    "reading_options",
-    "without_column",
-]
 
 
 class LongFormat(click.Option):

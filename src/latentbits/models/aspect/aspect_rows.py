@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from latentbits.data.binary_data import MISSING, row_blocks
-from latentbits.data.names import Places
+from latentbits.data.messages import Places
 from latentbits.errors import DataError, warn_user
 from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE

@@ -45,7 +45,7 @@ class Components(NamedTuple):
 
     mean: probabilities of a 1; H1, H0: what goes into the pass; share: (K,) average weights of the training rows;
     alpha, beta: the posterior, where there is one; kinds: (K,) "content", "white" or "black" if there was a choice of
-    noise components (the others have content), None if phantoms are to be found among free components.
+    noise components (the others have content), None if noise components are to be found among the free ones.
     """
 
     mean: np.ndarray
@@ -178,7 +178,7 @@ class AspectModel(OnlineModel):
             [hashlib.sha256(array.tobytes()).hexdigest() for array in self._content_arrays()] if self._goes_on else []
         )
         learner = self._learner(data, row_weight, Workers(), NoiseComponents(NESTED[name], self.noise_rate))
-        form = type(learner).__name__  # sparse and dense data have the same fingerprint, but perhaps not this
+        form = type(learner).__name__  # sparse and dense data have the same checksum, but perhaps not this
         problem = [type(self).__name__, form, name, parameters, data.fingerprint(), weights, *start]
         return ProblemCheckpoints(self.checkpoint, problem)
 
@@ -213,7 +213,7 @@ class AspectModel(OnlineModel):
         self.phantoms_ = self._kinds_of(self._components)
 
     def _kinds_of(self, components: Components) -> np.ndarray:
-        """Which components are content, which are phantoms, and which extinct."""
+        """Which components are content, which are noise, and which extinct."""
         extinct = self._are_extinct(components)
         if components.kinds is not None:
             kinds = components.kinds.copy()
@@ -274,9 +274,9 @@ class AspectModel(OnlineModel):
     def average_reconstruction(self, X: Any) -> np.ndarray:
         """The probability of a 1 in each cell, averaged over the restarts (or the posterior samples).
 
-        Restarts end in different places, and what they disagree about cancels: the average predicts better than the
-        best of them. Those stuck far below the best don't count, and rows that say little are shrunk towards the
-        average row, as in `suspicion`, which is the same without the phantoms.
+        Restarts end in different optima, and their disagreements cancel: the average predicts better than the best of
+        them. Restarts that ended far below the best don't count, and rows with little information are shrunk towards
+        the average row, as in `suspicion`, which is the same without the noise components.
 
         Parameters
         ----------
@@ -299,7 +299,7 @@ class AspectModel(OnlineModel):
         change: str = "auto",
         marks: Any = None,
     ) -> Any:
-        """0-1 data with the phantoms removed: `reconstruct` without them, cut at `threshold`. Missing cells are filled.
+        """0-1 data without the noise components: `reconstruct` cut at `threshold`. Missing cells are filled.
 
         Parameters
         ----------
@@ -308,16 +308,15 @@ class AspectModel(OnlineModel):
         threshold : float, default=0.5
             Reconstructed probabilities of at least this become 1.
         ratings : array-like, optional
-            As in `reconstruct`; by default 0 for every phantom of `phantoms_` and 1 for the rest.
+            As in `reconstruct`; by default 0 for every noise component (`phantoms_`) and 1 for the rest.
         change : "auto", "both", "absence" or "presence", default="auto"
-            Which observed cells may change. "absence" only fills zeros in (every observed 1 stays), "presence" only
-            takes ones away, "both" is the reconstruction as it is (the papers' rule). "auto" changes what the phantoms
-            can have falsified: zeros if all of them are white, ones if all are black, both if there are both, and
-            (with a warning) no observed cell if there is no phantom.
+            Which observed cells may change. "absence" only turns zeros into ones, "presence" only ones into zeros,
+            "both" rounds the whole reconstruction (the papers' rule). "auto" allows changes to cells that noise
+            components explain: zeros if all of these are white, ones if all are black, both if there are both, and
+            (with a warning) no observed cell if there is no noise component.
         marks : path, dict or list of dict, optional
-            Cells that somebody has looked up, as in `apply_marks`: confirmed ones are 1 and rejected ones 0, whatever
-            the reconstruction says. Other cells are as without marks; fit again to `apply_marks(X, marks)` to learn
-            from them.
+            Cells that somebody has checked, as in `apply_marks`: confirmed ones are 1 and rejected ones 0, whatever the
+            reconstruction says. Other cells are as without marks; refit to `apply_marks(X, marks)` to learn from them.
 
         Returns
         -------
@@ -334,7 +333,7 @@ class AspectModel(OnlineModel):
         row: int | str | None = None,
         cells: Sequence[tuple[int | str, int | str]] | None = None,
     ) -> pd.DataFrame:
-        """Which component caused a cell: a table with one line for each cell and component.
+        """Which component caused a cell: a table with one line per cell and component.
 
         Parameters
         ----------
@@ -355,24 +354,24 @@ class AspectModel(OnlineModel):
         return self._solved(X).explain(row=row, cells=cells)
 
     def suspicion(self, X: Any, *, kind: Kind = "absence", ratings: ArrayLike | None = None) -> np.ndarray:
-        """How likely each observed 0 hides a 1 (or, kind="presence", each 1 is false).
+        """The score by which observed zeros (or, kind="presence", ones) are ranked as false.
 
         The score is the probability that the content of the row would put a 1 there: the reconstruction without the
-        phantoms, averaged over the restarts (but those stuck far below the best), whose disagreements cancel; rows that
-        say little about their content are shrunk towards the average row. Read it as the probability that the 0 hides a
-        1 *when the 0 itself is no evidence*. It is for ranking: where few ones are hidden it is too high, where most
-        are it may be too low, and attributes that are hard to see rank below easy ones. experiments/ has it against
-        the truth.
+        noise components, averaged over the restarts (except those that ended far below the best), whose disagreements
+        cancel; rows with little information about their content are shrunk towards the average row. Read it as the
+        probability that the 0 is false *when the 0 itself is no evidence*. It is meant for ranking: where few zeros are
+        false it is too high, where most are it may be too low, and attributes that are hard to detect rank below easy
+        ones. experiments/ compares it with the truth.
 
         Parameters
         ----------
         X : array, SciPy sparse, data frame or BinaryData
             0-1 data with the columns of the fit.
         kind : "absence" or "presence", default="absence"
-            Zeros that may hide a 1, or ones that may be false.
+            Zeros that may be false, or ones that may be.
         ratings : array-like of shape (n_components,), optional
-            As in `reconstruct`: the content is what they keep, phantoms or not; as they are about the components of the
-            best run, the other restarts don't count.
+            As in `reconstruct`: they decide what counts as content; as they refer to the components of the best
+            restart, the other restarts don't count.
 
         Returns
         -------
@@ -390,28 +389,29 @@ class AspectModel(OnlineModel):
         ratings: ArrayLike | None = None,
         marks: Any = None,
     ) -> pd.DataFrame:
-        """The cells most likely to be false, the most suspected first.
+        """The cells most likely to be false, the highest score first.
 
-        This is the cheap answer, which components explain (`explain`). For the list alone `FalseZeros` ranks better,
-        and needs no number of components.
+        This is the fast way, and components explain the result (`explain`). If you only need the list, `FalseZeros`
+        ranks better and needs no number of components.
 
         Parameters
         ----------
         X : array, SciPy sparse, data frame or BinaryData
             0-1 data with the columns of the fit.
         kind : "absence" or "presence", default="absence"
-            Zeros that may hide a 1, or ones that may be false.
+            Zeros that may be false, or ones that may be.
         top : int, default=100
             How many cells; None for all.
         ratings : array-like of shape (n_components,), optional
             As in `suspicion`.
         marks : path, dict or list of dict, optional
-            Cells that somebody has looked up, as in `apply_marks`: confirmed and rejected ones are left out.
+            Cells that somebody has checked, as in `apply_marks`: confirmed and rejected ones are left out.
 
         Returns
         -------
         DataFrame
-            With the columns row, column, score (see `suspicion`) and phantom: the posterior, in the best run, that a
-            phantom of that kind caused the cell. With marks also the column mark: "unsure", or empty.
+            With the columns row, column, score (see `suspicion`) and phantom: the posterior probability, in the best
+            restart, that a noise component of that kind caused the cell. With marks also the column mark: "unsure", or
+            empty.
         """
         return self._solved(X, marks).suspects(kind=kind, top=top, ratings=ratings)

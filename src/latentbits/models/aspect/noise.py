@@ -27,9 +27,10 @@ BLANKNESS = 0.3
 """How much more a blank component gains by chance where ones are rare (a full one where zeros are), per share of
 ones; chosen with the line above on other tables than those of experiments/beyond/noise.py.
 
-On sparse tables of 200 x 50 white noise by row and column gains 0.44 nats a row, clean tables of the same share of ones
-whose components are faint (0.2 to 0.5) 0.43, and 4 of 10 of these keep white. So no threshold finds the one without the
-other; neither do 10 starts, a start from the model without noise, a learned rate, or a parametric bootstrap."""
+On sparse tables of 200 x 50 white noise by row and column gains 0.44 nats per row, clean tables of the same share of
+ones whose components are faint (0.2 to 0.5) 0.43, and 4 of 10 of these keep white. So no threshold finds the one
+without the other; neither do 10 starts, a start from the model without noise, a learned rate, or a parametric
+bootstrap."""
 
 KNOWN = 1e9
 """alpha + beta of a noise component, whose probability of a 1 is known: as if it had been seen in so many cells."""
@@ -93,7 +94,7 @@ NO_NOISE = NoiseComponents()
 
 
 def needed_gain(kind: str, n_rows: float, density: float) -> float:
-    """What a noise component must gain over the model without it, in nats a row, by the table's share of ones."""
+    """What a noise component must gain over the model without it, in nats per row, by the table's share of ones."""
     towards_kind = 0.5 - density if kind == WHITE else density - 0.5
     return CHANCE + STANDARD_ERRORS * CHANCE_SD / float(np.sqrt(n_rows)) + BLANKNESS * towards_kind
 

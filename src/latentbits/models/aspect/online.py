@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.blocks import comes_in_blocks
-from latentbits.data.encoding import check_row_weight
+from latentbits.data.encoding import check_row_weight, comes_in_blocks
 from latentbits.errors import DataError
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread

@@ -21,8 +21,6 @@ from latentbits.models.binary_factors.binary_model import BETA_EDGE, Moments, Pa
 from latentbits.models.binary_factors.byy import Discard, Learned, State, without
 from latentbits.models.binary_factors.coding import codes_of, random_start
 
-__all__ = ["DELTA", "EPSILON", "XI", "Algorithm1", "Hyper", "harmony", "update"]
-
 DELTA = 2.0  # section 5.1
 EPSILON = 0.01  # not printed
 FASTER = 1.1  # eta after a step that was taken

@@ -22,31 +22,6 @@ from latentbits.fitting.workers import Workers
 from latentbits.kernels.binary_quadratic import quadratic_table
 from latentbits.models.binary_factors import Noise
 
-__all__ = [
-    "EQUAL",
-    "EXACT_LIMIT",
-    "LARGEST_PRECISION",
-    "Moments",
-    "Parameters",
-    "Posterior",
-    "Prior",
-    "all_codes",
-    "exact_posterior",
-    "filled",
-    "linear_terms",
-    "log_odds",
-    "mean_field",
-    "moments",
-    "n_parameters",
-    "noise_precision",
-    "pooled",
-    "precision_limit",
-    "program",
-    "quadratic_terms",
-    "seen_cells",
-    "shares",
-]
-
 EXACT_LIMIT = 16
 """Largest number of factors for sums over all codes."""
 

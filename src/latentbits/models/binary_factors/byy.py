@@ -30,21 +30,6 @@ from latentbits.models.binary_factors.binary_model import (
 )
 from latentbits.models.binary_factors.coding import codes_of, random_start
 
-__all__ = [
-    "Discard",
-    "Gradient",
-    "HarmonyLearning",
-    "Learned",
-    "State",
-    "closed_step",
-    "gradient",
-    "gradient_step",
-    "harmony",
-    "least_length",
-    "settle_and_discard",
-    "weakest",
-]
-
 # Over the length of a column that pure noise gives, measured over rows and noise levels.
 MARGIN = 1.25
 MARGIN_BY_COLUMN = 1.15

@@ -22,8 +22,6 @@ from latentbits.models.binary_factors.binary_model import (
 )
 from latentbits.models.binary_factors.encoders import encode, round_codes, signs
 
-__all__ = ["codes_of", "expected_codes", "projected", "random_start", "rough_fit", "started_mean_field"]
-
 FEW_FACTORS = 12
 """Up to this many factors, mean field starts from the best of all codes of a row."""
 

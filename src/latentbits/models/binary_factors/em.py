@@ -21,8 +21,6 @@ from latentbits.models.binary_factors.binary_model import (
 )
 from latentbits.models.binary_factors.coding import rough_fit
 
-__all__ = ["MaximumLikelihood", "State"]
-
 SMALLEST_PRECISION = 1e-10  # of the noise, after an extrapolation
 LARGEST_LOG_ODDS = 13.8  # of shares kept 1e-6 off 0 and 1
 

@@ -19,8 +19,6 @@ from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.binary_quadratic import box_rows, enumerate_rows, greedy_rows, quadratic_table
 from latentbits.models.binary_factors import Encoder
 
-__all__ = ["ENUM_LIMIT", "BQPSolution", "encode", "round_codes", "signs", "solve_bqp"]
-
 ENUM_LIMIT = 20
 """More bits are not enumerated: 2^20 codes take about a millisecond per row, and every bit doubles that."""
 

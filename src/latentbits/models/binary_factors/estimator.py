@@ -39,8 +39,6 @@ from latentbits.models.binary_factors.runs import (
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import place
 
-__all__ = ["BinaryFactorAnalysis", "Nature"]
-
 EVEN = 1e-3
 """A factor whose probability is this near to 1/2 has no rarer state."""
 

@@ -23,8 +23,6 @@ from latentbits.models.binary_factors.binary_model import (
 )
 from latentbits.models.binary_factors.em import SMALLEST_PRECISION, State
 
-__all__ = ["GaussianFactors", "gaussian_sizes", "n_gaussian_parameters", "principal_start"]
-
 BEYOND = 2  # numbers of factors that are tried after the best one
 PASSES, TOL = 2000, 1e-7
 LOG_2PI = float(np.log(2 * np.pi))

@@ -24,19 +24,6 @@ from latentbits.models.binary_factors.byy import Discard, HarmonyLearning, State
 from latentbits.models.binary_factors.em import MaximumLikelihood
 from latentbits.models.binary_factors.vb import VariationalBayes, expected_program
 
-__all__ = [
-    "PATH_LIMIT",
-    "Found",
-    "Path",
-    "PathLearning",
-    "Stop",
-    "discards_table",
-    "found_by",
-    "make_runner",
-    "shifted",
-    "sizes_table",
-]
-
 PATH_LIMIT = 12
 """Largest number of factors for which a path is affordable: EM sums over all codes."""
 

@@ -28,8 +28,6 @@ from latentbits.models.binary_factors.byy import settle_and_discard
 from latentbits.models.binary_factors.coding import rough_fit
 from latentbits.numerics import expected_log_beta, kl_beta
 
-__all__ = ["State", "VariationalBayes", "evidence_bound", "expected_program", "update_codes", "update_parameters"]
-
 SWEEPS = 5  # of mean field over the codes in a pass; none lowers the bound, so they need not converge
 SWEEP_TOL = 1e-4
 CERTAINTY = 0.95  # |E[y]| at the start, for the codes of a rough fit

@@ -18,19 +18,6 @@ from latentbits.fitting.workers import n_workers
 from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, canonical
 from latentbits.numerics import RandomSource, as_generator
 
-__all__ = [
-    "State",
-    "fit_blica",
-    "means_and_intercepts",
-    "objective",
-    "parameters_of",
-    "runner",
-    "start",
-    "start_at",
-    "with_means",
-]
-
-
 SWEEPS, SWEEP_TOL = 200, 1e-10
 """Of means and intercepts by turns."""
 

@@ -26,8 +26,6 @@ from latentbits.models.degenerate import degeneracy
 from latentbits.numerics import RandomSource
 from latentbits.wording import counted
 
-__all__ = ["BinaryICA", "warn_about_strength"]
-
 RUNAWAY = 60.0
 """c times an entry of the mixing, from which cells are practically a function of the source: two such columns have a
 correlation above 0.9997, and no table tells that from 1."""

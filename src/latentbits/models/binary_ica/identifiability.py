@@ -10,16 +10,6 @@ from scipy.optimize import linear_sum_assignment
 
 from latentbits.numerics import check_number
 
-__all__ = [
-    "Rank",
-    "correlation_jacobian",
-    "identifiability",
-    "identifiability_rank",
-    "mean_cosine_similarity",
-    "most_sources",
-    "rows_needed",
-]
-
 RANK_TOLERANCE = 1e-9
 """Singular values below this, relative to the largest, count as 0: rounding leaves some 1e-15."""
 

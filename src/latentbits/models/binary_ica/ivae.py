@@ -20,8 +20,6 @@ from latentbits.fitting.climb import Climbed, Monitor, ascend
 from latentbits.fitting.restarts import Runner
 from latentbits.models.binary_ica.parameters import LINK, CountedRows, Parameters
 
-__all__ = ["State", "objective", "parameters_of", "runner", "start"]
-
 N_NODES = 16
 TINY = 1e-12  # under the root, whose derivative is infinite at 0
 

@@ -29,20 +29,6 @@ from latentbits.models.binary_ica import matched
 from latentbits.models.binary_ica.learners import FINE, MergedColumns, segment_correlations
 from latentbits.models.binary_ica.parameters import Parameters, Prior
 
-__all__ = [
-    "GoodnessOfFit",
-    "Intervals",
-    "SourceIntervals",
-    "aligned",
-    "bootstrap_fits",
-    "compare_pairs",
-    "intervals_of",
-    "log_variance_sd",
-    "pair_score",
-    "variance_intervals",
-    "windows_differ",
-]
-
 SURE = 1e-3
 """Probabilities of cells of a table are kept this far from 0: one row must not decide a comparison."""
 

@@ -21,8 +21,6 @@ from latentbits.models.binary_ica import Likelihood, Method, Shrinkage, blica, i
 from latentbits.models.binary_ica.parameters import LINK, PairwiseStatistics, Parameters, Prior, canonical, count_rows
 from latentbits.numerics import RandomSource, as_generator
 
-__all__ = ["FINE", "Learned", "Learning", "MergedColumns", "segment_correlations"]
-
 COPIES = 0.98
 """A correlation, on average over segments, from which columns are almost copies: 95 % of equal cells have 0.988."""
 

@@ -47,22 +47,6 @@ from latentbits.fitting.restarts import Runner
 from latentbits.models.binary_ica import blica
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior, correlations
 
-__all__ = [
-    "CellCorrelations",
-    "State",
-    "Statistics",
-    "cell_nugget",
-    "cell_objective",
-    "climb",
-    "finish",
-    "last_objective",
-    "objective",
-    "parameters_of",
-    "runner",
-    "start_from",
-    "statistics_of",
-]
-
 SLOPE = 2 / np.pi
 """f'(0)."""
 

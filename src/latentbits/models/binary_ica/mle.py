@@ -40,21 +40,6 @@ from latentbits.models.binary_ica import Likelihood
 from latentbits.models.binary_ica.parameters import FINEST_GRID, LINK, CountedRows, Parameters, Prior
 from latentbits.numerics import LOG_ROOT_2PI, normalised
 
-__all__ = [
-    "MOST_ORTHANT_COLUMNS",
-    "OrthantProbabilities",
-    "Propagation",
-    "RowLikelihood",
-    "SourceNodes",
-    "State",
-    "likelihood_for",
-    "objective",
-    "parameters_of",
-    "prior_of",
-    "runner",
-    "start",
-]
-
 REACH = 6.0
 """Standard deviations from the centre that the grid covers; in two dimensions a mass of 2e-8 is outside."""
 

@@ -10,20 +10,6 @@ from numpy.typing import ArrayLike
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
 
-__all__ = [
-    "FINEST_GRID",
-    "LINK",
-    "CountedRows",
-    "PairwiseStatistics",
-    "Parameters",
-    "Prior",
-    "canonical",
-    "correlations",
-    "count_rows",
-    "covariances",
-    "pairwise_from_model",
-]
-
 LINK = float(np.sqrt(np.pi / 8))
 """The c of P(x = 1 | y) = Phi(c y), with which the probit approximates the logistic function."""
 

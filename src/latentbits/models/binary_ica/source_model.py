@@ -39,8 +39,6 @@ from latentbits.models.binary_ica.source_posterior import (
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import place
 
-__all__ = ["JudgedSourceModel", "SourceModel", "column_names", "rows_and_labels"]
-
 
 def column_names(data: BinaryData, *, quote: bool = True) -> list[str]:
     """The names of the columns, in quotes for a sentence; "column 3" if they have none."""

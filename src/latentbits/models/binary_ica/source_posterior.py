@@ -19,12 +19,9 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.probit_ep import probit_ep
-from latentbits.kernels.probit_products import log_probit_products
+from latentbits.kernels.probit_ep import log_probit_products, probit_ep
 from latentbits.models.binary_ica.parameters import FINEST_GRID, LINK, Parameters
 from latentbits.numerics import LOG_ROOT_2PI, normalised
-
-__all__ = ["Nodes", "RowPosterior", "adapted_nodes", "normal_posterior", "posterior", "posterior_of_mixture"]
 
 REACH = 8.0
 """Standard deviations that a grid covers on either side; the posterior's tails are lighter than the prior's."""

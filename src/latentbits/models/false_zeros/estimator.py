@@ -56,13 +56,13 @@ FEW_REVISITED = 10
 
 
 class FalseZeros(KnowsRows, CellModel):
-    """Which zeros hide a one: a ranking by an ensemble of unlike models, with a probability.
+    """Which zeros are false: a ranking by an ensemble of different models, with a probability.
 
     No number of components is asked for. Probit factors, aspect models of 12, 4 and 2 components (each the mean of many
-    starts), an Ising model and a linear autoencoder each say how likely a cell is a 1; the score is a weighted mean of
-    their log odds, with weights learned from held-out cells of the table (`member_weights_`). The held-out cells also
-    tell how good the answer is (`held_out_`, `gains_`). Members that would take too long for a table stand aside, and a
-    warning says so.
+    restarts), an Ising model and a linear autoencoder each give the probability of a 1 in a cell; the score is a
+    weighted mean of their log-odds, with weights learned from held-out cells of the table (`member_weights_`). The
+    held-out cells also tell how good the answer is (`held_out_`, `gains_`). Members that would take too long for a
+    table are left out, with a warning.
 
     **What is known of rows.** With `fit(X, rows=frame)`, or data made by ``BinaryData.of(X, rows=frame, ...)``, two
     models of covariates, coordinates and effort join (`ProbitFactors` with 2 and with 8 factors): "covariates_2" and
@@ -71,22 +71,23 @@ class FalseZeros(KnowsRows, CellModel):
     **When to use which.** For the list of suspects this ranks better than `AspectBernoulli.suspects`, and takes longer.
     `AspectBernoulli` explains cells by components that can be named and rated, and denoises.
 
-    **What the numbers are.** `suspicion` and `reconstruct` come from fits that have seen the cell: a 0 is evidence, and
-    they rank best. P(1 | the rest) of `predict_proba` and `suspects` is the probability that a cell is a 1, told by the
-    rest of the table as if the cell itself hadn't been looked at. It is *not* the probability that something is
-    present: what one visit never shows can't be known from it. Give `rate` (the probability that a visit finds an
+    **What the numbers are.** `suspicion` and `reconstruct` come from fits that include the cell: a 0 is evidence, and
+    they rank best. P(1 | the rest) of `predict_proba` and `suspects` is the probability that a cell is a 1 given the
+    rest of the table, as if the cell itself had not been observed. It is *not* the probability that something is
+    present: what a visit never detects can't be known from it. Give `rate` (the probability that a visit finds an
     individual) or `revisits` (some rows that were visited again) to get that.
 
     Parameters
     ----------
     n_folds : int or None, default=5
-        Number of parts in which cells are hidden to learn the weights of the members. None: no cells are hidden, the
-        members have equal weights, and nothing is known about how good the answer is; it takes a sixth of the time.
+        Number of parts in which cells are held out to learn the weights of the members. None: no cells are held out,
+        the members have equal weights, and nothing is known about the quality of the answer; it takes a sixth of the
+        time.
     noise : "auto", "white", "black", "both" or None, default="auto"
         Whether the score of a cell allows for what its row has lost ("white": some rows have lost far more of their
         ones than others, say by less effort) or got ("black": false ones). "auto": if the table clearly shows it. A
-        table can't tell rows that have lost ones from rows that are poor, so "auto" asks for much. None: rows are taken
-        as they are.
+        table can't distinguish rows that have lost ones from rows that have few, so "auto" requires strong evidence.
+        None: rows are taken as they are.
     members : list of str or None, default=None
         Names of the members to use; None for all of "probit_factors", "aspects_12", "aspects_4", "aspects_2", "ising"
         and "linear_autoencoder", and with `rows` "covariates_2" and "covariates_8".
@@ -105,29 +106,30 @@ class FalseZeros(KnowsRows, CellModel):
     members_ : dict of str to estimator
         The fitted members by their names.
     member_weights_ : ndarray of shape (n_members,)
-        How much each member's log odds count, in the order of `members_`.
+        Weight of each member's log-odds, in the order of `members_`.
     intercept_ : float
-        What is added to the weighted log odds.
+        What is added to the weighted log-odds.
     member_scores_ : DataFrame or None
-        For each member its weight, and how well it alone predicts hidden cells: mean log likelihood and area under the
-        ROC curve; the last line is the ensemble. None without hidden cells.
+        For each member its weight, and how well it alone predicts held-out cells: mean log-likelihood and area under
+        the ROC curve; the last line is the ensemble. None without held-out cells.
     held_out_ : DataFrame or None
-        Reliability of the ensemble on hidden cells: for each bin of predicted probabilities the mean prediction, the
-        share of ones and the number of cells. None without hidden cells. Of tables above two million cells the fits
-        behind it are to some of the rows, so that the ensemble itself is better, and its probabilities too cautious.
+        Reliability of the ensemble on held-out cells: for each bin of predicted probabilities the mean prediction, the
+        share of ones and the number of cells. None without held-out cells. Of tables above two million cells the fits
+        behind it are to some of the rows, so that the ensemble itself is better, and its probabilities are too
+        cautious.
     gains_ : dict or None
-        What the ensemble's predictions of hidden cells gain over frequencies of "columns", and of "rows and columns";
-        see `verdict`. None without hidden cells.
+        What the ensemble's predictions of held-out cells gain over frequencies of "columns", and of "rows and columns";
+        see `verdict`. None without held-out cells.
     auc_ : dict or None
-        Areas under the ROC curve of hidden cells, of the "model" and both baselines.
+        Areas under the ROC curve of held-out cells, of the "model" and both baselines.
     n_hidden_ : int
-        Number of cells that were hidden and predicted; 0 without.
+        Number of cells that were held out and predicted; 0 if none were.
     noise_model_ : AspectBernoulli or None
-        What tells how much each row has lost; None if the rows show no such noise.
+        The model of how much each row has lost; None if the rows show no such noise.
     noise_trials_ : DataFrame or None
         What noise components gained; see `AspectBernoulli`.
     data_checksum_ : str
-        Tells the training data from others.
+        Checksum of the training data.
     n_rows_ : int
         Number of rows at the fit.
     n_features_in_ : int
@@ -227,15 +229,15 @@ class FalseZeros(KnowsRows, CellModel):
         return willing
 
     def _folds_for(self, data: BinaryData) -> int | None:
-        """The number of folds; None where hidden cells could tell nothing."""
+        """The number of folds; None where held-out cells would be uninformative."""
         if self.n_folds is None:
             return None
         if degeneracy(data, None):  # which has been said
             return None
         if data.n_observed < 2 * self.n_folds:
             warn_user(
-                f"there are too few cells to hide some in {self.n_folds} parts and predict them, so all members have "
-                "equal weights and nothing is known about how good the answer is; give more data, or fewer folds",
+                f"there are too few cells to hold out {self.n_folds} parts of them, so all members have equal weights "
+                "and nothing is known about the quality of the answer; give more data, or fewer folds",
                 DegenerateDataWarning,
             )
             return None
@@ -270,7 +272,7 @@ class FalseZeros(KnowsRows, CellModel):
             self._lines[kind] = fit_line(seen_odds[asked], log_odds(predicted[asked]), cell_weight[asked])
 
     def _adopt_scores(self, scores: HeldOutScores | None) -> None:
-        """Set what hidden cells tell about how good the answer is."""
+        """Set what held-out cells show about the quality of the answer."""
         self.n_hidden_ = 0 if scores is None else scores.n_cells
         self.held_out_ = None if scores is None else scores.reliability
         self.member_scores_ = None if scores is None else scores.members
@@ -309,14 +311,14 @@ class FalseZeros(KnowsRows, CellModel):
     # ---- answers -------------------------------------------------------------------------------------------------
 
     def suspicion(self, X: Any, *, kind: Kind = "absence", later_visits: ArrayLike | None = None) -> np.ndarray:
-        """How likely each observed 0 hides a 1 (or, kind="presence", each 1 is false): scores for ranking.
+        """The score by which observed zeros (or, kind="presence", ones) are ranked as false.
 
         Parameters
         ----------
         X : array, SciPy sparse, data frame or BinaryData
             0-1 data with the columns of the fit. The answer is dense; of a large sparse table ask for `suspects`.
         kind : "absence" or "presence", default="absence"
-            Zeros that may hide a 1, or ones that may be false.
+            Zeros that may be false, or ones that may be.
         later_visits : float or array-like of shape (n_rows,), optional
             Visits to come, if zeros are to be ranked by whether these will see something: rows with more of them show
             more.
@@ -342,8 +344,8 @@ class FalseZeros(KnowsRows, CellModel):
         """Probabilities of all cells.
 
         Without `rate` and `revisits`: P(1 | the rest), of every cell. With one of them: P(present), or P(seen later),
-        of the cells that are 0 or missing; 1 for those that were seen. A zero was looked for in vain, a missing cell
-        wasn't: of two with the same P(1 | the rest) the missing one is likelier.
+        of the cells that are 0 or missing; 1 for those that were seen. A zero was searched for without success, a
+        missing cell was not: of two with the same P(1 | the rest) the missing one is more likely present.
 
         Parameters
         ----------
@@ -352,7 +354,7 @@ class FalseZeros(KnowsRows, CellModel):
         revisits : array, data frame or BinaryData, optional
             A pilot: what was seen later in some rows of X. Either as many rows as X, missing where nobody went again,
             or a frame whose index names some of the rows. The probability is then that of being seen later, on visits
-            like these. Some thirty rows are enough to bring it to the right size.
+            like these. About thirty rows are enough to calibrate it.
         rate : float, optional
             The probability that a visit finds a given individual, if it is known: the probability is that of presence
             by the Royle-Nichols model, or with `later_visits` that of being seen on any of these.
@@ -360,7 +362,7 @@ class FalseZeros(KnowsRows, CellModel):
             Visits to come (with `rate`), or made in the pilot's rows (with `revisits`), one number for all rows or one
             for each. With `revisits` the rate is then estimated from the pilot.
         n_visits : float or array-like of shape (n_rows,), default=1
-            Visits that X sums up.
+            Number of visits that X summarises.
 
         Returns
         -------
@@ -383,14 +385,14 @@ class FalseZeros(KnowsRows, CellModel):
         n_visits: ArrayLike = 1,
         marks: Any = None,
     ) -> pd.DataFrame:
-        """The cells most likely to be false, the most suspected first.
+        """The cells most likely to be false, the highest score first.
 
         Parameters
         ----------
         X : array, SciPy sparse, data frame or BinaryData
             0-1 data with the columns of the fit.
         kind : "absence" or "presence", default="absence"
-            Zeros that may hide a 1, or ones that may be false.
+            Zeros that may be false, or ones that may be.
         top : int or None, default=100
             How many cells; None for all.
         per_row : int or None, default=None
@@ -405,7 +407,7 @@ class FalseZeros(KnowsRows, CellModel):
             As in `predict_proba`; with `rate` or `later_visits` it counts for the order too: zeros of rows with more
             visits are less suspected.
         marks : path, dict or list of dict, optional
-            Cells that somebody has looked up, as in `apply_marks`: confirmed and rejected ones are left out.
+            Cells that somebody has checked, as in `apply_marks`: confirmed and rejected ones are left out.
 
         Returns
         -------
@@ -421,7 +423,7 @@ class FalseZeros(KnowsRows, CellModel):
         return rows.suspects(kind, top=top, per_row=per_row, visible=visible, scale=scale)
 
     def explain(self, X: Any, row: int | str, column: int | str, *, top: int = 5) -> pd.DataFrame:
-        """Why a cell has its score: the columns of its row, and the rows like it, that speak for a 1 or against it.
+        """Why a cell has its score: the columns of its row, and similar rows, that suggest a 1 or a 0.
 
         Parameters
         ----------
@@ -437,9 +439,9 @@ class FalseZeros(KnowsRows, CellModel):
         DataFrame
             With the columns what, name, value (for a column the cell of this row, for a row that of this column) and
             says. "base" says where a prediction begins (how common the column is), "column" what the cell of that
-            column adds to it, "rest" what all other columns add: log odds of a 1 by the Ising model, or probabilities
-            by the linear autoencoder if it is the only one of the two. "row" is a row like this one, and says how alike
-            it is (correlation of what sets the two apart from the average row), negative where it has a 0.
+            column adds to it, "rest" what all other columns add: log-odds of a 1 by the Ising model, or probabilities
+            by the linear autoencoder if it is the only one of the two. "row" is a row like this one, and says how
+            similar it is (correlation of the two rows' deviations from the average row), negative where it has a 0.
         """
         rows = self._scored(X)
         check_number("top", top, least=1, integer=True)
@@ -467,7 +469,7 @@ class FalseZeros(KnowsRows, CellModel):
         if revisits is not None:
             return self._scale_of_pilot(rows, placed_revisits(revisits, rows.data), made, later)
         if later is not None and not for_ranking:
-            raise DataError("later_visits alone don't tell how much a visit sees; give rate or revisits too")
+            raise DataError("later_visits need a detection rate; give rate or revisits too")
         return Scale()
 
     def _scale_of_pilot(
@@ -478,14 +480,14 @@ class FalseZeros(KnowsRows, CellModel):
         seen = seen_then[asked]
         if len(seen) == 0 or not 0 < seen.sum() < len(seen):
             raise DataError(
-                "revisits must have zeros of X that were seen later, and some that were not; go to more rows again, or "
+                "revisits must have zeros of X that were seen later, and some that were not; revisit more rows, or "
                 "give rate"
             )
         visited = np.flatnonzero(asked.any(axis=1))
         if len(visited) < FEW_REVISITED:
             warn_user(
                 f"the pilot has {counted(len(visited), 'row')} with {counted(int(seen.sum()), 'later sighting')}, "
-                "which says little about how much a visit sees; go to some thirty rows again"
+                "which says little about the detection rate; revisit about thirty rows"
             )
         pilot = ScoredRows(self, rows.data.rows(visited))
         m = pilot.probabilities(Scale())[asked[visited]]
@@ -497,7 +499,7 @@ class FalseZeros(KnowsRows, CellModel):
 
 
 def _check_question(kind: Kind, **about_zeros: Any) -> None:
-    """Refuse unknown kinds, and of ones what tells how much a visit misses."""
+    """Refuse unknown kinds, and detection rates for ones."""
     check_kind(kind)
     useless = [name for name, value in about_zeros.items() if value is not None]
     if kind == "presence" and useless:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.data.names import Places
+from latentbits.data.messages import Places
 from latentbits.models.false_zeros.scored_rows import ScoredRows
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""From P(1 | the rest), which one visit can tell, to what was asked: present, or seen on a later visit.
+"""From P(1 | the rest), which one visit determines, to what was asked: present, or seen on a later visit.
 
-One visit can't tell how many of the absences are real: that needs a number from outside. It may be the rate at which a
+One visit can't tell how many of the absences are real: that needs external information. It may be the rate at which a
 visit finds an individual (`rate`, with the Royle-Nichols model), or a pilot: some rows that were visited again
 (`revisits`), from which the exponent c of P(seen later) = 1 - (1 - m)^c, or that rate, is estimated.
 """

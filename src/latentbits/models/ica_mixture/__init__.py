@@ -7,13 +7,14 @@ from latentbits.models.abilities import WITH_RESTARTS, Ability
 from latentbits.models.schema import NUMBER_COLUMNS, RESTARTED, Array, Frame, Items, Named, Texts, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter
 
-__all__ = ["SPECS", "Criterion", "SourceKind"]
+__all__ = ["SPECS", "Criterion", "SourceKind", "SplitIndex"]
 
 _COUNT = Number(1, integer=True)
 _LEAST = Number(1e-6)
 
 Criterion = Literal["clusters", "bound"]
 SourceKind = Literal["mean", "unmixed"]
+SplitIndex = Literal["normalised", "published"]
 
 TINY = 1e-100
 """Below this a number's inverse overflows in products."""
@@ -42,7 +43,6 @@ SPECS = (
         },
         data="numbers",
         findings="ica_mixture",
-        takes_missing=False,
         parameters={
             "n_clusters": Parameter(_COUNT, Option("clusters", "how many to begin with")),
             "n_sources": Parameter(_COUNT, Option("sources", "of each cluster, at most")),
@@ -50,6 +50,7 @@ SPECS = (
             "criterion": Parameter(
                 Choice(get_args(Criterion)), Option("cluster_criterion", "what decides about sources with two humps")
             ),
+            "index": Parameter(Choice(get_args(SplitIndex))),
             "noise_shape": Parameter(_LEAST, Option("noise_shape", "of the prior of the noise's precision")),
             "noise_rate": Parameter(Number(1e-9), Option("noise_rate", "of the same prior: small allows little noise")),
             "gaussian_rate": Parameter(_LEAST, Option("gaussian_rate", "small allows sources with sharp edges")),
@@ -61,6 +62,7 @@ SPECS = (
             **RESTARTED,
             "_centre": Array("D"),
             "_scale": Array("D", low=TINY),
+            "_n_cells": Array("D", low=0),
             "_clusters": Named(
                 "Clusters",
                 A=Array("C", "D", "M"),
@@ -99,7 +101,7 @@ SPECS = (
         },
         sizes={"G": ("n_gaussians",)},
         stored_types=("latentbits.models.ica_mixture.cluster_posterior:Clusters",),
-        added=("humps_",),
+        added=("humps_", "_n_cells"),
         renamed={"weights_": "proportions_"},
     ),
 )

@@ -10,30 +10,14 @@ The first axis of every array is the cluster: all clusters are updated in one go
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
-__all__ = [
-    "LOG_2PI",
-    "PRIOR",
-    "Clusters",
-    "Floats",
-    "Prior",
-    "combine",
-    "divergences",
-    "kl_dirichlet_rows",
-    "kl_gamma",
-    "kl_normal",
-    "live_sources",
-    "log_mean_dirichlet",
-    "log_mean_gamma",
-    "spread_gaussians",
-    "strengths",
-    "take",
-]
+from latentbits.constraints import Choice, Number
 
 Floats = NDArray[np.float64]
 LOG_2PI = float(np.log(2 * np.pi))
@@ -69,6 +53,30 @@ class Prior(NamedTuple):
 
 
 PRIOR = Prior()
+
+PUBLISHED = Prior(beta_rate=0.1, psi_rate=0.001)
+"""The numbers of Appendix A."""
+
+
+def prior_of(given: Mapping[str, float] | str | None, usual: Prior) -> Prior:
+    """The hyper-parameters that are asked for: "published", some by name with the rest as usual, or None."""
+    if given is None:
+        return usual
+    if isinstance(given, str):
+        Choice(("published",)).check("prior", given)
+        return PUBLISHED
+    if not isinstance(given, Mapping):
+        raise ValueError(f'prior={given!r}: give a dict of hyper-parameters, "published" or None')
+    for name, value in given.items():
+        Choice(Prior._fields).check("a name in prior", name)
+        Number(1e-9).check(f'prior["{name}"]', value)
+    return usual._replace(**given)
+
+
+def of_dimensions(clusters: Clusters, which: NDArray[np.bool_]) -> Clusters:
+    """The clusters' posterior in some of the N dimensions."""
+    fields = ("A", "A_cov", "nu", "nu_precision", "psi_shape", "psi_rate")
+    return clusters._replace(**{name: getattr(clusters, name)[:, which] for name in fields})
 
 
 class Clusters(NamedTuple):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from latentbits.models.ica_mixture.cluster_posterior import LOG_2PI, Clusters, Floats, live_sources, strengths
+from latentbits.models.ica_mixture.cluster_posterior import (
+    LOG_2PI,
+    Clusters,
+    Floats,
+    live_sources,
+    of_dimensions,
+    strengths,
+)
 from latentbits.models.ica_mixture.cluster_updates import infer_hidden
-
-__all__ = ["arranged", "bounded_log_density", "exact_log_density", "source_means", "unmixed"]
 
 ROUNDS, STEADY = 200, 1e-8
 """Largest number of updates of the hidden variables of new points, and the rise of their bound that ends them."""
@@ -50,9 +56,28 @@ def arranged(clusters: Clusters, order: np.ndarray) -> Clusters:
 def exact_log_density(X: Floats, clusters: Clusters) -> Floats:
     """log p(x | c) at the posterior means of the parameters, C x T: a sum over all combinations of Gaussians.
 
-    Sources that are switched off are approximated by one Gaussian with their mean and variance.
+    Sources that are switched off are approximated by one Gaussian with their mean and variance. Where cells are
+    missing, the density is that of those that are there.
     """
     live = live_sources(clusters)
+    if not np.isnan(X).any():
+        return _exact(X, clusters, live)
+    density = np.zeros((len(clusters.A), len(X)))
+    for rows, dimensions in _patterns(X):
+        part = of_dimensions(clusters, dimensions)
+        density[:, rows] = _exact(X[np.ix_(rows, dimensions)], part, live)
+    return density
+
+
+def _patterns(X: Floats) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows that have the same cells, and which those are; rows without any are left out."""
+    patterns, which = np.unique(~np.isnan(X), axis=0, return_inverse=True)
+    for number, dimensions in enumerate(patterns):
+        if dimensions.any():
+            yield np.flatnonzero(which.reshape(-1) == number), np.flatnonzero(dimensions)
+
+
+def _exact(X: Floats, clusters: Clusters, live: np.ndarray) -> Floats:
     mean, variance = clusters.source_moments()
     density = []
     for c, on in enumerate(live):
@@ -108,9 +133,13 @@ def source_means(X: Floats, clusters: Clusters) -> Floats:
 def unmixed(X: Floats, clusters: Clusters) -> Floats:
     """Sources by the pseudo-inverse of each cluster's A, in units of the noise, C x T x M; 0 where switched off."""
     sources = np.zeros((len(clusters.A), len(X), clusters.A.shape[2]))
-    for c, on in enumerate(live_sources(clusters)):
-        size = np.sqrt(clusters.psi[c])
-        sources[c][:, on] = ((X - clusters.nu[c]) * size) @ np.linalg.pinv(clusters.A[c][:, on] * size[:, None]).T
+    live = live_sources(clusters)
+    for rows, dimensions in _patterns(X):
+        part = of_dimensions(clusters, dimensions)
+        for c, on in enumerate(live):
+            size = np.sqrt(part.psi[c])
+            centred = (X[np.ix_(rows, dimensions)] - part.nu[c]) * size
+            sources[c][np.ix_(rows, on)] = centred @ np.linalg.pinv(part.A[c][:, on] * size[:, None]).T
     return sources
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any, Self, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
+from scipy.stats import norm
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.constraints import Choice
@@ -16,16 +19,28 @@ from latentbits.errors import DataError
 from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers, one_blas_thread
 from latentbits.models.base import RestartedModel
-from latentbits.models.ica_mixture import Criterion, SourceKind, densities
-from latentbits.models.ica_mixture.cluster_posterior import PRIOR, Floats, Prior, live_sources, strengths
+from latentbits.models.ica_mixture import Criterion, SourceKind, SplitIndex, densities
+from latentbits.models.ica_mixture.cluster_posterior import PRIOR, Floats, Prior, live_sources, prior_of, strengths
 from latentbits.models.ica_mixture.moves import hidden_clusters, source_densities
 from latentbits.models.ica_mixture.run import Event, Outcome, Plan, Run
+from latentbits.models.ica_mixture.uncertainty import (
+    bootstrap_spreads,
+    centres_of,
+    effects_of,
+    posterior_spreads,
+    valley_between,
+)
 from latentbits.numerics import RandomSource, as_generator, check_number
-
-__all__ = ["ICAMixture"]
+from latentbits.wording import place
 
 EXACT = 1000
 """Largest number of combinations of Gaussians for which densities are summed exactly."""
+
+EXACT_WITH_HOLES = 20_000
+"""The same times the number of different sets of missing cells."""
+
+ADJACENT = 0.5
+"""Clusters are adjacent if the density between them falls to this part of that at their centres, or less deep."""
 
 LARGEST = 1e100
 """Larger numbers are refused, and columns that vary by less than its inverse are constant: squares would overflow."""
@@ -39,9 +54,9 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     do not need are switched off by automatic relevance determination, and superfluous clusters vanish: `n_clusters` and
     `n_sources` are upper limits. With ``n_gaussians=1`` it is the variational mixture of factor analysers.
 
-    Data are standardised internally, and results are given in their own units. Missing values are refused: each pattern
-    of them would need its own precision matrix of the sources, which multiplies the cost of a pass by the number of
-    dimensions.
+    Data are standardised internally, and results are given in their own units. Cells may be missing (NaN), in the fit
+    and in new rows: a row's likelihood is that of the cells that it has, and nothing is filled in. A pass then costs
+    several times as much, as every row has a precision matrix of its own.
 
     Parameters
     ----------
@@ -58,6 +73,14 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         "clusters": humps are clusters. A split along a source with two humps (the density between them falls to a
         fifth of the lower one, and each has 5 % of the cluster's rows) is kept even if it lowers the bound, and a
         cluster is not deleted if that would make humps; all else is decided by the bound.
+    index : {"normalised", "published"}, default="normalised"
+        Which index J proposes splits: with the weights of two neighbouring Gaussians normalised in the pair, or as
+        printed, where it falls with the number of other Gaussians.
+    prior : dict, "published" or None, default=None
+        Hyper-parameters by name, for data and sources of unit variance: nu_precision, rho, pi, phi_precision,
+        beta_shape, beta_rate, alpha_shape, alpha_rate, psi_shape, psi_rate; those that aren't named are as usual.
+        "published" has the numbers of the paper's Appendix A. The usual ones differ in two rates, which are
+        `gaussian_rate` and `noise_rate`.
     noise_shape : float, default=0.001
         Shape of the gamma prior of the noise's precision, at least 1e-6.
     noise_rate : float, default=1e-6
@@ -170,6 +193,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         n_gaussians: int = 5,
         *,
         criterion: Criterion = "clusters",
+        index: SplitIndex = "normalised",
+        prior: dict[str, float] | str | None = None,
         noise_shape: float = 1e-3,
         noise_rate: float = 1e-6,
         gaussian_rate: float = 0.01,
@@ -189,6 +214,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.n_sources = n_sources
         self.n_gaussians = n_gaussians
         self.criterion = criterion
+        self.index = index
+        self.prior = prior
         self.noise_shape = noise_shape
         self.noise_rate = noise_rate
         self.gaussian_rate = gaussian_rate
@@ -204,6 +231,11 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: None = None) -> Self:
@@ -212,7 +244,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Finite numbers.
+            Numbers; NaN where a cell is missing.
         y : None, default=None
             Ignored; part of scikit-learn's interface.
 
@@ -223,11 +255,12 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """
         self._check_parameters()
         rows = self._numbers(X, reset=True)
-        self._centre, deviation = rows.mean(axis=0), rows.std(axis=0)
+        used = rows[~np.isnan(rows).all(axis=1)]  # a row without any cell says nothing
+        self._centre, deviation = np.nanmean(rows, axis=0), np.nanstd(rows, axis=0)
         # The deviation of a constant column is rounding, which dividing by it would amplify to unit variance.
-        constant = deviation <= np.maximum(1e-12 * np.abs(rows).max(axis=0), 1 / LARGEST)
+        constant = deviation <= np.maximum(1e-12 * np.nanmax(np.abs(rows), axis=0), 1 / LARGEST)
         self._scale = np.where(constant, 1.0, deviation)
-        standard = self._standardised(rows)
+        standard = self._standardised(used)
         prior = self._prior()
 
         def make_runner(workers: Workers) -> Any:
@@ -236,17 +269,20 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
             return run
 
-        best, runs = self._best_run(make_runner, n_cells=float(rows.size))
+        best, runs = self._best_run(make_runner, n_cells=float(np.sum(~np.isnan(used))))
         self._adopt_run(best, runs)
         self._adopt(best.state)
+        self._n_cells = np.sum(~np.isnan(used), axis=0).astype(float)
         self.labels_ = self.predict(X)
         return self
 
     def _prior(self) -> Prior:
-        return PRIOR._replace(psi_shape=self.noise_shape, psi_rate=self.noise_rate, beta_rate=self.gaussian_rate)
+        usual = PRIOR._replace(psi_shape=self.noise_shape, psi_rate=self.noise_rate, beta_rate=self.gaussian_rate)
+        return prior_of(self.prior, usual)
 
     def _plan(self) -> Plan:
-        return Plan(*(getattr(self, name) for name in Plan._fields))
+        values: Any = (self.index if name == "split_index" else getattr(self, name) for name in Plan._fields)
+        return Plan(*values)
 
     def _adopt(self, outcome: Outcome) -> None:
         rho = outcome.state.rho
@@ -264,14 +300,16 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     def _numbers(self, X: Any, *, reset: bool = False) -> Floats:
         rows = self._numbers_of(X, reset=reset, ensure_all_finite=False)
-        if not np.isfinite(rows).all():
-            i, j = (int(place) for place in np.argwhere(~np.isfinite(rows))[0])
+        if np.isinf(rows).any():
+            i, j = (int(at) for at in np.argwhere(np.isinf(rows))[0])
             raise DataError(
-                f"X[{i}, {j}] is {rows[i, j]}, but {type(self).__name__} takes finite numbers, no NaN and no infinity; "
-                "fill such cells in or leave their rows out"
+                f"X[{i}, {j}] is {rows[i, j]}, but {type(self).__name__} takes finite numbers, no infinity; "
+                "make such cells NaN, which is missing, or leave their rows out"
             )
-        if np.abs(rows).max() > LARGEST:
-            i, j = (int(place) for place in np.argwhere(np.abs(rows) > LARGEST)[0])
+        if reset and (empty := np.flatnonzero(np.isnan(rows).all(axis=0))).size:
+            raise DataError(f"{place('column', int(empty[0]))} has no value at all; leave it out")
+        if np.nanmax(np.abs(rows), initial=0.0) > LARGEST:
+            i, j = (int(at) for at in np.argwhere(np.abs(rows) > LARGEST)[0])
             raise DataError(
                 f"X[{i}, {j}] is {rows[i, j]:g}, whose square is no number; give the column in a larger unit"
             )
@@ -294,21 +332,29 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     @property
     def exact_(self) -> bool:
         """Whether densities are exact sums over all combinations of Gaussians (see `score_samples`)."""
-        return bool(int(self.n_gaussians) ** int(self.n_sources_.max()) <= EXACT)
+        return self._n_combinations <= EXACT
+
+    @property
+    def _n_combinations(self) -> int:
+        return int(self.n_gaussians) ** int(self.n_sources_.max())
 
     @property
     def source_effects_(self) -> Floats:
         """What a standard deviation of each source adds to each variable, in standard deviations of the variable."""
-        return self._clusters.A * np.sqrt(self._clusters.source_moments()[1])[:, None]
+        return effects_of(self._clusters)
 
     def _log_joint(self, X: Any) -> Floats:
         """log p(x, c) in the units of the data, n_rows x n_clusters_."""
         check_is_fitted(self)
         rows = self._standardised(self._numbers(X))
-        density = densities.exact_log_density if self.exact_ else densities.bounded_log_density
+        missing = np.isnan(rows)
+        # Every set of missing cells needs factorisations of its own.
+        affordable = self._n_combinations * len(np.unique(missing, axis=0)) <= EXACT_WITH_HOLES
+        exact = self.exact_ and (affordable or not missing.any())
+        density = densities.exact_log_density if exact else densities.bounded_log_density
         with one_blas_thread():
             joint = density(rows, self._clusters).T
-        return joint + np.log(self.proportions_) - np.log(self._scale).sum()
+        return joint + np.log(self.proportions_) - (~missing @ np.log(self._scale))[:, None]
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable cluster of each row.
@@ -446,7 +492,114 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             `objective_` in the units of the data; higher is better.
         """
         check_is_fitted(self)
-        return float(self.objective_ - len(self.labels_) * np.log(self._scale).sum())
+        # Models of earlier versions had no missing cells.
+        n_cells = vars(self).get("_n_cells", np.full(len(self._scale), float(len(self.labels_))))
+        return float(self.objective_ - n_cells @ np.log(self._scale))
+
+    def interval(
+        self, X: Any = None, *, level: float = 0.95, n_draws: int = 50, random_state: RandomSource = None
+    ) -> pd.DataFrame:
+        """Intervals of what sources add, of the clusters' centres and of the noise.
+
+        Without X they are those of the variational posterior, which are too narrow. With X, the rows of the fit, they
+        are by bootstrap refits. Measured at 95 % with one cluster of two sources in four columns, 300 rows: of effects
+        39 % against 88 % by bootstrap, of centres 38 % against 85 %, of noise 35 % against 48 %.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features) or None, default=None
+            The rows of the fit, for the bootstrap.
+        level : float, default=0.95
+            Probability that an interval is to have.
+        n_draws : int, default=50
+            Number of bootstrap refits, at least 2.
+        random_state : int, Generator, RandomState or None, default=None
+            Seed of the bootstrap's draws.
+
+        Returns
+        -------
+        DataFrame
+            One line per number: quantity ("effect", what a standard deviation of the source adds; "centre", the
+            cluster's mean; "noise", its standard deviation), cluster, variable, source (-1 for none), value, sd, low
+            and high, in the units of the data. The intervals of noise are symmetric on the log scale.
+
+        Examples
+        --------
+        >>> from latentbits import ICAMixture, simulate
+        >>> X = simulate.ica_mixture([[[2.0], [1.0]]], n_points=100, random_state=0).X
+        >>> table = ICAMixture(1, 1, n_init=1, random_state=0).fit(X).interval()
+        >>> table["quantity"].value_counts().to_dict()
+        {'effect': 2, 'centre': 2, 'noise': 2}
+        >>> bool((table["low"] < table["value"]).all())
+        True
+        """
+        check_is_fitted(self)
+        check_number("level", level, least=0, below=1)
+        check_number("n_draws", n_draws, least=2, integer=True)
+        spreads = posterior_spreads(self._clusters)
+        if X is not None:
+            rows = self._standardised(self._numbers(X))
+            rho = self._prior().rho + self.proportions_ * len(rows)
+            with one_blas_thread():
+                spreads = bootstrap_spreads(
+                    rows, self._clusters, rho, self._prior(), n_draws, as_generator(random_state)
+                )
+        reach, scale = float(norm.ppf((1 + level) / 2)), self._scale
+        values = effects_of(self._clusters) * scale[:, None], centres_of(self._clusters) * scale + self._centre
+        lines: list[tuple[Any, ...]] = []
+        for c, n, m in np.ndindex(self.mixing_.shape):
+            value, sd = values[0][c, n, m], spreads.effects[c, n, m] * scale[n]
+            lines.append(("effect", c, self._variables[n], m, value, sd, value - reach * sd, value + reach * sd))
+        for c, n in np.ndindex(self.means_.shape):
+            value, sd = values[1][c, n], spreads.centres[c, n] * scale[n]
+            lines.append(("centre", c, self._variables[n], -1, value, sd, value - reach * sd, value + reach * sd))
+        for c, n in np.ndindex(self.means_.shape):
+            value, by = self.noise_precision_[c, n] ** -0.5, spreads.log_noise[c, n] / 2
+            ends = value * np.exp(-reach * by), value * np.exp(reach * by)
+            lines.append(("noise", c, self._variables[n], -1, value, value * by, *ends))
+        columns = ["quantity", "cluster", "variable", "source", "value", "sd", "low", "high"]
+        return pd.DataFrame(lines, columns=columns)
+
+    def overlaps(self, X: Any) -> pd.DataFrame:
+        """Say which clusters go on into each other: pieces of one curved or stretched thing rather than groups.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, with the columns of the fit.
+
+        Returns
+        -------
+        DataFrame
+            One line per pair of clusters: cluster, other, shared (rows that are expected in the wrong one of the two,
+            over the smaller one's rows), valley (the lowest density between them along the direction that separates
+            them best, over that at their centres; 1 is no valley), adjacent (whether it is above a half) and along (the
+            variable that the direction follows most).
+
+        Examples
+        --------
+        >>> from latentbits import ICAMixture, simulate
+        >>> line = [[1.0], [2.0]]
+        >>> X = simulate.ica_mixture([line, line], means=[[0, 0], [9, -3]], n_points=100, random_state=0).X
+        >>> ICAMixture(2, 1, n_init=1, random_state=0).fit(X).overlaps(X)["adjacent"].tolist()
+        [False]
+        """
+        proba = self.predict_proba(X)
+        rows = self._standardised(self._numbers(X))
+        rows = np.where(np.isnan(rows), 0.0, rows)
+        labels = proba.argmax(axis=1)
+        lines = []
+        for c, other in combinations(range(self.n_clusters_), 2):
+            one, two = np.flatnonzero(labels == c), np.flatnonzero(labels == other)
+            shared = float(np.minimum(proba[:, c], proba[:, other]).sum() / max(1, min(len(one), len(two))))
+            valley, along = (0.0, 0) if min(len(one), len(two)) == 0 else _valley(rows, one, two)
+            lines.append((c, other, shared, valley, valley > ADJACENT, self._variables[along]))
+        return pd.DataFrame(lines, columns=["cluster", "other", "shared", "valley", "adjacent", "along"])
+
+    @property
+    def _variables(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
 
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> tuple[Floats, np.ndarray]:
         """Draw new rows from the model.
@@ -500,3 +653,9 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         check_number("source", source, least=0, below=self._n_features_out, integer=True)
         pi, phi, beta = (a[cluster, source] for a in (self._clusters.pi_mean, self._clusters.phi, self._clusters.beta))
         return source_densities(pi, phi, beta, np.asarray(grid, dtype=float).ravel())
+
+
+def _valley(rows: Floats, one: np.ndarray, two: np.ndarray) -> tuple[float, int]:
+    """The valley between two clusters, and the variable that the direction across it follows most."""
+    valley, direction = valley_between(rows, one, two)
+    return valley, int(np.abs(direction).argmax())

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from latentbits.models.ica_mixture import SplitIndex
 from latentbits.models.ica_mixture.cluster_posterior import (
     Clusters,
     Floats,
@@ -22,18 +23,6 @@ from latentbits.models.ica_mixture.cluster_posterior import (
     take,
 )
 from latentbits.models.ica_mixture.passes import State, responsibilities
-
-__all__ = [
-    "Cut",
-    "collapsed_sources",
-    "delete",
-    "deletion_order",
-    "find_cuts",
-    "hidden_clusters",
-    "reinitialise",
-    "source_densities",
-    "split",
-]
 
 DISTANCE = 5.0
 """Two neighbouring Gaussians of a source are separate if their distance J is above this (section 2.3)."""
@@ -63,12 +52,12 @@ class Cut(NamedTuple):
     upper: np.ndarray
 
 
-def find_cuts(clusters: Clusters) -> list[Cut]:
+def find_cuts(clusters: Clusters, index: SplitIndex = "normalised") -> list[Cut]:
     """The widest gap of every source that has one, by distance J or by a valley of its density."""
     cuts = []
     for c, m in np.ndindex(clusters.alpha.shape):
         gaussians = clusters.pi_mean[c, m], clusters.phi[c, m], clusters.beta[c, m]
-        place = _widest_distance(*gaussians)
+        place = _widest_distance(*gaussians, index)
         # Overlapping Gaussians may still leave a valley, which J doesn't see.
         place = _deepest_valley(*gaussians) if place is None else place
         if place is not None:
@@ -94,17 +83,20 @@ def hidden_clusters(clusters: Clusters) -> list[tuple[Cut, float]]:
     return found
 
 
-def _widest_distance(pi: Floats, phi: Floats, beta: Floats) -> float | None:
+def _widest_distance(pi: Floats, phi: Floats, beta: Floats, index: SplitIndex) -> float | None:
     """Where neighbouring Gaussians are furthest apart, if J = |phi - phi'| sqrt(pi beta + pi' beta') exceeds the limit.
 
-    The weights are normalised in the pair.
+    The weights are normalised in the pair, so that J doesn't depend on how many other Gaussians there are; with
+    "published" they aren't, as section 2.3 prints it.
     """
     order = np.argsort(phi)
     order = order[pi[order] > ALIVE]  # a Gaussian without points may be anywhere
     low, high = order[:-1], order[1:]
     if len(low) == 0:
         return None
-    spread = (pi[low] * beta[low] + pi[high] * beta[high]) / (pi[low] + pi[high])
+    spread = pi[low] * beta[low] + pi[high] * beta[high]
+    if index == "normalised":
+        spread = spread / (pi[low] + pi[high])
     J = (phi[high] - phi[low]) * np.sqrt(spread)
     best = int(np.argmax(J))
     return float(phi[low[best]] + phi[high[best]]) / 2 if J[best] > DISTANCE else None

@@ -33,20 +33,6 @@ from latentbits.models.ica_mixture.cluster_updates import (
     update_clusters,
 )
 
-__all__ = [
-    "MapRecord",
-    "Mapped",
-    "State",
-    "Switches",
-    "assignment_bound",
-    "learn",
-    "map_clusters",
-    "rescale",
-    "responsibilities",
-    "rotate",
-    "sweep",
-]
-
 RIDGE = 1e-10
 """Ridge relative to the trace: keeps the systems solvable when sources are almost collinear."""
 

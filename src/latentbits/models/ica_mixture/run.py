@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentbits.fitting.climb import Climbed, Monitor
-from latentbits.models.ica_mixture import Criterion, moves
+from latentbits.models.ica_mixture import Criterion, SplitIndex, moves
 from latentbits.models.ica_mixture.cluster_posterior import Clusters, Floats, Prior, spread_gaussians
 from latentbits.models.ica_mixture.passes import State, Switches, sweep
-
-__all__ = ["Event", "Outcome", "Plan", "Run", "nearest_centres", "start_clusters", "start_state"]
 
 LLOYD = 5
 """Rounds of k-means at the start; few, because starts should differ rather than be the best partition."""
@@ -122,6 +120,7 @@ class Plan(NamedTuple):
     n_sources: int
     n_gaussians: int
     criterion: Criterion
+    split_index: SplitIndex
     rescale: bool
     rotate: bool
     split: bool
@@ -181,8 +180,9 @@ class Run:
 
     def __call__(self) -> Climbed[Any]:
         """Climb, and try moves until none is kept."""
-        share = nearest_centres(self.X, self.plan.n_clusters, self.rng)
-        start = start_state(self.X, share, self.plan.n_sources, self.plan.n_gaussians, self.prior, self.rng)
+        filled = np.where(np.isnan(self.X), 0.0, self.X)  # by the columns' means, for the start alone
+        share = nearest_centres(filled, self.plan.n_clusters, self.rng)
+        start = start_state(filled, share, self.plan.n_sources, self.plan.n_gaussians, self.prior, self.rng)
         state, bound, rate = self._climb(start, COARSE * self.rise)
         while (better := self._improved(state, bound, rate)) is not None:
             state, bound, rate = better
@@ -277,7 +277,7 @@ class Run:
                 make = partial(moves.revive, state, c, m)
                 yield Proposal("reinitialise", c, m, ("revive", int(state.tag[c]), m), make)
         if self.plan.split:
-            cuts = moves.find_cuts(state.clusters)
+            cuts = moves.find_cuts(state.clusters, self.plan.split_index)
             if self.plan.criterion == "clusters":
                 own = sorted(moves.hidden_clusters(state.clusters), key=lambda found: -found[1])
                 cuts = [cut for cut, _ in own] + cuts

@@ -14,7 +14,7 @@ from latentbits.constraints import Number
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.encoding import check_row_weight
 from latentbits.data.histories import Histories
-from latentbits.data.names import Places
+from latentbits.data.messages import Places
 from latentbits.errors import DataError, warn_user
 from latentbits.models.abilities import Ability
 from latentbits.models.repeated_survey.effort import balanced, effort_of, effort_table
@@ -65,8 +65,8 @@ class RepeatedSurvey(ShownModel):
 
     A site that was visited several times has a history for each species: seen, not seen, seen. `estimator` learns from
     the table of what was *ever seen*, as from any other 0-1 table, how probable each species was to be seen at each
-    site. How often species that were seen once were seen again says how much a visit sees: the rate. Both together
-    give the probability that a species is there although it was never seen, and that a later visit sees it.
+    site. How often species that were seen once were seen again gives the detection rate of a visit. Both together give
+    the probability that a species is there although it was never seen, and that a later visit sees it.
 
     The bridge between them is the model of Royle and Nichols (2003): a species has a Poisson distributed number of
     individuals at a site, and each visit sees each individual with the same probability, the rate. Species are then
@@ -167,7 +167,7 @@ class RepeatedSurvey(ShownModel):
         self.n_jobs = n_jobs
 
     def fit(self, histories: Any, y: None = None, sample_weight: ArrayLike | None = None) -> RepeatedSurvey:
-        """Learn what is probable to be seen, and at which rate.
+        """Learn the probability of being seen, and the detection rate.
 
         Parameters
         ----------

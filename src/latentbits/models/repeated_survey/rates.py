@@ -160,6 +160,6 @@ def rates_of_species(cells: SeenCells, n_columns: int, start: float) -> SpeciesR
 
 
 def _log_prior(mean: float, strength: float) -> Floats:
-    """The Beta prior on the grid, which is even in log odds: their density has one more factor r (1 - r)."""
+    """The Beta prior on the grid, which is even in log-odds: their density has one more factor r (1 - r)."""
     log_density = xlogy(mean * strength, _GRID) + xlog1py((1 - mean) * strength, -_GRID)
     return np.asarray(log_density - logsumexp(log_density))

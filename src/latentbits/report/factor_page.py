@@ -1,0 +1,37 @@
+"""A factor analysis as one HTML page that needs nothing from outside: the finding, the scree plot, the loadings."""
+
+from __future__ import annotations
+
+import base64
+import io
+from html import escape
+from typing import TYPE_CHECKING
+
+from latentbits import views
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from latentbits.correlations.factor_analysis import FactorSolution
+
+__all__ = ["factor_page"]
+
+
+def factor_page(found: FactorSolution, title: str) -> str:
+    """The page of a solution; everything that comes from data is escaped."""
+    table = found.to_frame().reset_index(names="column")
+    loadings = views.table(list(table.columns), [[_short(cell) for cell in row] for row in table.values.tolist()])
+    figures = [_picture(draw()) for draw in found.figures().values()]
+    block = views.block(title, str(found).split("\n"), *figures, loadings)
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{block}</body></html>'
+
+
+def _short(cell: object) -> object:
+    return f"{cell:.3f}" if isinstance(cell, float) else cell
+
+
+def _picture(figure: Figure) -> str:
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"><br>'
