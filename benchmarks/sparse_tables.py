@@ -28,8 +28,7 @@ from latentbits import AspectBernoulli, BinaryData
 from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.models import solved_rows
-from latentbits.models.aspect.maximum_likelihood import State
-from latentbits.models.aspect.sparse_zeros import ExpandedState, ExpandedZeros
+from latentbits.models.aspect.maximum_likelihood import ExpandedState, ExpandedZeros, State
 from latentbits.models.aspect.statistics import solve_weights
 
 K = 10

@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     )
     from latentbits.models.binary_ica.parameters import pairwise_from_model
     from latentbits.models.conditional import IsingModel, LinearAutoencoder
-    from latentbits.models.false_zeros.estimator import FalseZeros
+    from latentbits.models.false_zeros.ensemble import FalseZeros
     from latentbits.models.ica_mixture.estimator import ICAMixture
     from latentbits.models.independent import IndependentBernoulli, RowColumnBernoulli
     from latentbits.models.logistic_pca import LogisticPCA
     from latentbits.models.mixture import BernoulliMixture
     from latentbits.models.plsa import PLSA
     from latentbits.models.probit_factors import ProbitFactors
-    from latentbits.models.repeated_survey.estimator import RepeatedSurvey
+    from latentbits.models.repeated_survey import RepeatedSurvey
     from latentbits.storage.persistence import load_model, save_model
     from latentbits.tasks.compare import compare
     from latentbits.tasks.select import select_order
@@ -117,7 +117,7 @@ _HOME = {
     "DegenerateDataWarning": "latentbits.errors",
     "Histories": "latentbits.data.histories",
     "ModelFileError": "latentbits.errors",
-    "RepeatedSurvey": "latentbits.models.repeated_survey.estimator",
+    "RepeatedSurvey": "latentbits.models.repeated_survey",
     "RowFacts": "latentbits.data.row_facts",
     "apply_marks": "latentbits.data.marks",
     "compare": "latentbits.tasks.compare",

@@ -23,7 +23,8 @@ from latentbits.kernels.arrays import kernel_array
 from latentbits.models import bernoulli_nmf, logistic_pca
 from latentbits.models import mixture as bernoulli_mixture
 from latentbits.models import probit_sampler as probit_factors
-from latentbits.models.aspect import gibbs, sparse_zeros, variational
+from latentbits.models.aspect import gibbs, variational
+from latentbits.models.aspect import maximum_likelihood as sparse_zeros
 from latentbits.models.aspect import statistics as aspect
 from latentbits.models.binary_factors import encoders
 from latentbits.models.ica_mixture import cluster_updates as ica_mixture

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from latentbits import NMF, AspectBernoulli, BinaryFactorAnalysis, ICAMixture, LogisticPCA
 from latentbits.errors import DataError
 from latentbits.models.adapted import _Adapted
-from latentbits.models.aspect.base import AspectModel
+from latentbits.models.aspect.aspect_model import AspectModel
 from latentbits.models.aspect.variational import VariationalEM, _BetaSources
 from latentbits.models.factor_model import ClimbingFactorModel, FactorModel, RestartedFactorModel
 

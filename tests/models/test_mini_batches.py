@@ -13,9 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from latentbits import AspectBernoulli, BetaICA, BinaryData, load_model, save_model, simulate
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, stopped_by
-from latentbits.models.aspect import mini_batch
+from latentbits.models.aspect import online as mini_batch
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood
-from latentbits.models.aspect.mini_batch import (
+from latentbits.models.aspect.noise_components import NO_NOISE, NoiseComponents
+from latentbits.models.aspect.online import (
     Batches,
     Pace,
     RunningSums,
@@ -25,7 +26,6 @@ from latentbits.models.aspect.mini_batch import (
     running_in_batches,
     with_solved_rows,
 )
-from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.variational import Prior, VariationalBayes, VariationalEM
 from tests.reference import mini_batch as twin
 from tests.reference.assertions import assert_nondecreasing

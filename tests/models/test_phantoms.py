@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from latentbits import AspectBernoulli, BetaICA, simulate
-from latentbits.models.aspect.base import Components
-from latentbits.models.aspect.phantoms import at_prior, find_phantoms, phantom_levels
+from latentbits.models.aspect.aspect_model import Components
+from latentbits.models.aspect.noise_components import at_prior, find_phantoms, phantom_levels
 
 
 def content(K, D, density):

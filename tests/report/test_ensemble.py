@@ -15,7 +15,7 @@ from latentbits import FalseZeros, apply_marks, verdict
 from latentbits.data.binary_data import BinaryData
 from latentbits.findings import gather, lead_with_verdict
 from latentbits.findings.false_zeros import ask
-from latentbits.models.false_zeros.explanation import explain_cells
+from latentbits.models.false_zeros.scored_rows import explain_cells
 from latentbits.report import write_report
 from latentbits.report.page import page_content
 

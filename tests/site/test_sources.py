@@ -16,7 +16,7 @@ import pytest
 
 import latentbits as lb
 from latentbits.cli.main import COMMANDS
-from latentbits.models.aspect.evidence import Evidence
+from latentbits.models.aspect.sampled import Evidence
 from latentbits.models.binary_ica.parameters import Parameters
 
 ROOT = Path(__file__).resolve().parents[2]

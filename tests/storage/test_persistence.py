@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from latentbits import AspectBernoulli, BinaryData, simulate
 from latentbits.errors import ModelFileError
-from latentbits.models.aspect.base import Components
+from latentbits.models.aspect.aspect_model import Components
 from latentbits.models.registry import MODELS, model_class, model_name
 from latentbits.storage.archives import read_archive, write_archive
 from latentbits.storage.persistence import load_model, save_model

@@ -212,7 +212,7 @@ class FactorSolution:
         dict of str to function
             Each returns a matplotlib.figure.Figure.
         """
-        from latentbits.plots.factors import plot_loadings
+        from latentbits.plots.mixing import plot_loadings
 
         scree = {} if self.parallel is None else {"scree": self.parallel.plot}
         return {**scree, **({"loadings": partial(plot_loadings, self)} if self.n_factors else {})}

@@ -64,7 +64,7 @@ class ParallelAnalysis:
         matplotlib.figure.Figure
             The figure.
         """
-        from latentbits.plots.factors import plot_scree
+        from latentbits.plots.mixing import plot_scree
 
         return plot_scree(self)
 

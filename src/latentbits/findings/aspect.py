@@ -27,9 +27,9 @@ from latentbits.findings.results import (
 )
 from latentbits.findings.sampling import sampling_lines, sampling_summary
 from latentbits.fitting.chains import samples_needed
+from latentbits.models.aspect.aspect_model import AspectModel
 from latentbits.models.aspect.aspect_rows import AspectRows
-from latentbits.models.aspect.base import AspectModel
-from latentbits.models.aspect.phantoms import EXTINCT
+from latentbits.models.aspect.noise_components import EXTINCT
 from latentbits.models.cell_ranking import Kind
 from latentbits.tasks.stability import component_stability
 from latentbits.wording import counted

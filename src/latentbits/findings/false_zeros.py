@@ -11,7 +11,7 @@ import pandas as pd
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData
 from latentbits.findings.results import Figures, Results, common_summary, in_words, size, with_names
-from latentbits.models.false_zeros.estimator import FalseZeros
+from latentbits.models.false_zeros.ensemble import FalseZeros
 from latentbits.models.false_zeros.later import GIVEN_THE_REST, PRESENT, SEEN_LATER
 
 __all__ = ["ask", "gather", "suspect_line", "suspects_head"]

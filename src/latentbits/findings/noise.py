@@ -6,9 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from latentbits.models.aspect.base import AspectModel
-from latentbits.models.aspect.noise import gain_of
-from latentbits.models.aspect.phantoms import BLACK, WHITE
+from latentbits.models.aspect.aspect_model import AspectModel
+from latentbits.models.aspect.noise_components import BLACK, WHITE, gain_of
 
 __all__ = ["noise_summary"]
 

@@ -18,23 +18,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.marks import Marks
-from latentbits.data.messages import Origin, check_column_names
+from latentbits.data.messages import Origin, check_column_names, quoted
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
 from latentbits.fitting.cluster import ClusterData
 from latentbits.fitting.restarts import Restart, Runner, Schedule, best_of
 from latentbits.fitting.workers import n_workers
 from latentbits.models.abilities import WITH_RESTARTS, ZERO_ONE_DATA
-from latentbits.models.degenerate import degeneracy
 from latentbits.models.spec import spec_of
 from latentbits.models.view import ShownModel
 from latentbits.numerics import RandomSource, as_generator
 from latentbits.storage.checkpoints import ProblemCheckpoints
-from latentbits.wording import place
+from latentbits.wording import counted, place
 
 if TYPE_CHECKING:
     from latentbits.report import Report
 
-__all__ = ["BinaryModel", "Model", "RestartedModel", "check_estimator", "check_learnable"]
+__all__ = ["BinaryModel", "Model", "RestartedModel", "check_estimator", "check_learnable", "degeneracy"]
 
 
 class Model(ShownModel, ABC):
@@ -224,3 +223,41 @@ def check_learnable(data: BinaryData, n_components: int | None) -> None:
     reason = degeneracy(data, n_components)
     if reason:
         warn_user(reason, DegenerateDataWarning)
+
+
+# ---- tables that leave nothing to learn --------------------------------------------------------------------------
+
+
+def degeneracy(data: BinaryData, n_components: int | None) -> str:
+    """Why a model of this table says little or nothing, in one sentence; empty if there is no such reason.
+
+    Constant columns alone are no reason: they are usual (border pixels, species that a region lacks) and do no harm.
+    """
+    ones, seen = data.ones_per_column(), data.observed_per_column()
+    varying = np.flatnonzero((ones > 0) & (ones < seen))
+    if len(varying) == 0:
+        return _without_variation(data)
+    if len(varying) == 1:
+        name = data.column_names[varying[0]] if data.column_names else None
+        which = place("column", int(varying[0])) if name is None else f"the column {quoted(name)}"
+        return f"only {which} has both a 0 and a 1, so no columns can go together; give a table with more such columns"
+    most = min(data.shape[0], len(varying))
+    if n_components is not None and n_components > most:
+        few_rows = most == data.shape[0]
+        what = counted(most, "row") if few_rows else f"{counted(most, 'column')} that have both a 0 and a 1"
+        return (
+            f"n_components={n_components} (--components) is more than the {what}, so some components are copies or "
+            f"accidents; use at most {most}"
+        )
+    return ""
+
+
+def _without_variation(data: BinaryData) -> str:
+    cells = counted(data.n_observed, "observed cell")
+    if data.n_ones in (0, data.n_observed):
+        value = int(data.n_ones > 0)
+        which = f"all {cells} are {value}" if data.n_observed > 1 else f"the only observed cell is {value}"
+        return f"{which}, so there is nothing to learn; check how the data were read, or give a table with 0 and 1"
+    if data.shape[0] == 1:
+        return "the table has one row, so nothing tells which columns go together; give more rows"
+    return "all rows are alike: no column has both a 0 and a 1, so there is nothing to learn; give rows that differ"

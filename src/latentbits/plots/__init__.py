@@ -4,13 +4,7 @@ Every function returns a `matplotlib.figure.Figure` and does not touch pyplot, i
 notebook shows the returned figure, and ``figure.savefig("name.png")`` works without a display.
 """
 
-from latentbits.plots.binary_factors import plot_causes, plot_projections, plot_sizes
-from latentbits.plots.components import plot_components
-from latentbits.plots.couplings import plot_couplings
-from latentbits.plots.denoising import plot_denoising
-from latentbits.plots.ensemble import plot_member_weights, plot_reliability
-from latentbits.plots.factors import plot_loadings, plot_scree
-from latentbits.plots.ica_mixture import (
+from latentbits.plots.clusters import (
     plot_bound,
     plot_cluster_means,
     plot_clusters,
@@ -18,13 +12,21 @@ from latentbits.plots.ica_mixture import (
     plot_source_effects,
     plot_strengths,
 )
-from latentbits.plots.mixing import plot_mixing, plot_source_scales
-from latentbits.plots.objective import plot_objective
+from latentbits.plots.components import plot_components, plot_weights
+from latentbits.plots.denoising import plot_denoising
+from latentbits.plots.mixing import (
+    plot_causes,
+    plot_loadings,
+    plot_mixing,
+    plot_pair_fit,
+    plot_projections,
+    plot_scree,
+    plot_sizes,
+    plot_source_scales,
+)
 from latentbits.plots.ordination import plot_ordination, plot_stability
-from latentbits.plots.pair_fit import plot_pair_fit
-from latentbits.plots.selection import plot_comparison, plot_selection
-from latentbits.plots.suspects import plot_suspects
-from latentbits.plots.weights import plot_weights
+from latentbits.plots.selection import plot_comparison, plot_objective, plot_selection
+from latentbits.plots.suspects import plot_couplings, plot_member_weights, plot_reliability, plot_suspects
 
 __all__ = [
     "plot_bound",

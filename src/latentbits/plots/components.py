@@ -1,4 +1,4 @@
-"""Figures of components."""
+"""Figures of components, and of the rows' weights on them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from numpy.typing import ArrayLike
 
-from latentbits.plots.fitted import Floats, components_of, kinds_of, names_of, shares_of, titles_of
-from latentbits.plots.style import INK, KINDS, house_style, new_figure, remove_frame, shortened
+from latentbits.plots.style import (
+    INK,
+    KINDS,
+    Floats,
+    attribute,
+    components_of,
+    house_style,
+    kinds_of,
+    names_of,
+    new_figure,
+    remove_frame,
+    shares_of,
+    shortened,
+    spread,
+    titles_of,
+    whole_numbers,
+)
 
-__all__ = ["plot_components"]
-
+__all__ = ["plot_components", "plot_weights"]
 
 TICK: dict[str, Any] = {
     "marker": "|",
@@ -150,3 +165,130 @@ def _key(kinds: list[str], has_mean: bool) -> list[Patch | Line2D]:
         if kind in kinds
     ]
     return [*key, Line2D([], [], label="model's mean over all rows", **TICK)] if has_mean else key
+
+
+# ---- figures of the rows' weights on the components --------------------------------------------------------------
+
+MOST_LINES = 400
+"""Lines of the map; for more rows a line is the mean of successive rows, because the image has no more pixels."""
+
+MOST_DOTS = 2000
+"""Dots in a panel; of more rows a sample is drawn, spread evenly over the numbers of ones."""
+
+
+@house_style
+def plot_weights(model: Any, *, ones: ArrayLike | None = None, weights: ArrayLike | None = None) -> Figure:
+    """Draw the rows' weights on the components, and each phantom's weight against the ones in a row.
+
+    Rows are grouped by their strongest component. A white phantom explains zeros, so its weight falls with
+    the number of ones in the row; a black one's rises.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with ``weights_``; ``phantoms_`` is used if present.
+    ones : array-like of shape (n_rows,) or None, default=None
+        Number of ones in each row of the training data, such as ``X.sum(axis=1)``; each phantom then gets a panel.
+    weights : array-like of shape (n_rows, n_components) or None, default=None
+        Of other rows than the training rows, as ``model.transform`` gives them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, plots, simulate
+    >>> X = simulate.aspect_bernoulli(200, 30, 3, white_phantom=True, random_state=0).X
+    >>> model = AspectBernoulli(3, n_init=5, random_state=0).fit(X)
+    >>> figure = plots.plot_weights(model, ones=X.sum(axis=1))
+    >>> figure.axes[-1].get_title(loc="left")
+    'component 0, white phantom'
+    """
+    weights = np.asarray(attribute(model, "weights_") if weights is None else weights, dtype=float)
+    kinds = kinds_of(model, weights.shape[1])
+    width = float(np.clip(0.45 * len(kinds) + 1.6, 3.6, 16.0))
+    phantoms = [k for k, kind in enumerate(kinds) if kind in ("white", "black")]
+    counts = None if ones is None else _checked_ones(ones, len(weights))
+    if counts is None or not phantoms:
+        figure = new_figure(width, 5.0)
+        _draw_map(figure.subplots(), weights, kinds)
+        if counts is not None:
+            figure.suptitle("no phantom among the components")
+        return figure
+    figure = new_figure(width + 4.2, max(5.0, 2.2 * len(phantoms)))
+    grid = figure.add_gridspec(len(phantoms), 2, width_ratios=[width, 4.2])
+    _draw_map(figure.add_subplot(grid[:, 0]), weights, kinds)
+    panels = [figure.add_subplot(grid[place, 1]) for place in range(len(phantoms))]
+    for ax, k in zip(panels, phantoms, strict=True):
+        style = KINDS[kinds[k]]
+        _draw_phantom(ax, counts, weights[:, k], kinds[k])
+        ax.set_title(f"component {k}, {style.words}", color=style.text, fontweight="bold")
+    _add_key(panels[0], kinds[phantoms[0]], len(weights))
+    panels[-1].set_xlabel("ones in the row")
+    return figure
+
+
+def _checked_ones(ones: ArrayLike, n_rows: int) -> Floats:
+    counts = np.asarray(ones, dtype=float).ravel()
+    if len(counts) != n_rows:
+        raise ValueError(f"ones has {len(counts)} entries; give one for each of the model's {n_rows} rows.")
+    return counts
+
+
+def _draw_map(ax: Axes, weights: Floats, kinds: list[str]) -> None:
+    """The weights as a picture, rows down; the strongest row of each group on top."""
+    n_rows, n_components = weights.shape
+    order = np.lexsort((-weights.max(axis=1), weights.argmax(axis=1)))
+    lines = _block_means(weights[order], MOST_LINES)
+    extent = (-0.5, n_components - 0.5, n_rows, 0)
+    picture = ax.imshow(lines, cmap="Blues", vmin=0, vmax=1, aspect="auto", extent=extent, interpolation="nearest")
+    scale = ax.figure.colorbar(picture, ax=ax, label="weight", aspect=25, shrink=0.6)
+    scale.outline.set_visible(False)
+    note = "" if len(lines) == n_rows else f"\n(each of the {len(lines)} lines is a mean of rows)"
+    ax.yaxis.set_major_locator(whole_numbers())
+    ax.set_ylabel(f"rows, grouped by their strongest component{note}")
+    ax.set_xlabel("component" if set(kinds) <= {"content", "extinct"} else "component (bold: phantoms)")
+    ax.set_xticks(range(n_components), [_short_label(k, kind) for k, kind in enumerate(kinds)], fontsize=8)
+    for label, kind in zip(ax.get_xticklabels(), kinds, strict=True):
+        label.set(color=KINDS[kind].text, fontweight="bold" if kind in ("white", "black") else "normal")
+
+
+def _short_label(k: int, kind: str) -> str:
+    return f"{k}" if kind == "content" else f"{k}\n{kind}"
+
+
+def _block_means(rows: Floats, most: int) -> Floats:
+    """Means of successive rows, in at most `most` blocks of about equal size."""
+    starts = np.linspace(0, len(rows), min(len(rows), most), endpoint=False).astype(np.intp)
+    sizes = np.diff(starts, append=len(rows))
+    return np.add.reduceat(rows, starts, axis=0) / sizes[:, None]
+
+
+def _draw_phantom(ax: Axes, ones: Floats, weight: Floats, kind: str) -> None:
+    """A dot for each row, and the mean weight along the number of ones."""
+    drawn = np.argsort(ones, kind="stable")[spread(len(ones), MOST_DOTS)]  # not at random: figures are reproducible
+    opacity = float(np.clip(150 / len(drawn), 0.15, 0.8))
+    ax.scatter(ones[drawn], weight[drawn], s=14, color=KINDS[kind].mark, alpha=opacity, linewidths=0, clip_on=False)
+    ax.plot(*_running_mean(ones, weight), color=INK, linewidth=1.8)
+    ax.set(ylim=(0, 1), yticks=[0, 0.5, 1], xlim=(0, max(ones.max(), 1)), ylabel="weight")
+    ax.xaxis.set_major_locator(whole_numbers())
+
+
+def _add_key(ax: Axes, kind: str, n_rows: int) -> None:
+    """A legend in the corner where that kind of phantom has no rows."""
+    label = "a row" if n_rows <= MOST_DOTS else f"a row ({MOST_DOTS:,} of {n_rows:,} drawn)"
+    dot = Line2D([], [], marker="o", linestyle="none", color=KINDS[kind].mark, label=label)
+    mean = Line2D([], [], color=INK, label="mean")
+    ax.legend(handles=[dot, mean], loc="upper right" if kind == "white" else "upper left")
+
+
+def _running_mean(ones: Floats, weight: Floats, n_groups: int = 12) -> tuple[Floats, Floats]:
+    """Means of both over groups of rows with like numbers of ones."""
+    edges = np.linspace(ones.min(), ones.max(), n_groups + 1)[1:-1]
+    group = np.searchsorted(edges, ones)
+    size = np.bincount(group)
+    filled = size > 0
+    middle, height = (np.bincount(group, values)[filled] / size[filled] for values in (ones, weight))
+    return middle, height

@@ -1,4 +1,4 @@
-"""Figures of mixing matrices, and of sources whose scale changes between segments."""
+"""Figures of mixing matrices, sources, binary factors, and of how well correlations are explained."""
 
 from __future__ import annotations
 
@@ -6,11 +6,32 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
 
-from latentbits.plots.fitted import attribute, names_of
-from latentbits.plots.style import BEST, QUIET, house_style, new_figure, shortened, spread
+from latentbits.plots.style import (
+    BEST,
+    INK,
+    QUIET,
+    attribute,
+    house_style,
+    names_of,
+    new_figure,
+    shortened,
+    spread,
+    whole_numbers,
+)
 
-__all__ = ["plot_mixing", "plot_source_scales"]
+__all__ = [
+    "plot_causes",
+    "plot_loadings",
+    "plot_mixing",
+    "plot_pair_fit",
+    "plot_projections",
+    "plot_scree",
+    "plot_sizes",
+    "plot_source_scales",
+]
 
 MOST_LABELS = 120
 MOST_PANELS = 12
@@ -113,4 +134,255 @@ def _without_sources() -> Figure:
     """What is there to draw of independent columns: the sentence."""
     figure = new_figure(4, 1)
     figure.text(0.5, 0.5, "no source was found", ha="center", va="center", color=QUIET)
+    return figure
+
+
+# ---- figures of binary factors -----------------------------------------------------------------------------------
+
+MOST_ROWS = 2000
+"""Rows that are drawn one by one, at most; of more an even part is."""
+
+
+@house_style
+def plot_causes(model: Any, X: ArrayLike) -> Figure:
+    """Draw in which rows each factor is on: a line for each factor, the rows from left to right as in the table.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with ``factor_probabilities_`` and ``predict_proba``.
+    X : array-like of shape (n_rows, n_features)
+        The rows.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryFactorAnalysis, plots, simulate
+    >>> X = simulate.binary_factors(100, 6, 2, noise=0.2, random_state=0).X
+    >>> figure = plots.plot_causes(BinaryFactorAnalysis(2, random_state=0).fit(X), X)
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['factor 0, 48 %', 'factor 1, 43 %']
+    """
+    shares = np.asarray(attribute(model, "factor_probabilities_"), dtype=float)
+    if len(shares) == 0:
+        raise ValueError("the model has no factor; give one that found any")
+    probabilities = np.asarray(model.predict_proba(X), dtype=float)
+    drawn = spread(len(probabilities), MOST_ROWS)
+    figure = new_figure(8.0, 0.9 + 0.32 * len(shares))
+    ax = figure.subplots()
+    # Numbered from the row's own place, so that ticks are rows.
+    box = (-0.5, len(probabilities) - 0.5, len(shares) - 0.5, -0.5)
+    ax.imshow(probabilities[drawn].T, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="nearest", extent=box)
+    ax.set_yticks(range(len(shares)), [f"factor {k}, {100 * share:.0f} %" for k, share in enumerate(shares)])
+    ax.hlines(np.arange(1, len(shares)) - 0.5, *ax.get_xlim(), color="white", linewidth=2)
+    ax.tick_params(axis="y", length=0)
+    ax.xaxis.set_major_locator(whole_numbers())
+    ax.set(xlabel="row (dark: on)")
+    return figure
+
+
+@house_style
+def plot_projections(model: Any, X: ArrayLike) -> Figure:
+    """Draw how rows lie between the two states of each factor: two humps where it is on and off, one where it isn't.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted ``BinaryFactorAnalysis`` with at least one factor.
+    X : array-like of shape (n_rows, n_features)
+        The rows.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A histogram for each factor, with the density that the model expects as a line.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryFactorAnalysis, plots, simulate
+    >>> X = simulate.binary_factors(100, 6, 2, noise=0.2, random_state=0).X
+    >>> figure = plots.plot_projections(BinaryFactorAnalysis(2, random_state=0).fit(X), X)
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['factor 0', 'factor 1']
+    """
+    shares = np.asarray(attribute(model, "factor_probabilities_"), dtype=float)
+    if len(shares) == 0:
+        raise ValueError("the model has no factor; give one that found any")
+    values = np.asarray(model.projections(X), dtype=float)
+    weighted = model.mixing_ * np.sqrt(np.broadcast_to(model.noise_precision_, len(model.mixing_)))[:, None]
+    variance = np.diag(np.linalg.pinv(weighted.T @ weighted, hermitian=True))
+    figure = new_figure(2.2 * min(len(shares), 4) + 0.6, 1.9 * -(-len(shares) // 4) + 0.3)
+    panels = figure.subplots(-(-len(shares) // 4), min(len(shares), 4), squeeze=False)
+    for k, ax in enumerate(panels.flat):
+        if k >= len(shares):
+            ax.set_visible(False)
+            continue
+        reach = min(8.0, max(2.0, float(np.nanmax(np.abs(values[:, k])))))
+        ax.hist(values[:, k], bins=np.linspace(-reach, reach, 41), density=True, color=QUIET)
+        grid, sd = np.linspace(-reach, reach, 200), float(np.sqrt(max(variance[k], 1e-6)))
+        heights = [np.exp(-(((grid - state) / sd) ** 2) / 2) / (sd * np.sqrt(2 * np.pi)) for state in (1, -1)]
+        ax.plot(grid, shares[k] * heights[0] + (1 - shares[k]) * heights[1], color=BEST, linewidth=1.2)
+        ax.set(title=f"factor {k}", yticks=[])
+        ax.set_xticks([-1, 1], ["off", "on"])
+    return figure
+
+
+@house_style
+def plot_sizes(model: Any) -> Figure:
+    """Draw BIC against the number of factors, minus that of the best number.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with ``sizes_``, as ``BinaryFactorAnalysis(inference="auto")`` has.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryFactorAnalysis, plots, simulate
+    >>> X = simulate.binary_factors(100, 6, 2, noise=0.2, random_state=0).X
+    >>> figure = plots.plot_sizes(BinaryFactorAnalysis(4, random_state=0).fit(X))
+    >>> figure.axes[0].get_title(loc="left")
+    'best: 2'
+    """
+    sizes = attribute(model, "sizes_")
+    if len(sizes) == 0:
+        raise ValueError('only inference="auto" compares numbers of factors; give a model fitted with it')
+    number, bic = sizes["n_components"].to_numpy(), sizes["bic"].to_numpy()
+    best = int(bic.argmin())
+    figure = new_figure(5.5, 3.0)
+    ax = figure.subplots()
+    ax.plot(number, bic - bic[best], color=QUIET, linewidth=1.2, marker="o", markersize=4)
+    ax.scatter(number[best], 0.0, s=60, color=BEST, zorder=3)
+    ax.set(title=f"best: {number[best]}", xlabel="number of factors", ylabel="BIC minus the smallest")
+    ax.xaxis.set_major_locator(whole_numbers())
+    return figure
+
+
+# ---- figures of factor analysis ----------------------------------------------------------------------------------
+
+
+@house_style
+def plot_scree(found: Any) -> Figure:
+    """Draw the eigenvalues of a parallel analysis beside those of noise; factors end where the lines meet.
+
+    Parameters
+    ----------
+    found : ParallelAnalysis
+        What `parallel_analysis` returns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from latentbits import parallel_analysis, plots, simulate
+    >>> X = simulate.binary_ica(200, 6, 2, 2, random_state=0).X
+    >>> len(plots.plot_scree(parallel_analysis(X)).axes[0].lines)
+    2
+    """
+    place = np.arange(1, len(found.eigenvalues) + 1)
+    figure = new_figure(float(np.clip(0.25 * len(place) + 3, 4, 10)), 3.2)
+    ax = figure.subplots()
+    ax.plot(place, found.eigenvalues, "o-", color=BEST, markersize=4, label="data")
+    ax.plot(place, found.noise, "--", color=QUIET, label="independent columns")
+    ax.axvspan(0.5, found.n_factors + 0.5, color=BEST, alpha=0.08, linewidth=0)
+    ax.set(xlabel="factor", ylabel="eigenvalue", xlim=(0.5, len(place) + 0.5), title=f"{found.n_factors} above noise")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.legend()
+    return figure
+
+
+@house_style
+def plot_loadings(found: Any) -> Figure:
+    """Draw the loadings of a factor analysis: a row for each column of the data, positive red, negative blue.
+
+    Parameters
+    ----------
+    found : FactorSolution
+        What `factor_analysis` returns, with a factor or more.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from latentbits import factor_analysis, plots, simulate
+    >>> found = factor_analysis(simulate.binary_ica(500, 8, 2, 1, random_state=1).X, 2)
+    >>> len(plots.plot_loadings(found).axes[0].get_yticklabels())
+    8
+    """
+    table = found.to_frame()
+    D, K = found.loadings.shape
+    if K == 0:
+        raise ValueError("there is no factor, and so no loading to draw; give a solution with one or more")
+    order = np.lexsort((-np.abs(found.loadings).max(axis=1), np.abs(found.loadings).argmax(axis=1)))
+    figure = new_figure(float(np.clip(0.6 * K + 3.0, 3.5, 14)), float(np.clip(0.18 * D + 1.2, 2.4, 18)))
+    ax = figure.subplots()
+    picture = ax.imshow(found.loadings[order], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
+    ax.set_yticks(range(D), [str(table.index[i])[:22] for i in order], fontsize=7)
+    ax.set_xticks(range(K))
+    ax.set_xlabel("factor")
+    figure.colorbar(picture, ax=ax, shrink=0.6, label="loading")
+    return figure
+
+
+# ---- figures of how well a model's correlations agree with the data's --------------------------------------------
+
+N_COLUMNS = 12
+WIDEST = 8.0
+
+
+@house_style
+def plot_pair_fit(found: Any) -> Figure:
+    """Draw the z of all pairs beside the normal distribution, and the columns whose pairs fit worst.
+
+    Parameters
+    ----------
+    found : GoodnessOfFit
+        What `BinaryICA.goodness_of_fit` returns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryICA, plots, simulate
+    >>> truth = simulate.binary_ica(100, 6, 2, 8, random_state=0)
+    >>> model = BinaryICA(2, n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
+    >>> len(plots.plot_pair_fit(model.goodness_of_fit(truth.X, truth.segments)).axes)
+    2
+    """
+    z = np.clip(found.pairs["z"].to_numpy(), -WIDEST, WIDEST)
+    title = "nothing to compare" if found.rms_z is None else f"rms z {found.rms_z:.2f}"
+    figure = new_figure(8, 3.2)
+    left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
+    left.hist(z, bins=np.linspace(-WIDEST, WIDEST, 65), density=True, color=BEST, alpha=0.7)
+    line = np.linspace(-WIDEST, WIDEST, 200)
+    left.plot(line, np.exp(-0.5 * line**2) / np.sqrt(2 * np.pi), color=INK, linewidth=1, label="if the model is right")
+    left.set(xlabel="z of pairs of columns in segments", yticks=[], title=title)
+    left.legend(fontsize=8)
+    both = np.concatenate([found.pairs["left"], found.pairs["right"]])
+    squares = np.tile(found.pairs["z"].to_numpy() ** 2, 2)
+    names, place = np.unique(both.astype(str), return_inverse=True)
+    size = np.sqrt(np.bincount(place, squares) / np.maximum(np.bincount(place), 1)) if len(names) else np.empty(0)
+    worst = np.argsort(-size, kind="stable")[:N_COLUMNS][::-1]
+    right.barh(range(len(worst)), size[worst], color=QUIET)
+    right.axvline(1, color=INK, linewidth=0.8)
+    right.set_yticks(range(len(worst)), [shortened(names[i], 22) for i in worst], fontsize=7)
+    right.set(xlabel="rms z of a column's pairs", title="columns that fit worst")
     return figure

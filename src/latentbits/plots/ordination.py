@@ -10,8 +10,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from latentbits.plots.fitted import Floats, attribute, kinds_of, names_of
-from latentbits.plots.style import BEST, INK, QUIET, house_style, new_figure, shortened
+from latentbits.plots.style import (
+    BEST,
+    INK,
+    QUIET,
+    Floats,
+    attribute,
+    house_style,
+    kinds_of,
+    names_of,
+    new_figure,
+    shortened,
+)
 
 __all__ = ["plot_ordination", "plot_stability"]
 

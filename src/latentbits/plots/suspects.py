@@ -1,20 +1,23 @@
-"""A map of a table in which the most suspected cells stand out."""
+"""Figures of single cells and columns: suspects, an ensemble's members, couplings."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.plots.fitted import attribute
-from latentbits.plots.style import QUIET, house_style, new_figure, shortened
+from latentbits.plots.style import BEST, INK, QUIET, Floats, attribute, house_style, names_of, new_figure, shortened
 
-__all__ = ["plot_suspects"]
+__all__ = ["plot_couplings", "plot_member_weights", "plot_reliability", "plot_suspects"]
 
 MOST_ROWS, MOST_COLUMNS = 60, 60
 MOST_NAMES = 45
@@ -120,3 +123,142 @@ def _label(ax: Axes, data: BinaryData, rows: list[int], columns: list[int]) -> N
         ax.set_xlabel(
             f"{len(columns)} of {n_columns:,} columns" if len(columns) < n_columns else f"{n_columns} columns"
         )
+
+
+# ---- figures of an ensemble --------------------------------------------------------------------------------------
+
+
+@house_style
+def plot_reliability(model: Any) -> Figure:
+    """Draw what share of hidden cells were ones against the predicted probability, and how many cells there were.
+
+    Parameters
+    ----------
+    model : FalseZeros or DataFrame
+        A fitted ensemble with hidden cells (``held_out_``), or the table of ``metrics.calibration_table`` of any model.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from latentbits import FalseZeros, plots, simulate
+    >>> X = simulate.aspect_bernoulli(60, 12, 2, random_state=0).X
+    >>> model = FalseZeros(n_folds=2, members=["aspects_2"], random_state=0).fit(X)
+    >>> plots.plot_reliability(model).axes[0].get_xlabel()
+    'predicted probability of a 1'
+    """
+    table = model if isinstance(model, pd.DataFrame) else attribute(model, "held_out_")
+    if table is None:
+        raise ValueError("no cells were hidden in this fit, so nothing tells how reliable it is; fit with n_folds.")
+    figure = new_figure(4.6, 4.6)
+    curve, counts = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    curve.plot([0, 1], [0, 1], color=QUIET, linewidth=1, zorder=1)
+    share, n = table["observed"].to_numpy(), table["count"].to_numpy()
+    error = np.sqrt(share * (1 - share) / n)
+    curve.errorbar(table["predicted"], share, yerr=error, fmt="o-", color=BEST, markersize=4, linewidth=1.2, zorder=2)
+    end = max(float(table["upper"].max()), float(share.max(initial=0.0)))
+    curve.set(
+        ylabel="share of ones", xlabel="predicted probability of a 1", xlim=(0, end), ylim=(-0.02 * end, 1.02 * end)
+    )
+    curve.set_title(f"{int(n.sum()):,} cells; on the line they are right on average")
+    counts.bar(table["lower"], n, width=table["upper"] - table["lower"], align="edge", color=QUIET, edgecolor="white")
+    counts.set(ylabel="cells", yscale="log")
+    counts.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))  # the usual one writes formulas
+    counts.yaxis.set_minor_formatter(NullFormatter())
+    return figure
+
+
+@house_style
+def plot_member_weights(model: Any) -> Figure:
+    """Draw how much the log odds of each member count.
+
+    Parameters
+    ----------
+    model : FalseZeros
+        Fitted.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from latentbits import FalseZeros, plots, simulate
+    >>> X = simulate.aspect_bernoulli(60, 12, 2, random_state=0).X
+    >>> model = FalseZeros(n_folds=None, members=["aspects_2", "linear_autoencoder"], random_state=0).fit(X)
+    >>> [label.get_text() for label in plots.plot_member_weights(model).axes[0].get_yticklabels()]
+    ['aspects_2', 'linear_autoencoder']
+    """
+    names, weights = list(attribute(model, "members_")), np.asarray(attribute(model, "member_weights_"))
+    figure = new_figure(4.6, 1.0 + 0.34 * len(names))
+    ax = figure.subplots()
+    ax.barh(range(len(names)), weights, color=BEST, height=0.6)
+    for place, weight in enumerate(weights):
+        ax.annotate(f" {weight:.2f}", (weight, place), va="center", fontsize=8, color=INK)
+    ax.set_yticks(range(len(names)), [shortened(name, 28) for name in names])
+    ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(0, max(1.15 * float(weights.max()), 0.1)))
+    ax.set_xlabel("weight of its log odds of a 1")
+    return figure
+
+
+# ---- figures of what columns say about each other ----------------------------------------------------------------
+
+MOST_COLUMNS = 60
+"""More can't be told apart: those with the strongest couplings are drawn."""
+
+
+@house_style
+def plot_couplings(model: Any) -> Figure:
+    """Draw the couplings of columns as a matrix, positive red, negative blue, coupled columns side by side.
+
+    Of many columns the 60 with the strongest couplings are shown.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with ``couplings_`` (n_features x n_features): row j, column k is what column j says about
+        column k.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from latentbits import IsingModel, plots, simulate
+    >>> figure = plots.plot_couplings(IsingModel().fit(simulate.ising(200, 6, random_state=0).X))
+    >>> len(figure.axes[0].get_yticklabels())
+    6
+    """
+    couplings = np.asarray(attribute(model, "couplings_"), dtype=float)
+    names = names_of(model, None, len(couplings))
+    size = np.maximum(np.abs(couplings), np.abs(couplings.T))
+    chosen = np.sort(np.argsort(-size.max(axis=1), kind="stable")[:MOST_COLUMNS])
+    order = chosen[_side_by_side(size[np.ix_(chosen, chosen)])]
+    shown = couplings[np.ix_(order, order)]
+    width = float(np.clip(0.17 * len(order) + 2.6, 4.0, 13))
+    figure = new_figure(width, width - 0.6)
+    ax = figure.subplots()
+    largest = float(np.abs(shown).max()) or 1.0
+    picture = ax.imshow(shown, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest")
+    labels = [shortened(names[j], 22) for j in order]
+    ax.set_yticks(range(len(order)), labels, fontsize=7)
+    ax.set_xticks(range(len(order)), labels, fontsize=7, rotation=90)
+    if not np.array_equal(couplings, couplings.T):
+        ax.set(ylabel="what this column", xlabel="says about this one")
+    figure.colorbar(picture, ax=ax, shrink=0.6, label="coupling")
+    return figure
+
+
+def _side_by_side(size: Floats) -> np.ndarray:
+    """The columns in the order of a tree that joins the most strongly coupled ones first."""
+    if len(size) < 3:
+        return np.arange(len(size))
+    distance = size.max() - size
+    np.fill_diagonal(distance, 0.0)
+    return np.asarray(leaves_list(linkage(squareform(distance, checks=False), "average")))

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from latentbits.findings.results import Results, components_fingerprint, has_restarts, restart_lines
 from latentbits.models.aspect.aspect_rows import AspectRows
-from latentbits.models.false_zeros.estimator import FalseZeros
+from latentbits.models.false_zeros.ensemble import FalseZeros
 from latentbits.report.workbench import ensemble_part, workbench
 from latentbits.storage.files import plain_scalar
 

@@ -17,14 +17,14 @@ from latentbits.data.messages import clear_names
 from latentbits.errors import DataError
 from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
 from latentbits.findings.results import Results, attributes, unused
+from latentbits.models.aspect.aspect_model import AspectModel
 from latentbits.models.aspect.aspect_rows import NOISE_OF, AspectRows, SuspectedCells
-from latentbits.models.aspect.base import AspectModel
-from latentbits.models.aspect.phantoms import CONTENT
-from latentbits.models.aspect.weighting import AVERAGE_CELLS
+from latentbits.models.aspect.noise_components import CONTENT
+from latentbits.models.aspect.statistics import AVERAGE_CELLS
 from latentbits.models.cell_ranking import FALSE_VALUE, Kind
 from latentbits.models.factor_model import FactorModel
-from latentbits.models.false_zeros.estimator import FalseZeros
-from latentbits.models.false_zeros.explanation import explain_cells
+from latentbits.models.false_zeros.ensemble import FalseZeros
+from latentbits.models.false_zeros.scored_rows import explain_cells
 from latentbits.models.solved_rows import SolvedRows
 from latentbits.storage.files import escape_formula
 from latentbits.wording import place

@@ -20,9 +20,9 @@ from latentbits.models.spec import spec_of
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_selection
 from latentbits.tasks import trials
-from latentbits.tasks.criteria import CRITERIA, HELD_OUT, LOWER_IS_BETTER, check_criteria, default_criterion
 from latentbits.tasks.source_selection import SegmentedRows, pair_jobs
 from latentbits.tasks.stability import component_stability
+from latentbits.tasks.trials import CRITERIA, HELD_OUT, LOWER_IS_BETTER, check_criteria, default_criterion
 from latentbits.wording import counted
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.held_out import ENOUGH, Folds, Gain, HiddenCells, gain_over, mean_of_odds
 from latentbits.fitting.workers import run_all
 from latentbits.models.abilities import Ability, abilities_of
+from latentbits.models.base import degeneracy
 from latentbits.models.cell_model import CellModel
-from latentbits.models.degenerate import degeneracy
-from latentbits.models.false_zeros.estimator import FalseZeros
+from latentbits.models.false_zeros.ensemble import FalseZeros
 from latentbits.models.independent import IndependentBernoulli, RowColumnBernoulli
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials

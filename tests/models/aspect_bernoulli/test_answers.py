@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latentbits import AspectBernoulli, DataError, simulate
-from latentbits.models.aspect.weighting import reweight
+from latentbits.models.aspect.statistics import reweight
 from tests.models.aspect_bernoulli.tools import FRAME, NAN, X
 
 

@@ -21,7 +21,15 @@ from latentbits.findings.noise import noise_summary
 from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers, stopped_by
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
-from latentbits.models.aspect.noise import LEAST, MOST, NESTED, NoiseComponents, gain_of, needed_gain, noise_trials
+from latentbits.models.aspect.noise_components import (
+    LEAST,
+    MOST,
+    NESTED,
+    NoiseComponents,
+    gain_of,
+    needed_gain,
+    noise_trials,
+)
 from tests.reference import aspect
 from tests.reference.assertions import assert_nondecreasing
 

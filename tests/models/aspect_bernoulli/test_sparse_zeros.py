@@ -10,10 +10,16 @@ from latentbits import AspectBernoulli, BinaryData
 from latentbits.fitting import rows as row_chunks
 from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect import sparse_zeros
-from latentbits.models.aspect.maximum_likelihood import State
-from latentbits.models.aspect.noise import NoiseComponents
-from latentbits.models.aspect.sparse_zeros import KAPPA, LARGEST, ExpandedState, ExpandedZeros, worth_expanding
+from latentbits.models.aspect import maximum_likelihood as sparse_zeros
+from latentbits.models.aspect.maximum_likelihood import (
+    KAPPA,
+    LARGEST,
+    ExpandedState,
+    ExpandedZeros,
+    State,
+    worth_expanding,
+)
+from latentbits.models.aspect.noise_components import NoiseComponents
 from tests.reference import sparse_zeros as twin
 from tests.reference.assertions import assert_nondecreasing
 

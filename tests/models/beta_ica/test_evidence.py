@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from latentbits import BetaICA, select_order, simulate
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.evidence import Evidence, integrate
+from latentbits.models.aspect.sampled import Evidence, integrate
 from latentbits.models.aspect.variational import Prior
 from tests.models.beta_ica.tools import NAN, X
 from tests.reference import gibbs as twin

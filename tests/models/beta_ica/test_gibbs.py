@@ -19,10 +19,9 @@ from latentbits.fitting.chains import quantile_interval
 from latentbits.fitting.workers import Workers, stopped_by
 from latentbits.metrics import match_components
 from latentbits.models.aspect import gibbs
-from latentbits.models.aspect.alignment import align, posterior_means, reordered
-from latentbits.models.aspect.gibbs import Chain, solve_sampled_weights
+from latentbits.models.aspect.gibbs import Chain, align, posterior_means, reordered, solve_sampled_weights
+from latentbits.models.aspect.statistics import shrink_to_average
 from latentbits.models.aspect.variational import Prior
-from latentbits.models.aspect.weighting import shrink_to_average
 from tests.models.beta_ica.tools import NAN, X
 from tests.reference import gibbs as twin
 

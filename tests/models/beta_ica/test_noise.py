@@ -6,7 +6,7 @@ import pytest
 from latentbits import AspectBernoulli, BetaICA, BinaryData, load_model, save_model, simulate
 from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
-from latentbits.models.aspect.noise import NESTED, NoiseComponents
+from latentbits.models.aspect.noise_components import NESTED, NoiseComponents
 from latentbits.models.aspect.variational import BayesState, EMState, Prior
 from latentbits.numerics import kl_dirichlet
 from tests.models.beta_ica.tools import LEARNERS, NAN, each_inference, log_weights

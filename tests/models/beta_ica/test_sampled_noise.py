@@ -5,8 +5,7 @@ import pytest
 
 from latentbits import BetaICA, simulate
 from latentbits.errors import DataError
-from latentbits.models.aspect.gibbs import Draws
-from latentbits.models.aspect.posterior import pool
+from latentbits.models.aspect.gibbs import Draws, pool
 from latentbits.models.aspect.variational import Prior
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chains disagree", "ignore:.*no weight on any kept component")

@@ -74,7 +74,7 @@ class TestWeights:
         assert list(FalseZeros(2, random_state=0).fit(table).members_) == expected
 
     def test_of_large_tables_some_rows_are_enough_to_learn_the_weights(self, monkeypatch):
-        monkeypatch.setattr("latentbits.models.false_zeros.cross_fitting.MOST_HIDDEN", 1200)
+        monkeypatch.setattr("latentbits.models.false_zeros.members.MOST_HIDDEN", 1200)
         part = FalseZeros(2, members=["linear_autoencoder"], noise=None, random_state=0).fit(LOST.X)
         assert part.n_hidden_ == 40 * 30
 

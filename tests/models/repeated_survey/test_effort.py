@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latentbits.models.repeated_survey.effort import PRIOR_SIGHTINGS, balanced, effort_of, effort_table
+from latentbits.models.survey_rates import PRIOR_SIGHTINGS, balanced, effort_of, effort_table
 
 
 def test_many_cells_are_made_to_agree():

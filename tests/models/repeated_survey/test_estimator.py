@@ -23,7 +23,7 @@ from latentbits import (
     simulate,
 )
 from latentbits.metrics import expected_calibration_error
-from latentbits.models.repeated_survey.rates import BOUNDS
+from latentbits.models.survey_rates import BOUNDS
 from tests.shared_data import FOLDER, needs_data
 
 RATE = 0.3

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import beta
 
 from latentbits import simulate
-from latentbits.models.repeated_survey.rates import BOUNDS, SeenCells, common_rate, rates_of_species
 from latentbits.models.royle_nichols import met_by_any
+from latentbits.models.survey_rates import BOUNDS, SeenCells, common_rate, rates_of_species
 from tests.reference import royle_nichols as slow
 
 

@@ -84,8 +84,8 @@ def select_number(
     Without a criterion those of `default` are used that the model has.
     """
     from latentbits.models.registry import MODELS, model_class
-    from latentbits.tasks.criteria import default_criterion
     from latentbits.tasks.select import select_order
+    from latentbits.tasks.trials import default_criterion
 
     own = {name: value for name, value in parameters.items() if name not in ("random_state", "n_jobs")}
     estimator = model_class(model)(**own)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from latentbits.data.binary_data import BinaryData
     from latentbits.findings.results import Results
-    from latentbits.models.aspect.base import AspectModel
+    from latentbits.models.aspect.aspect_model import AspectModel
     from latentbits.simulate.zero_one_tables import AspectTruth
 
 __all__ = ["completion", "demo", "simulate"]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from latentbits.correlations.factor_analysis import FactorSolution
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.histories import Histories
-    from latentbits.models.repeated_survey.estimator import RepeatedSurvey
+    from latentbits.models.repeated_survey import RepeatedSurvey
 
 __all__ = ["factors", "repeat_visits", "tetrachoric"]
 
@@ -92,7 +92,7 @@ def repeat_visits(
     with warnings_as_notes():
         histories = _read(file, reading, visits, all_visits)
 
-        from latentbits.models.repeated_survey.estimator import RepeatedSurvey
+        from latentbits.models.repeated_survey import RepeatedSurvey
 
         model = RepeatedSurvey(rate=rate, per_species=per_species, random_state=seed, n_jobs=jobs).fit(histories)
         table = model.suspects(top=top, per_row=per_row)

@@ -55,7 +55,7 @@ _SHARED = {
     ),
 }
 _HERE = "latentbits.models.aspect"
-_STORED = (f"{_HERE}.base:Components", f"{_HERE}.mini_batch:RunningSums")
+_STORED = (f"{_HERE}.aspect_model:Components", f"{_HERE}.online:RunningSums")
 
 _PROBABILITIES = Array("K", "D", low=0, high=1)
 _COMPONENTS: dict[str, Any] = {
@@ -159,6 +159,6 @@ SPECS = (
                 H=Array("S", "K", "D", dtype="float32", low=0, high=1),
             ),
         },
-        stored_types=(*_STORED, f"{_HERE}.posterior:Posterior"),
+        stored_types=(*_STORED, f"{_HERE}.gibbs:Posterior"),
     ),
 )

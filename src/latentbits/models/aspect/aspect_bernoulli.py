@@ -12,10 +12,15 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
 from latentbits.models.aspect import Noise, Zeros
-from latentbits.models.aspect.base import AspectModel, Components
-from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
-from latentbits.models.aspect.noise import NESTED, NO_NOISE, NoiseComponents
-from latentbits.models.aspect.sparse_zeros import ExpandedState, ExpandedZeros, worth_expanding
+from latentbits.models.aspect.aspect_model import AspectModel, Components
+from latentbits.models.aspect.maximum_likelihood import (
+    ExpandedState,
+    ExpandedZeros,
+    MaximumLikelihood,
+    State,
+    worth_expanding,
+)
+from latentbits.models.aspect.noise_components import NESTED, NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import solve_weights
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource

@@ -13,14 +13,14 @@ from latentbits.data.binary_data import MISSING, row_blocks
 from latentbits.data.messages import Places
 from latentbits.errors import DataError, warn_user
 from latentbits.fitting.workers import one_blas_thread
-from latentbits.models.aspect.phantoms import BLACK, CONTENT, WHITE
-from latentbits.models.aspect.weighting import cause_probabilities, reweight, shrink_to_average
+from latentbits.models.aspect.noise_components import BLACK, CONTENT, WHITE
+from latentbits.models.aspect.statistics import cause_probabilities, reweight, shrink_to_average
 from latentbits.models.cell_ranking import FALSE_VALUE, Kind, RankedCells, check_kind, may_be_false
 from latentbits.models.solved_rows import SolvedRows, lazy, solve
 from latentbits.wording import counted
 
 if TYPE_CHECKING:
-    from latentbits.models.aspect.base import AspectModel, Components
+    from latentbits.models.aspect.aspect_model import AspectModel, Components
 
 __all__ = ["NOISE_OF", "AspectRows", "SuspectedCells"]
 

@@ -18,12 +18,11 @@ from latentbits.fitting.chains import quantile_interval
 from latentbits.fitting.workers import Workers
 from latentbits.models.aspect import EvidenceMethod, Inference, Noise
 from latentbits.models.aspect.aspect_bernoulli import AspectBernoulli
+from latentbits.models.aspect.aspect_model import AspectModel, Components
 from latentbits.models.aspect.aspect_rows import AspectRows
-from latentbits.models.aspect.base import AspectModel, Components
-from latentbits.models.aspect.noise import KNOWN, NO_NOISE, NoiseComponents
-from latentbits.models.aspect.phantoms import CONTENT, at_prior
+from latentbits.models.aspect.noise_components import CONTENT, KNOWN, NO_NOISE, NoiseComponents, at_prior
 from latentbits.models.aspect.sampled import SampledModel
-from latentbits.models.aspect.statistics import solve_weights
+from latentbits.models.aspect.statistics import reweight, solve_weights
 from latentbits.models.aspect.variational import (
     BayesState,
     EMState,
@@ -32,7 +31,6 @@ from latentbits.models.aspect.variational import (
     pass_components,
     solve_mean_weights,
 )
-from latentbits.models.aspect.weighting import reweight
 from latentbits.models.deprecated import Renamed
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource, check_number, expected_log_dirichlet, kl_beta

@@ -1,30 +1,48 @@
-"""Sampling from the posterior of the Beta-source model: collapsed Gibbs chains over the causes of cells.
+"""Chains of collapsed Gibbs sampling, and their samples as one posterior.
+
+Sampling from the posterior of the Beta-source model: collapsed Gibbs chains over the causes of cells.
 
 Weights and components are integrated out (the same priors as of variational Bayes, with no factorised posterior);
 given the causes they are Dirichlet and Beta, from which they are drawn where they are asked for.
+
+Labels of components over samples: a posterior is the same for every order of them, so samples are matched first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.special import gammaln
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.fitting.chains import Length, run_chain
+from latentbits.fitting.chains import Length, by_chain, diagnosed, run_chain
 from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.gibbs import gibbs_sweeps, sample_rows
+from latentbits.models.aspect.aspect_model import Components
+from latentbits.models.aspect.noise_components import KNOWN
 from latentbits.models.aspect.variational import Prior
-from latentbits.models.sampling import watched_cells
+from latentbits.models.sampling import largest_r_hat, watched_cells
 from latentbits.models.solved_rows import Solution
 
-__all__ = ["Chain", "Draws", "Sampler", "solve_sampled_weights"]
+__all__ = [
+    "Chain",
+    "Draws",
+    "Posterior",
+    "Sampler",
+    "align",
+    "chain_components",
+    "pool",
+    "posterior_means",
+    "reordered",
+    "solve_sampled_weights",
+]
 
 COLDEST, STEPS = 0.2, 20
 """The first half of the burn-in climbs from this temperature to 1 in steps: chains of three toys in three forgot their
@@ -187,3 +205,122 @@ def solve_sampled_weights(data: BinaryData, H: np.ndarray, gamma: float, *, work
 
 
 assert MISSING < 0, "the kernels take any code below 0 as missing"
+
+
+# ---- labels of components over samples ---------------------------------------------------------------------------
+
+ROUNDS = 20
+
+
+def align(ones: np.ndarray, zeros: np.ndarray, prior: Prior, reference: np.ndarray) -> np.ndarray:
+    """The order of every sample's components by which they are most like those of all samples.
+
+    As in Stephens (2000), in turns: each sample is ordered so that its cells are likeliest under the mean components
+    (Hungarian method), and the means are taken of the samples as ordered, until no order changes.
+
+    Parameters
+    ----------
+    ones, zeros : ndarray of shape (S, K, D)
+        The cells that each component of each sample caused.
+    prior : Prior
+    reference : ndarray of shape (K, D)
+        The first means.
+
+    Returns
+    -------
+    ndarray of int, shape (S, K)
+        ``sample[order]`` has its components in the common order.
+    """
+    S, K, _ = ones.shape
+    order = np.tile(np.arange(K), (S, 1))
+    for turn in range(ROUNDS):
+        gain = ones @ np.log(reference).T + zeros @ np.log1p(-reference).T
+        new = np.array([linear_sum_assignment(of_sample.T, maximize=True)[1] for of_sample in gain])
+        if turn > 0 and np.array_equal(new, order):
+            break
+        order = new
+        reference = posterior_means(reordered(ones, order), reordered(zeros, order), prior).mean(axis=0)
+    return order
+
+
+def posterior_means(ones: np.ndarray, zeros: np.ndarray, prior: Prior) -> np.ndarray:
+    """Mean probabilities of a 1 given the cells that were caused."""
+    return (ones + prior.alpha) / (ones + zeros + prior.alpha + prior.beta)
+
+
+def reordered(samples: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Samples (S x K x ...) with their components in these orders (S x K)."""
+    return samples[np.arange(len(samples))[:, None], order]
+
+
+# ---- samples of all chains as one posterior ----------------------------------------------------------------------
+
+
+class Posterior(NamedTuple):
+    """S samples of all chains, the chains one after the other.
+
+    H: (S, K, D) float32, labels aligned; chain: (S,) which chain; log_likelihood: (S,) log p(X | z);
+    cells: (S, C) probabilities of the watched cells; r_hat, ess: of "log_likelihood", "cells" (C,) and
+    "components" (K, D), None if a chain has too few draws to tell.
+    """
+
+    H: np.ndarray
+    chain: np.ndarray
+    log_likelihood: np.ndarray
+    cells: np.ndarray
+    r_hat: dict[str, np.ndarray] | None
+    ess: dict[str, np.ndarray] | None
+
+    @property
+    def largest_r_hat(self) -> float | None:
+        """Of the quantities that have no labels."""
+        return largest_r_hat(self.r_hat)
+
+    def take(self, which: np.ndarray) -> Posterior:
+        """These components, in this order."""
+        parts = [
+            None if part is None else {**part, "components": part["components"][which]}
+            for part in (self.r_hat, self.ess)
+        ]
+        return self._replace(H=self.H[:, which], r_hat=parts[0], ess=parts[1])
+
+    def by_chain(self) -> dict[str, np.ndarray]:
+        """The draws as (chain, draw, ...), cut to the shortest chain."""
+        return by_chain(self.chain, {"log_likelihood": self.log_likelihood, "cells": self.cells, "components": self.H})
+
+
+def chain_components(draws: Draws, prior: Prior, n_known: int = 0) -> Components:
+    """What is kept of one chain: its mean components, by its own labels; the last `n_known` are known throughout."""
+    start = posterior_means(draws.ones[-1], draws.zeros[-1], prior)
+    return _mean_components(draws, _order(draws, prior, start, n_known), prior, n_known)
+
+
+def pool(chains: Sequence[Draws], best: int, prior: Prior, n_known: int = 0) -> tuple[Components, Posterior]:
+    """The samples of all chains, with labels like those of the best chain."""
+    draws = Draws(*(np.concatenate(parts) for parts in zip(*chains, strict=True)))
+    reference = chain_components(chains[best], prior, n_known).mean
+    order = _order(draws, prior, reference, n_known)
+    H = reordered(draws.H, order)
+    chain = np.repeat(np.arange(len(chains)), [len(part.H) for part in chains])
+    named = by_chain(chain, {"log_likelihood": draws.log_likelihood, "cells": draws.cells, "components": H})
+    r_hat, ess = diagnosed(named)
+    posterior = Posterior(H, chain, draws.log_likelihood, draws.cells, r_hat, ess)
+    return _mean_components(draws, order, prior, n_known), posterior
+
+
+def _order(draws: Draws, prior: Prior, reference: np.ndarray, n_known: int) -> np.ndarray:
+    """The order of every sample's components; known ones stay where they are."""
+    K = draws.ones.shape[1]
+    free = slice(K - n_known)
+    order = align(draws.ones[:, free], draws.zeros[:, free], prior, reference[free])
+    return np.hstack([order, np.tile(np.arange(K - n_known, K), (len(order), 1))])
+
+
+def _mean_components(draws: Draws, order: np.ndarray, prior: Prior, n_known: int) -> Components:
+    ones, zeros = reordered(draws.ones, order), reordered(draws.zeros, order)
+    mean = posterior_means(ones, zeros, prior).mean(axis=0)
+    alpha, beta = prior.alpha + ones.mean(axis=0), prior.beta + zeros.mean(axis=0)
+    known = slice(len(mean) - n_known, None)
+    mean[known] = draws.H[0, known]
+    alpha[known], beta[known] = KNOWN * mean[known], KNOWN * (1 - mean[known])
+    return Components(mean, mean, 1 - mean, reordered(draws.share, order).mean(axis=0), alpha, beta)

@@ -1,4 +1,10 @@
-"""The pass of all learners of the family (expectations in, sufficient statistics out), and fold-in of new rows."""
+"""The pass of the aspect family (expectations in, sufficient statistics out), fold-in of new rows, and their weights.
+
+Weights after ratings, weights of short rows, causes of cells: pure functions of weights and components.
+
+`W` is N x K (rows on the simplex), `H` is K x D. `H1` and `H0` are the inputs of the pass: H and 1 - H for maximum
+likelihood, exponentiated expected logarithms for a variational posterior.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +20,17 @@ from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.fold_in import fold_in
 from latentbits.models.solved_rows import Solution
 
-__all__ = ["Statistics", "collect", "common_zeros", "pass_arrays", "pass_over", "solve_weights"]
-
+__all__ = [
+    "Statistics",
+    "cause_probabilities",
+    "collect",
+    "common_zeros",
+    "pass_arrays",
+    "pass_over",
+    "reweight",
+    "shrink_to_average",
+    "solve_weights",
+]
 
 SMALL_WORK = 200_000  # cells x components up to which the pass runs in float64: speed doesn't matter there
 
@@ -139,3 +154,44 @@ def _row_arrays(data: BinaryData, rows: slice) -> tuple[Any, ...]:
         return data.block(rows), _NO_POINTERS, _NO_INDICES, _NO_VALUES, False
     csr = data.sparse
     return _NO_CELLS, csr.indptr[rows.start : rows.stop + 1], csr.indices, csr.data, True
+
+
+# ---- weights after ratings, of short rows, and causes of cells ---------------------------------------------------
+
+AVERAGE_CELLS = 3.0  # pseudo-cells of the average row: without them a site with two genera got scores of 1.00
+
+
+def reweight(W: np.ndarray, ratings: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights after the analyst's ratings r (K, or N x K): W'_ik = W_ik r_ik / sum_k' W_ik' r_ik'.
+
+    (Eq. 13 of the Beta-source paper, where r is P(u|k).) Rows without weight on any kept component get the kept part of
+    `share`, the average weights of the training rows; the second value flags these rows.
+    """
+    # Only ratios matter; without this, rows would count as lost because all ratings are small.
+    ratings = ratings / np.max(ratings, axis=-1, keepdims=True)
+    kept = W * ratings
+    lost = kept.sum(axis=1) <= 1e-12
+    average = np.broadcast_to(share * ratings, W.shape)[lost]
+    nothing = average.sum(axis=1, keepdims=True) <= 0  # the average has no weight there either: use the ratings
+    kept[lost] = np.where(nothing, np.broadcast_to(ratings, W.shape)[lost], average)
+    return kept / kept.sum(axis=1, keepdims=True), lost
+
+
+def shrink_to_average(evidence: np.ndarray, average: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Weights from the number of cells assigned to each component (N x K), shrunk towards the average weights.
+
+    `AVERAGE_CELLS` cells distributed like `average` (K,) are added to each row. A row that is explained almost entirely
+    by phantoms has little evidence about its content: two ones among zeros must not make a third one certain. If
+    `average` has no weight on the kept components, `kept` (the ratings) replaces it.
+    """
+    for prior in (average, kept, np.ones_like(average)):
+        if prior.sum() > 0:
+            break
+    total = evidence + AVERAGE_CELLS * prior / prior.sum()
+    return total / total.sum(axis=1, keepdims=True)
+
+
+def cause_probabilities(values: np.ndarray, w: np.ndarray, h1: np.ndarray, h0: np.ndarray) -> np.ndarray:
+    """q, the probability that each component caused each of n cells: w is n x K, h1 and h0 are n x K, values 0 or 1."""
+    joint = w * np.where(values[:, None] == 1, h1, h0)
+    return joint / joint.sum(axis=1, keepdims=True)

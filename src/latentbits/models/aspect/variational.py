@@ -21,7 +21,7 @@ from latentbits.fitting.workers import Workers
 from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.gamma_functions import gamma_functions
 from latentbits.models.aspect.maximum_likelihood import Evaluated, em_weights, equal_weights, onto_simplex
-from latentbits.models.aspect.noise import NO_NOISE, NoiseComponents
+from latentbits.models.aspect.noise_components import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import collect, pass_arrays, pass_over
 from latentbits.models.solved_rows import Solution
 from latentbits.models.starts import shifted_components

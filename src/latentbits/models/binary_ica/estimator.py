@@ -14,7 +14,7 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.data.messages import SHOWN
 from latentbits.data.segments import encode_labels, windows
 from latentbits.errors import DataError, warn_user
-from latentbits.models.base import RestartedModel
+from latentbits.models.base import RestartedModel, degeneracy
 from latentbits.models.binary_ica import Likelihood, Method, Posterior, Shrinkage
 from latentbits.models.binary_ica.identifiability import identifiability, most_sources, rows_needed
 from latentbits.models.binary_ica.judgement import windows_differ
@@ -22,7 +22,6 @@ from latentbits.models.binary_ica.learners import COPIES, Learning, MergedColumn
 from latentbits.models.binary_ica.mle import MOST_ORTHANT_COLUMNS
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior
 from latentbits.models.binary_ica.source_model import JudgedSourceModel, column_names, rows_and_labels
-from latentbits.models.degenerate import degeneracy
 from latentbits.numerics import RandomSource
 from latentbits.wording import counted
 

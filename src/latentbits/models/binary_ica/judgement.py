@@ -93,7 +93,7 @@ class GoodnessOfFit:
         matplotlib.figure.Figure
             The figure.
         """
-        from latentbits.plots.pair_fit import plot_pair_fit
+        from latentbits.plots.mixing import plot_pair_fit
 
         return plot_pair_fit(self)
 

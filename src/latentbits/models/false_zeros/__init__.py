@@ -25,7 +25,7 @@ _LINE = Named("Line", intercept=Value(float), slope=Value(float, low=0))
 SPECS = (
     ModelSpec(
         "false-zeros",
-        f"{_HERE}.estimator:FalseZeros",
+        f"{_HERE}.ensemble:FalseZeros",
         abilities=BY_CELL | {Ability.MEMBERS, Ability.EXPLAIN_CELLS},
         findings="false_zeros",
         parameters={

@@ -1,22 +1,91 @@
-"""Rows scored by an ensemble, block by block: no N x D array is made unless it is asked for."""
+"""Rows scored by an ensemble, block by block: lists, what rows have lost, and why a cell has its score.
+
+Rows that lost more ones than others, or got more false ones: how much, and what it means for a cell.
+
+With a share w of a row's cells blanked by noise, a 1 is seen with probability p = (1 - w) c, c being what the content
+of the row would put there; so c = p / (1 - w), whatever model p comes from. False ones are the mirror image.
+
+A blank component gains likelihood also where rows are merely poor, and then to divide by 1 - w ranks worse: so far more
+is asked of it here than by `noise="auto"` of an aspect model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
+from latentbits.data.messages import Places
+from latentbits.errors import DegenerateDataWarning
+from latentbits.models.aspect import Noise
 from latentbits.models.cell_ranking import Kind, RankedCells, check_top, may_be_false
 from latentbits.models.false_zeros.later import Scale
+from latentbits.models.registry import model_class
 
 if TYPE_CHECKING:
-    from latentbits.models.false_zeros.estimator import FalseZeros
+    from latentbits.models.false_zeros.ensemble import FalseZeros
 
-__all__ = ["Block", "ScoredRows"]
+__all__ = ["Block", "ScoredRows", "allow_for", "explain_cell", "explain_cells", "find_row_noise", "lost_share"]
+
+_PHANTOMS: dict[Kind, str] = {"absence": "white", "presence": "black"}
+
+N_COMPONENTS, N_INIT = 4, 5
+"""Few components: many can imitate a blank one, row by row."""
+
+FACTOR, PER_CELL = 2.0, 0.01
+"""A noise component must gain so many times what `noise="auto"` needs, and so many nats per cell of a row. What a blank
+component gains in rows that are merely poor is up to 1.7 times that need at 60 columns, and 2.5 at 240: there it is
+0.005 per cell, where rows that have lost ones gain 0.011 to 0.026 (simulated surveys, corroded digits and numerals)."""
+
+MOST_LOST = 0.95
+
+
+def find_row_noise(
+    data: BinaryData, row_weight: np.ndarray, noise: Noise, seed: int, n_jobs: int | None
+) -> tuple[Any, pd.DataFrame | None]:
+    """An aspect model with these noise components, for "auto" with those that the rows clearly need, and the trials.
+
+    None if they need none; the trials are None unless there were any.
+    """
+
+    def fitted(noise: str) -> Any:
+        K = max(1, min(N_COMPONENTS, *data.shape))
+        model = model_class("aspect-bernoulli")(
+            K, noise=noise, n_init=N_INIT, tol=1e-5, random_state=seed, n_jobs=n_jobs
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegenerateDataWarning)  # said already, of the whole table
+            return model.fit(data, sample_weight=row_weight)
+
+    if noise != "auto":
+        return fitted(noise), None
+    trials = fitted("auto").noise_trials_
+    gained, needed = (dict(zip(trials["model"], trials[name], strict=True)) for name in ("gain_per_row", "needed"))
+    cells = PER_CELL * float(np.average(data.observed_per_row(), weights=row_weight))
+    found = [kind for kind in _PHANTOMS.values() if gained[kind] >= max(FACTOR * needed[kind], cells)]
+    return fitted("both" if len(found) > 1 else found[0]) if found else None, trials
+
+
+def lost_share(noise_model: Any, data: BinaryData, kind: Kind) -> np.ndarray:
+    """The share of each row's cells that noise of this kind has changed, as a column; 0 without a noise model."""
+    if noise_model is None:
+        return np.zeros((data.shape[0], 1))
+    weights = np.asarray(noise_model._solved(data).weights)
+    share = weights[:, noise_model.phantoms_ == _PHANTOMS[kind]].sum(axis=1, keepdims=True)
+    return np.minimum(share, MOST_LOST)
+
+
+def allow_for(lost: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """What the content of a row would put into a cell that is seen with probability p: p / (1 - lost), at most 1."""
+    return p / np.maximum(1 - lost, p)
+
+
+# ---- rows scored by an ensemble, block by block ------------------------------------------------------------------
 
 
 class Block(NamedTuple):
@@ -120,3 +189,97 @@ def _among_best_of_row(score: np.ndarray, n: int) -> np.ndarray:
     chosen = np.zeros(score.shape, dtype=bool)
     np.put_along_axis(chosen, best, True, axis=1)
     return chosen
+
+
+# ---- why a cell has its score ------------------------------------------------------------------------------------
+
+COUPLED = ("ising", "linear_autoencoder")
+"""The members whose prediction is a sum over the other cells of the row."""
+
+
+def explain_cell(model: FalseZeros, rows: ScoredRows, row: int | str, column: int | str, top: int) -> pd.DataFrame:
+    """The table of `FalseZeros.explain`."""
+    data = rows.data
+    i = Places(data.row_names, data.shape[0], "row").position(row)
+    j = Places(model._column_names(), data.shape[1], "column").position(column)
+    (table,) = explain_cells(model, rows, [(i, j)], top)
+    return table
+
+
+def explain_cells(
+    model: FalseZeros, rows: ScoredRows, cells: Sequence[tuple[int, int]], top: int
+) -> list[pd.DataFrame]:
+    """A table as of `FalseZeros.explain` for each of these cells; all rows are looked at once."""
+    data = rows.data
+    row_places = Places(data.row_names, data.shape[0], "row")
+    column_places = Places(model._column_names(), data.shape[1], "column")
+    if not cells:
+        return []
+    asked_rows, which = np.unique([i for i, _ in cells], return_inverse=True)
+    asked_columns, where = np.unique([j for _, j in cells], return_inverse=True)
+    asked = data.rows(asked_rows)
+    alike, seen = _likeness(model, rows, asked, asked_columns)
+    own = asked.dense()
+    tables = []
+    for (i, j), r, c in zip(cells, which, where, strict=True):
+        lines = _of_columns(model, own[r], j, column_places, top)
+        lines += _of_rows(alike[r], seen[:, c], i, row_places, top)
+        table = pd.DataFrame(lines, columns=["what", "name", "value", "says"])
+        table["value"] = table["value"].astype("Int8")
+        tables.append(table)
+    return tables
+
+
+def _likeness(
+    model: FalseZeros, rows: ScoredRows, asked: BinaryData, columns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How alike all rows are to some (n_asked x n_rows), and their cells in some columns (n_rows x n_columns)."""
+    n_rows = rows.data.shape[0]
+    own = _profile(model, model._scored_block(slice(0, asked.shape[0]), asked).odds)
+    alike = np.empty((asked.shape[0], n_rows))
+    seen = np.empty((n_rows, len(columns)), dtype=np.int8)
+    for block in rows.blocks():
+        alike[:, block.rows] = own @ _profile(model, block.odds).T
+        seen[block.rows] = block.data.dense()[:, columns]
+    return alike, seen
+
+
+def _of_columns(model: FalseZeros, cells: np.ndarray, j: int, places: Places, top: int) -> list[tuple[Any, ...]]:
+    """Where the prediction begins, the cells of the row that add most to it in either direction, and all others."""
+    member = next((model.members_[name] for name in COUPLED if name in model.members_), None)
+    if member is None:
+        return []
+    centred = np.where(cells == MISSING, 0.0, cells - member.means_)
+    adds = member.couplings_[:, j] * centred
+    adds[j] = 0.0
+    best = [k for k in np.argsort(-np.abs(adds), kind="stable")[:top] if adds[k] != 0]
+    names = places.labels(np.array(best, dtype=int))
+    base = member.intercepts_[j] if hasattr(member, "intercepts_") else member.means_[j]
+    return [
+        ("base", "how common the column is", None, base),
+        *(("column", name, _value(cells[k]), adds[k]) for name, k in zip(names, best, strict=True)),
+        ("rest", "all other columns", None, adds.sum() - adds[best].sum()),
+    ]
+
+
+def _of_rows(alike: np.ndarray, seen: np.ndarray, i: int, places: Places, top: int) -> list[tuple[Any, ...]]:
+    """The rows that are most alike by the ensemble's probabilities, and what was seen there."""
+    likeness = np.where(seen == MISSING, -np.inf, alike)
+    likeness[i] = -np.inf
+    best = [k for k in np.argsort(-likeness, kind="stable")[:top] if likeness[k] > 0]
+    names = places.labels(np.array(best, dtype=int))
+    return [
+        ("row", name, _value(seen[k]), likeness[k] if seen[k] == 1 else -likeness[k])
+        for name, k in zip(names, best, strict=True)
+    ]
+
+
+def _profile(model: FalseZeros, odds: np.ndarray) -> np.ndarray:
+    """What sets rows apart from the average row, centred and scaled so that products are correlations."""
+    apart = odds - model._column_odds
+    centred = apart - apart.mean(axis=1, keepdims=True)
+    return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+
+
+def _value(code: int) -> int | None:
+    return None if code == MISSING else int(code)

@@ -1,7 +1,7 @@
-"""How the members' predictions become one: a weighted sum of log odds.
+"""How the members' predictions become one, a weighted sum of log odds, and how good it is on held-out cells.
 
 With l_ijk the log odds of a 1 in cell ij by member k, the ensemble's are a + sum_k w_k l_ijk, w_k >= 0. Maximised over
-a and w is the log likelihood of hidden cells, each predicted by fits that didn't see it, less
+a and w is the log likelihood of held-out cells, each predicted by fits that didn't see it, less
 
     strength K / 2 sum_k (w_k - 1/K)^2:
 
@@ -10,14 +10,32 @@ a prior that holds the weights of K members together unless the cells tell them 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.metrics import roc_auc_score
 
-__all__ = ["STRENGTH", "STRENGTH_WITH_ROWS", "Line", "Stack", "cross_fitted", "equal_stack", "fit_line", "fit_stack"]
+from latentbits.fitting.held_out import HiddenCells, gain_over, log_odds
+from latentbits.metrics import calibration_table
+from latentbits.models.false_zeros.members import HeldOut
+
+__all__ = [
+    "STRENGTH",
+    "STRENGTH_WITH_ROWS",
+    "HeldOutScores",
+    "Line",
+    "Stack",
+    "cross_fitted",
+    "equal_stack",
+    "fit_line",
+    "fit_stack",
+    "score",
+]
 
 STRENGTH = 100.0
 """Of the pull towards equal weights: as much as some hundreds of cells know."""
@@ -119,3 +137,42 @@ def fit_line(x: np.ndarray, target: np.ndarray, cell_weight: np.ndarray) -> Line
         return Line(0.0, 1.0)
     found = minimize(loss, [0.0, 1.0], jac=True, bounds=[(None, None), (0.0, None)], method="L-BFGS-B")
     return Line(float(found.x[0]), float(found.x[1]))
+
+
+# ---- how good an ensemble is on held-out cells -------------------------------------------------------------------
+
+
+class HeldOutScores(NamedTuple):
+    """What `FalseZeros` keeps as n_hidden_, held_out_, member_scores_, gains_ and auc_."""
+
+    n_cells: int
+    reliability: pd.DataFrame
+    members: pd.DataFrame
+    gains: dict[str, dict[str, Any]]
+    auc: dict[str, float]
+
+
+def score(held_out: HeldOut, cells: HiddenCells, predicted: np.ndarray, weights: Mapping[str, float]) -> HeldOutScores:
+    """Scores of the ensemble, which predicted the hidden cells so, of its members and of the baselines."""
+    baselines = held_out.by_baselines
+    lines = [*zip(weights, weights.values(), held_out.by_members, strict=True), ("ensemble", 1.0, predicted)]
+    members = pd.DataFrame(
+        [(name, float(weight), _log_likelihood(cells.x, p), _auc(cells.x, p)) for name, weight, p in lines],
+        columns=["member", "weight", "log_likelihood", "auc"],
+    )
+    return HeldOutScores(
+        len(cells.x),
+        calibration_table(cells.x.astype(float), predicted),
+        members,
+        {name: asdict(gain_over(cells, predicted, p)) for name, p in baselines.items()},
+        {name: _auc(cells.x, p) for name, p in {"model": predicted, **baselines}.items()},
+    )
+
+
+def _auc(x: np.ndarray, p: np.ndarray) -> float:
+    return float(roc_auc_score(x, p))
+
+
+def _log_likelihood(x: np.ndarray, p: np.ndarray) -> float:
+    odds = log_odds(p)
+    return float(np.mean(x * odds - np.logaddexp(0.0, odds)))

@@ -64,7 +64,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         Number of clusters to start with, by k-means: better more than there are, because clusters that aren't apart at
         the start seldom get apart later. Superfluous ones are deleted; `split` may add some.
     n_sources : int, default=2
-        Largest number of sources of each cluster.
+        Largest number of sources of each cluster. In tables of many correlated columns too few make a cluster fall
+        apart into several, between which `overlaps` finds no gap.
     n_gaussians : int, default=5
         Number of Gaussians in the density of a source.
     criterion : {"clusters", "bound"}, default="clusters"

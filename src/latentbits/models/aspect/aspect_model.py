@@ -1,4 +1,4 @@
-"""What the estimators of the family share: learning hooks, and the questions that `AspectRows` answers."""
+"""What both aspect models share: hooks of learning, and the questions that `AspectRows` answers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,16 @@ from latentbits.fitting.cluster import ClusterData, active_client, is_dask_array
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.workers import Workers, n_workers, stopped_together
 from latentbits.models.aspect.aspect_rows import AspectRows
-from latentbits.models.aspect.noise import NESTED, NO_NOISE, NoiseComponents, noise_trials
+from latentbits.models.aspect.noise_components import (
+    CONTENT,
+    EXTINCT,
+    NESTED,
+    NO_NOISE,
+    NoiseComponents,
+    find_phantoms,
+    noise_trials,
+)
 from latentbits.models.aspect.online import OnlineModel
-from latentbits.models.aspect.phantoms import CONTENT, EXTINCT, find_phantoms
 from latentbits.models.cell_ranking import Kind
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import as_generator

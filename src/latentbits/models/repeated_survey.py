@@ -1,4 +1,7 @@
-"""RepeatedSurvey: a model of what was ever seen, and the rate at which visits see what is there."""
+"""RepeatedSurvey: a model of what was ever seen, and the rate at which visits see what is there.
+
+It has no record: model files, comparisons and `latentbits fit` are about tables, and this is about histories.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,23 @@ from latentbits.data.histories import Histories
 from latentbits.data.messages import Places
 from latentbits.errors import DataError, warn_user
 from latentbits.models.abilities import Ability
-from latentbits.models.repeated_survey.effort import balanced, effort_of, effort_table
-from latentbits.models.repeated_survey.rates import BOUNDS, LEAST, Rate, SeenCells, common_rate, rates_of_species
 from latentbits.models.royle_nichols import (
     abundance_of,
     present_if_never_seen,
     seen_later,
     seen_later_if_never_seen,
     visits_of_rows,
+)
+from latentbits.models.survey_rates import (
+    BOUNDS,
+    LEAST,
+    Rate,
+    SeenCells,
+    balanced,
+    common_rate,
+    effort_of,
+    effort_table,
+    rates_of_species,
 )
 from latentbits.models.view import ShownModel
 from latentbits.numerics import RandomSource

@@ -1,4 +1,4 @@
-"""The estimator that ranks zeros by how likely they hide a one."""
+"""FalseZeros: an ensemble of different models that ranks zeros."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
 from latentbits.fitting.held_out import HiddenCells, log_odds
 from latentbits.models.aspect import Noise
+from latentbits.models.base import degeneracy
 from latentbits.models.cell_model import CellModel
 from latentbits.models.cell_ranking import FALSE_VALUE, Kind, check_kind
-from latentbits.models.degenerate import degeneracy
 from latentbits.models.deprecated import Renamed
-from latentbits.models.false_zeros.cross_fitting import HeldOut, Part, counting_rows, fit_all
-from latentbits.models.false_zeros.explanation import explain_cell
-from latentbits.models.false_zeros.held_out_scores import HeldOutScores, score
 from latentbits.models.false_zeros.later import (
     PRESENT,
     SEEN_LATER,
@@ -31,18 +28,35 @@ from latentbits.models.false_zeros.later import (
     left_to_see,
     placed_revisits,
 )
-from latentbits.models.false_zeros.members import Member, chosen_members, stand_aside, too_many_cells
-from latentbits.models.false_zeros.row_noise import allow_for, find_row_noise, lost_share
-from latentbits.models.false_zeros.scored_rows import Block, ScoredRows
+from latentbits.models.false_zeros.members import (
+    HeldOut,
+    Member,
+    Part,
+    chosen_members,
+    counting_rows,
+    fit_all,
+    stand_aside,
+    too_many_cells,
+)
+from latentbits.models.false_zeros.scored_rows import (
+    Block,
+    ScoredRows,
+    allow_for,
+    explain_cell,
+    find_row_noise,
+    lost_share,
+)
 from latentbits.models.false_zeros.stacking import (
     STRENGTH,
     STRENGTH_WITH_ROWS,
+    HeldOutScores,
     Line,
     Stack,
     cross_fitted,
     equal_stack,
     fit_line,
     fit_stack,
+    score,
 )
 from latentbits.models.knows_rows import KnowsRows
 from latentbits.models.royle_nichols import visits_of_rows

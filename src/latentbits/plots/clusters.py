@@ -10,8 +10,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from latentbits.plots.fitted import Floats, attribute, names_of
-from latentbits.plots.style import BEST, INK, QUIET, house_style, new_figure, shortened, whole_numbers
+from latentbits.plots.style import (
+    BEST,
+    INK,
+    QUIET,
+    Floats,
+    attribute,
+    house_style,
+    names_of,
+    new_figure,
+    shortened,
+    whole_numbers,
+)
 
 __all__ = [
     "plot_bound",
