@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from latentbits.data.row_facts import RowFacts
     from latentbits.data.segments import segments_by_length
     from latentbits.errors import DataError, DegenerateDataWarning, ModelFileError
+    from latentbits.findings.account import Findings
+    from latentbits.findings.analyse import analyse
     from latentbits.findings.methods import methods_text
     from latentbits.models.adapted import NMF, FastICA
     from latentbits.models.aspect.aspect_bernoulli import AspectBernoulli
@@ -71,6 +73,7 @@ __all__ = [
     "DegenerateDataWarning",
     "FalseZeros",
     "FastICA",
+    "Findings",
     "Histories",
     "ICAMixture",
     "IndependentBernoulli",
@@ -83,6 +86,7 @@ __all__ = [
     "RowColumnBernoulli",
     "RowFacts",
     "__version__",
+    "analyse",
     "apply_marks",
     "compare",
     "component_stability",
@@ -127,6 +131,8 @@ _HOME = {
     "identifiability": "latentbits.models.binary_ica.identifiability",
     "identifiability_rank": "latentbits.models.binary_ica.identifiability",
     "load_model": "latentbits.storage.persistence",
+    "Findings": "latentbits.findings.account",
+    "analyse": "latentbits.findings.analyse",
     "methods_text": "latentbits.findings.methods",
     "mean_cosine_similarity": "latentbits.models.binary_ica.identifiability",
     "parallel_analysis": "latentbits.correlations.parallel_analysis",
