@@ -3,7 +3,18 @@ import pytest
 from scipy.stats import t as student
 from scipy.stats import ttest_rel
 
-from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, ICAMixture, compare, select_order, simulate
+from latentbits import (
+    AspectBernoulli,
+    BernoulliMixture,
+    BetaICA,
+    BinaryICA,
+    DataError,
+    ICAMixture,
+    IndependentBernoulli,
+    compare,
+    select_order,
+    simulate,
+)
 from latentbits.tasks.compare import _p_values
 
 
@@ -95,3 +106,24 @@ def test_select_and_compare_hold_out_the_same(X):
     for line in selected.itertuples():
         assert line.cells == compared.loc[line.n_components, "cells"]
         assert line.cv == compared.loc[line.n_components, "cv"]
+
+
+class TestSegments:
+    def test_sources_are_compared_with_independent_columns_by_pairs(self):
+        truth = simulate.binary_ica(80, 6, 2, 6, random_state=0)
+        models = {"one": BinaryICA(1, n_init=1, random_state=0), "two": BinaryICA(2, n_init=1, random_state=0)}
+        found = compare(models, truth.X, segments=truth.segments, n_folds=3, random_state=0)
+        assert found.table["model"].tolist() == ["two", "one", "independent columns"]
+        assert found.table["n_components"].tolist() == [2, 1, 0]
+        assert (found.folds["criterion"] == "pairs").all()
+        assert len(found.folds) == 9
+
+    def test_one_model_is_enough_and_other_criteria_are_refused(self):
+        truth = simulate.binary_ica(40, 5, 1, 4, random_state=0)
+        model = BinaryICA(1, n_init=1, random_state=0)
+        found = compare([model], truth.X, segments=4, n_folds=2, random_state=0)
+        assert found.best == "BinaryICA"
+        with pytest.raises(DataError, match="BinaryICA has no cells"):
+            compare([model], truth.X, segments=4, criterion="cells")
+        with pytest.raises(DataError, match="has no pairs"):
+            compare([IndependentBernoulli()], truth.X, segments=4)

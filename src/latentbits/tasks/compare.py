@@ -21,11 +21,15 @@ from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.plots import plot_comparison
 from latentbits.tasks import trials
 from latentbits.tasks.select import HELD_OUT, check_criteria, held_out_jobs, paired_summary
+from latentbits.tasks.source_selection import SegmentedRows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Comparison", "compare"]
+
+WITHOUT = "independent columns"
+"""The name of the baseline of segments."""
 
 TEST = "corrected resampled t-test (Nadeau and Bengio 2003) of the differences from the best, fold by fold"
 
@@ -93,7 +97,8 @@ def compare(
     models: Mapping[str, Any] | Sequence[Any],
     X: Any,
     *,
-    criterion: str | Sequence[str] = ("cells", "cv"),
+    segments: Any = None,
+    criterion: str | Sequence[str] | None = None,
     n_folds: int = 10,
     random_state: RandomSource = None,
     n_jobs: int | None = None,
@@ -108,14 +113,18 @@ def compare(
         where that is ambiguous.
     X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
         Data that all of them can be fitted to.
-    criterion : str or sequence of str, default=("cells", "cv")
-        "cells": mean log likelihood of held-out cells, predicted from the rest of their row (and the area under the ROC
-        curve, which depends on their order alone). "cv": mean log likelihood of held-out rows, by each model's `score`.
-        "cells" needs a model with `reconstruct`, "cv" one with `score_samples` of whole rows, which models of single
-        cells given the others (`IsingModel`, `LinearAutoencoder`) don't have. Point estimates of a row's weights
-        (`AspectBernoulli`, `LogisticPCA`) give overconfident probabilities where rows are short, which lowers "cells";
-        consider the area under the ROC curve as well. Reconstructions of `NMF` and `FastICA` are not probabilities;
-        they are clipped to [0.001, 0.999].
+    segments : array-like of shape (n_rows,), str, int or None, default=None
+        Of models of segments (`BinaryICA`): a label for each row, the name of a column of the frame X, or a number of
+        windows of equal length. Rows are then held out within segments and judged by "pairs" alone, and independent
+        columns, whose shares of ones are those of each segment, are compared as well.
+    criterion : str or sequence of str or None, default=None
+        None means "cells" and "cv", and "pairs" with segments. "cells": mean log likelihood of held-out cells,
+        predicted from the rest of their row (and the area under the ROC curve, which depends on their order alone).
+        "cv": mean log likelihood of held-out rows, by each model's `score`. "cells" needs a model with `reconstruct`,
+        "cv" one with `score_samples` of whole rows, which models of single cells given the others (`IsingModel`,
+        `LinearAutoencoder`) don't have. Point estimates of a row's weights (`AspectBernoulli`, `LogisticPCA`) give
+        overconfident probabilities where rows are short, which lowers "cells"; consider the area under the ROC curve as
+        well. Reconstructions of `NMF` and `FastICA` are not probabilities; they are clipped to [0.001, 0.999].
     n_folds : int, default=10
         Number of folds.
     random_state : int, Generator, RandomState or None, default=None
@@ -138,7 +147,18 @@ def compare(
     >>> models = {"aspects": BetaICA(3, n_init=3), "independent columns": IndependentBernoulli()}
     >>> compare(models, X, criterion="cells", n_folds=3, random_state=0).best
     'aspects'
+
+    With segments:
+
+    >>> from latentbits import BinaryICA
+    >>> truth = simulate.binary_ica(60, 6, 2, 6, random_state=0)
+    >>> models = {"one source": BinaryICA(1, n_init=1), "two": BinaryICA(2, n_init=1)}
+    >>> compare(models, truth.X, segments=truth.segments, n_folds=3, random_state=0).table["model"].tolist()
+    ['two', 'one source', 'independent columns']
     """
+    if segments is not None:
+        return _compare_pairs(models, X, segments, criterion, n_folds, random_state, n_jobs, verbose)
+    criterion = ("cells", "cv") if criterion is None else criterion
     named = _named(models)
     wanted = check_criteria(criterion)
     if not set(wanted) <= set(HELD_OUT):
@@ -153,8 +173,18 @@ def compare(
         folds = Folds(data, n_folds, fold_seed)
         make = partial(trials.prepared, estimator, seed)
         jobs |= {(*place, fold): job for place, fold, job in held_out_jobs(make, name, data, folds, wanted)}
+    return _run(jobs, wanted, named, n_jobs, verbose)
+
+
+def _run(
+    jobs: dict[tuple[str, str, int], Callable[[], trials.Outcome]],
+    wanted: list[str],
+    named: dict[str, Any],
+    n_jobs: int | None,
+    verbose: int,
+) -> Comparison:
     outcomes = run_all(list(jobs.values()), title="Comparing", n_jobs=n_jobs, verbose=bool(verbose))
-    trials.sum_up_convergence([outcome.model for outcome in outcomes])
+    trials.sum_up_convergence([outcome.model for outcome in outcomes if outcome.model is not None])
     rows = [
         (what, name, fold, score, outcome.seconds)
         for (_, name, fold), outcome in zip(jobs, outcomes, strict=True)
@@ -164,14 +194,40 @@ def compare(
     return Comparison(_table(wanted, named, scores), scores)
 
 
-def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+def _compare_pairs(
+    models: Mapping[str, Any] | Sequence[Any],
+    X: Any,
+    segments: Any,
+    criterion: str | Sequence[str] | None,
+    n_folds: int,
+    random_state: RandomSource,
+    n_jobs: int | None,
+    verbose: int,
+) -> Comparison:
+    """Models of segments, and independent columns, by pairs of cells of rows that were held out."""
+    named = _named(models, least=1)
+    if check_criteria(criterion or "pairs", *named.values()) != ["pairs"]:
+        raise DataError(f"criterion={criterion!r}: rows of segments are judged by their pairs; use pairs")
+    _check_comparable(named)
+    fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
+    binarize = getattr(next(iter(named.values())), "binarize", None)
+    rows = SegmentedRows.of(X, segments, binarize, n_folds, fold_seed)
+    jobs: dict[tuple[str, str, int], Callable[[], trials.Outcome]] = {}
+    for name, estimator in named.items():
+        make = partial(trials.prepared, estimator, seed)
+        jobs |= {("pairs", name, fold): partial(rows.held_out, make, fold) for fold in range(n_folds)}
+    jobs |= {("pairs", WITHOUT, fold): partial(rows.without_sources, fold) for fold in range(n_folds)}
+    return _run(jobs, ["pairs"], {**named, WITHOUT: None}, n_jobs, verbose)
+
+
+def _named(models: Mapping[str, Any] | Sequence[Any], least: int = 2) -> dict[str, Any]:
     if isinstance(models, str) or not isinstance(models, Iterable):
         raise DataError("compare needs at least two models; give a list of them, or a dict of names and models")
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
     else:
         named = dict(zip(_names(models), models, strict=True))
-    if len(named) < 2:
+    if len(named) < least:
         raise DataError(
             "compare needs at least two models; add IndependentBernoulli(), the independent columns, as a baseline"
         )
@@ -227,6 +283,8 @@ def _p_values(by_fold: np.ndarray) -> np.ndarray:
 
 def _n_components(model: Any) -> int | None:
     """How many were asked for; a model of tables without such a number has one."""
+    if model is None:  # independent columns of segments
+        return 0
     return getattr(model, "n_components", 1 if Ability.COMPONENTS in abilities_of(model) else None)
 
 
