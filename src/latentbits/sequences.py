@@ -21,7 +21,7 @@ from latentbits.errors import DataError
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.restarts import Schedule, best_of, climbing
 from latentbits.fitting.workers import n_workers
-from latentbits.kernels.lag_pass import lag_pass
+from latentbits.kernels.em_passes import lag_pass
 from latentbits.numerics import RandomSource, as_generator, check_number
 
 __all__ = ["MixtureTransition", "SequenceGraph", "first_order_graph", "mixture_transition"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from latentbits.kernels.ones_pass import ones_pass
+from latentbits.kernels.em_passes import ones_pass
 from tests.reference import plsa
 
 

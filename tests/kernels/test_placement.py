@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from latentbits.kernels.aspect_pass import aspect_pass
+from latentbits.kernels.em_passes import ones_pass
 from latentbits.kernels.logistic_rows import logistic_bound
-from latentbits.kernels.ones_pass import ones_pass
 from latentbits.kernels.tanh_rows import tanh_bound, tanh_rows
 
 TRIALS = 300

@@ -24,7 +24,7 @@ from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers, n_workers, run_all
 from latentbits.kernels.arrays import aligned_zeros, kernel_array
-from latentbits.kernels.mixture_pass import LANES, mixture_pass
+from latentbits.kernels.em_passes import LANES, mixture_pass
 from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.latent_classes import LikelihoodRatio, class_figures, class_sizes
 from latentbits.models.solved_rows import RowSolver, Solution, SolvedRows

@@ -24,8 +24,8 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.restarts import Restart
 from latentbits.fitting.workers import Workers
+from latentbits.kernels.em_passes import ones_pass
 from latentbits.kernels.fold_in import fold_in
-from latentbits.kernels.ones_pass import ones_pass
 from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.solved_rows import RowSolver, Solution
 from latentbits.numerics import RandomSource
