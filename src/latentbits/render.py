@@ -69,7 +69,7 @@ def _named(what: str, label: str, position: int) -> str:
 
 
 def summary(findings: Findings) -> dict[str, Any]:
-    """What summary.json holds; `docs/summary.md` says what each key is."""
+    """What summary.json holds: each fact by its name, and `schema`, raised when a key changes its meaning or goes."""
     model, chosen = findings.model, findings.selection
     found: dict[str, Any] = {} if findings.verdict is None else {"verdict": findings.verdict.to_dict()}
     found |= {
