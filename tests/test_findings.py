@@ -95,7 +95,7 @@ def test_histories_are_refused() -> None:
 
 
 def test_a_shape_that_does_not_fit_is_refused(found: Findings, cells: np.ndarray) -> None:
-    with pytest.raises(lb.DataError, match="makes 10 pixels, but there are 12 columns"):
+    with pytest.raises(lb.DataError, match="--shape 2x5 doesn't make 12 pixels"):
         lb.analyse(found.subject.model, cells, verdict=False, shape=(2, 5))
 
 

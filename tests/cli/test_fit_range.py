@@ -75,7 +75,7 @@ def test_images_are_remembered(chosen: tuple[Path, str]) -> None:
 @pytest.mark.usefixtures("without_plots")
 def test_images_of_another_size_are_refused(run: Run, table: Path, tmp_path: Path) -> None:
     result = run("fit", table, *FAST, "--shape", "16x15", "--out", tmp_path / "run")
-    assert_refused(result, "--shape 16x15 makes 240 pixels, but there are 12 columns; correct it, or leave it out")
+    assert_refused(result, "--shape 16x15 doesn't make 12 pixels, one for each column; correct it, or leave it out")
     assert not (tmp_path / "run").exists()
 
 

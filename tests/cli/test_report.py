@@ -181,7 +181,7 @@ def test_wrong_usage(run: Run, fitted: Path, table: Path, arguments: list[str], 
 
 def test_refusals(run: Run, folder: Path, table: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    assert_refused(run("report", folder, "--shape", "5x5"), "--shape 5x5 makes 25 pixels, but there are 12 columns")
+    assert_refused(run("report", folder, "--shape", "5x5"), "--shape 5x5 doesn't make 12 pixels")
     assert_refused(run("report", tmp_path / "absent"), "absent: no such folder")
     assert_refused(run("report", tmp_path), "holds no model.npz")
     assert_refused(run("report", folder, tmp_path / "t.csv", "--out", page), "t.csv: no such file")

@@ -195,5 +195,6 @@ def test_a_wrong_shape_is_refused_in_one_sentence(white: Fitted, tmp_path: Path,
     with pytest.raises(DataError) as refused:
         white.model.report(white.data, tmp_path / "r.html", shape=shape)
     high, wide = shape
-    assert str(refused.value) == f"images of the shape {high} x {wide} don't have 24 pixels, one a column; correct it"
+    expected = f"--shape {high}x{wide} doesn't make 24 pixels, one for each column; correct it, or leave it out"
+    assert str(refused.value) == expected
     assert not any(tmp_path.iterdir())

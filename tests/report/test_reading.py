@@ -258,7 +258,7 @@ def test_facts_of_the_fit(open_page: Open, fitted: Fitted) -> None:
     model, data = fitted.model, fitted.data
     assert facts["seed"] == str(model.random_state)
     assert facts["data"] == f"{data.shape[0]} rows x {data.shape[1]} columns"
-    assert facts["their fingerprint"] == data.fingerprint()
+    assert facts["their checksum"] == data.fingerprint()
     zeros, ones, missing = ((fitted.cells == value).sum() for value in (0, 1, -1))
     assert facts["cells"].startswith(f"{ones} ones, {zeros:,} zeros, {missing} missing ({ones / (ones + zeros):.1%} ")
     assert facts["objective"] == f"{model.objective_:.10g}, after {model.n_iter_:,} iterations"

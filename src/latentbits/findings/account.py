@@ -355,9 +355,9 @@ class Findings:
         *roles : Role
             Of which notes.
 
-        Yields
-        ------
-        Note
+        Returns
+        -------
+        iterator of Note
             In order.
         """
         return (note for note in self.notes if note.role in roles and (self.predicts or not note.is_evidence))

@@ -364,11 +364,12 @@ def _selection_of(found: OrderSelection) -> Selection:
 
 
 def _check_shape(shape: tuple[int, int] | None, n_columns: int) -> None:
-    if shape is not None and shape[0] * shape[1] != n_columns:
-        high, wide = shape
+    if shape is None:
+        return
+    high, wide = shape
+    if min(shape) < 1 or high * wide != n_columns:
         raise DataError(
-            f"--shape {high}x{wide} makes {high * wide:,} pixels, but there are {n_columns:,} columns; correct it, or "
-            "leave it out"
+            f"--shape {high}x{wide} doesn't make {n_columns:,} pixels, one for each column; correct it, or leave it out"
         )
 
 
