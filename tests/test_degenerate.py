@@ -55,7 +55,7 @@ REFUSED_BY_BINARY_ICA = ("one column", "one cell", "K above columns")
 """It needs two columns, and at most as many sources as columns."""
 
 OWN = (
-    r"the rows vary in \d+ directions? only|constant columns|columns that are|mixing_ may be|.*too few for"
+    r"no segments are given|the rows vary in \d+ directions? only|constant columns|columns that are|mixing_ may be|.*too few for"
     r"|n_components is not given|no phantom was found|by the verdict on the fit: |.*no weight on any kept component"
     r"|the chains disagree|.* fits have chains that disagree"
 )
@@ -117,7 +117,9 @@ def test_python_warns_in_a_sentence_and_answers_in_finite_numbers(model: str, na
 @pytest.mark.filterwarnings(
     "ignore:.*too few for", "ignore:(constant columns|columns that are)", "ignore:the rows vary in"
 )
-@pytest.mark.filterwarnings("ignore:mixing_ may be", "ignore:almost copies of each other", "ignore:the rows vary in")
+@pytest.mark.filterwarnings(
+    "ignore:mixing_ may be", "ignore:almost copies of each other", "ignore:no segments are given"
+)
 def test_other_tables_are_not_warned_about(model: str, name: str) -> None:
     cells, K = FINE[name]
     with warnings.catch_warnings():

@@ -51,6 +51,7 @@ SPECS = (
                 Choice(get_args(Criterion)), Option("cluster_criterion", "what decides about sources with two humps")
             ),
             "index": Parameter(Choice(get_args(SplitIndex))),
+            "prior": Parameter(None),
             "noise_shape": Parameter(_LEAST, Option("noise_shape", "of the prior of the noise's precision")),
             "noise_rate": Parameter(Number(1e-9), Option("noise_rate", "of the same prior: small allows little noise")),
             "gaussian_rate": Parameter(_LEAST, Option("gaussian_rate", "small allows sources with sharp edges")),
