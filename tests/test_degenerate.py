@@ -55,7 +55,8 @@ REFUSED_BY_BINARY_ICA = ("one column", "one cell", "K above columns")
 """It needs two columns, and at most as many sources as columns."""
 
 OWN = (
-    r"no segments are given|the rows vary in \d+ directions? only|constant columns|columns that are|mixing_ may be|.*too few for"
+    r"no segments are given"
+    r"|the rows vary in \d+ directions? only|constant columns|columns that are|mixing_ may be|.*too few for"
     r"|n_components is not given|no phantom was found|by the verdict on the fit: |.*no weight on any kept component"
     r"|the chains disagree|.* fits have chains that disagree"
 )
