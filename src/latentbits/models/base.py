@@ -33,8 +33,6 @@ from latentbits.wording import counted, place
 if TYPE_CHECKING:
     from latentbits.report import Report
 
-__all__ = ["BinaryModel", "Model", "RestartedModel", "check_estimator", "check_learnable", "degeneracy"]
-
 
 class Model(ShownModel, ABC):
     """An estimator whose parameters are validated by its record (`ModelSpec`)."""

@@ -47,22 +47,6 @@ from latentbits.fitting.restarts import Schedule, best_of
 from latentbits.models.cell_model import CellModel
 from latentbits.models.deprecated import Renamed
 
-__all__ = [
-    "IsingModel",
-    "IsingState",
-    "LinearAutoencoder",
-    "PseudoLikelihood",
-    "centred",
-    "couplings_of",
-    "filled",
-    "gram",
-    "log_odds",
-    "predicted",
-    "share_of_ones",
-    "smoothed_means",
-    "symmetric",
-]
-
 
 def share_of_ones(data: BinaryData, row_weight: np.ndarray) -> float:
     """The share of ones in the table, never 0 or 1: half a 1 and half a 0 are added."""

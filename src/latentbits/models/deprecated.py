@@ -6,8 +6,6 @@ from typing import Any
 
 from latentbits.errors import warn_user
 
-__all__ = ["Renamed"]
-
 
 class Renamed:
     """The old name of a fitted attribute or method: ``bias_ = Renamed("intercepts_")``."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import BinaryData, row_blocks
 from latentbits.data.encoding import check_row_weight
 from latentbits.errors import DataError
-from latentbits.fitting import cell_sums as cells
+from latentbits.fitting import rows as cells
 from latentbits.fitting.climb import Learner
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
@@ -23,8 +23,6 @@ from latentbits.models.base import RestartedModel
 from latentbits.models.cell_ranking import CellRanker
 from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource, Similarity, as_generator, check_number
-
-__all__ = ["ClimbingFactorModel", "FactorModel", "RestartedFactorModel"]
 
 
 class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CellRanker):

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
-from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.chains import Length, quantile_interval
 from latentbits.fitting.restarts import Restart, Runner
+from latentbits.fitting.rows import safe_log
 from latentbits.fitting.workers import Workers
 from latentbits.models.deprecated import Renamed
 from latentbits.models.factor_model import RestartedFactorModel
@@ -22,8 +22,6 @@ from latentbits.models.probit_sampler import Draws, FactorSamples, Sampler, chai
 from latentbits.models.sampling import chains_agree, repeated_cells
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource
-
-__all__ = ["ProbitFactors"]
 
 INSTEAD = "use a model that climbs, such as LogisticPCA"
 

@@ -13,8 +13,6 @@ from latentbits.models.abilities import BY_CELL, WITH_RESTARTS, WITH_WEIGHTS, Ab
 from latentbits.models.schema import CELL_MODEL, COLUMNS, FACTOR_MODEL, RESTARTED, Array, Items, Named, Value, sampled
 from latentbits.models.spec import ITERATIONS, RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS"]
-
 _HERE = "latentbits.models"
 
 # ---- models that are fitted from several starts ------------------------------------------------------------------

@@ -7,8 +7,6 @@ from scipy.special import expit, logit
 
 from latentbits.data.binary_data import BinaryData
 
-__all__ = ["random_components", "shifted_components"]
-
 
 def random_components(
     data: BinaryData, row_weight: np.ndarray, n_components: int, rng: np.random.Generator

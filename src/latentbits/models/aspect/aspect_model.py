@@ -37,8 +37,6 @@ from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import as_generator
 from latentbits.storage.checkpoints import ProblemCheckpoints
 
-__all__ = ["AspectModel", "Components"]
-
 NEGLIGIBLE = 0.001
 """A component of a smaller share of the data says nothing about how full content is."""
 

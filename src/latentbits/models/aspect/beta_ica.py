@@ -35,8 +35,6 @@ from latentbits.models.deprecated import Renamed
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource, check_number, expected_log_dirichlet, kl_beta
 
-__all__ = ["BetaICA"]
-
 
 class BetaICA(SampledModel):
     """Binary independent components with Beta sources, by variational Bayes, variational EM or sampling.

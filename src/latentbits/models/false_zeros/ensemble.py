@@ -60,8 +60,6 @@ from latentbits.models.royle_nichols import visits_of_rows
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import counted
 
-__all__ = ["FalseZeros"]
-
 FEW_REVISITED = 10
 """Rows of a pilot below which the scale of the probability is mostly chance."""
 

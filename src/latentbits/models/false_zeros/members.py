@@ -21,19 +21,6 @@ from latentbits.fitting.workers import run_all
 from latentbits.models.registry import model_class
 from latentbits.wording import counted
 
-__all__ = [
-    "BASELINES",
-    "MEMBERS",
-    "HeldOut",
-    "Member",
-    "Part",
-    "chosen_members",
-    "counting_rows",
-    "fit_all",
-    "stand_aside",
-    "too_many_cells",
-]
-
 MOST_CELLS = 5_000_000
 """Of a table for the members that visit every cell many times: some ten minutes of one processor."""
 

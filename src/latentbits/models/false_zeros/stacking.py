@@ -24,8 +24,6 @@ from latentbits.fitting.held_out import HiddenCells, gain_over, log_odds
 from latentbits.metrics import calibration_table
 from latentbits.models.false_zeros.members import HeldOut
 
-__all__ = ["HeldOutScores", "Line", "Stack", "cross_fitted", "equal_stack", "fit_line", "fit_stack", "score"]
-
 STRENGTH = 100.0
 """Of the pull towards equal weights: as much as some hundreds of cells know."""
 
