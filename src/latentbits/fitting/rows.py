@@ -121,6 +121,23 @@ class ThreadRows(Rows):
         return array
 
 
+def is_dask_array(X: Any) -> bool:
+    """Whether X is one, without importing Dask."""
+    return type(X).__module__.startswith("dask.array")
+
+
+def active_client() -> Any:
+    """The Dask client in whose context this is called; None if there is none."""
+    try:
+        from distributed import default_client
+    except ImportError:
+        return None
+    try:
+        return default_client()
+    except ValueError:  # Dask's way to say that there is none
+        return None
+
+
 def rows_of(data: Any, row_weight: np.ndarray, n_components: int, workers: Workers, n_sums: int = 0) -> Rows:
     """The rows of a table: on threads, unless the data themselves are elsewhere and say how to be worked on.
 

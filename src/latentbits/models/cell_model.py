@@ -15,8 +15,8 @@ from latentbits.data.encoding import check_row_weight
 from latentbits.fitting.rows import safe_log
 from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.abilities import BY_CELL
+from latentbits.models.base import Renamed
 from latentbits.models.cell_ranking import CellRanker
-from latentbits.models.deprecated import Renamed
 
 N_GROUPS = 5
 """Number of groups of columns that are held out in turn: as many as the parts of the cells in `verdict`."""

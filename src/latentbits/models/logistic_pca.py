@@ -29,7 +29,7 @@ from latentbits.fitting.restarts import Restart
 from latentbits.fitting.rows import block_groups
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
-from latentbits.models.deprecated import Renamed
+from latentbits.models.base import Renamed
 from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.solved_rows import RowSolver, Solution
 from latentbits.numerics import RandomSource, kernel_array

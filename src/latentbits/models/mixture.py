@@ -24,10 +24,9 @@ from latentbits.fitting.restarts import Restart
 from latentbits.fitting.rows import column_products, row_products
 from latentbits.fitting.workers import Workers, n_workers, run_all
 from latentbits.kernels.em_passes import LANES, mixture_pass
-from latentbits.models.factor_model import ClimbingFactorModel
+from latentbits.models.factor_model import ClimbingFactorModel, random_components
 from latentbits.models.latent_classes import LikelihoodRatio, class_figures, class_sizes
 from latentbits.models.solved_rows import RowSolver, Solution, SolvedRows
-from latentbits.models.starts import random_components
 from latentbits.numerics import RandomSource, aligned_zeros, as_generator, check_number, kernel_array
 
 EDGE = 1e-10

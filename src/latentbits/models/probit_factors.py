@@ -16,7 +16,7 @@ from latentbits.fitting.chains import Length, quantile_interval
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.rows import safe_log
 from latentbits.fitting.workers import Workers
-from latentbits.models.deprecated import Renamed
+from latentbits.models.base import Renamed
 from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.models.probit_sampler import Draws, FactorSamples, Sampler, chain_loadings, pool, solve_rows
 from latentbits.models.sampling import chains_agree, repeated_cells

@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.climb import Learner
-from latentbits.fitting.cluster import ClusterData, active_client, is_dask_array
+from latentbits.fitting.cluster import ClusterData
 from latentbits.fitting.restarts import Restart, Runner
+from latentbits.fitting.rows import active_client, is_dask_array
 from latentbits.fitting.workers import Workers, n_workers, stopped_together
 from latentbits.models.aspect.aspect_rows import AspectRows
 from latentbits.models.aspect.noise_components import (

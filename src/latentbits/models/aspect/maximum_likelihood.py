@@ -35,7 +35,7 @@ from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.sparse_pass import VECTOR, exact_entries, sparse_pass
 from latentbits.models.aspect.noise_components import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import SMALL_WORK, pass_arrays, pass_over
-from latentbits.models.starts import shifted_components
+from latentbits.models.factor_model import shifted_components
 from latentbits.numerics import kernel_array
 
 EDGE = 1e-10

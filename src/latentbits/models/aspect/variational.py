@@ -22,8 +22,8 @@ from latentbits.kernels.gamma_functions import gamma_functions
 from latentbits.models.aspect.maximum_likelihood import Evaluated, em_weights, equal_weights, onto_simplex
 from latentbits.models.aspect.noise_components import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import collect, pass_arrays, pass_over
+from latentbits.models.factor_model import shifted_components
 from latentbits.models.solved_rows import Solution
-from latentbits.models.starts import shifted_components
 from latentbits.numerics import kernel_array, kl_beta, kl_dirichlet
 
 SMALL = 1e-10  # least weight after an extrapolation: from 0 it could never rise again
