@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentbits import BinaryData, FalseZeros, simulate, verdict
-from latentbits.findings import gather, lead_with_verdict
-from latentbits.findings.false_zeros import MEANINGS, ask
+from latentbits import BinaryData, FalseZeros, sentences, simulate
+from latentbits.findings.analyse import analyse
+from latentbits.findings.false_zeros import _about_noise, _sure
 from latentbits.plots import plot_member_weights, plot_reliability
 
 MEMBERS = ["aspects_2", "linear_autoencoder"]
@@ -32,12 +32,15 @@ def model(seen: BinaryData) -> FalseZeros:
     return fitted(seen)
 
 
+def said(model: FalseZeros, data: BinaryData, **question: object) -> str:
+    return str(analyse(model, data, verdict=False, question=question))
+
+
 def test_the_sentences_say_whose_say_counts_and_what_the_probability_is(model, seen):
-    lines = "\n".join(gather(model, seen).lines)
+    lines = said(model, seen)
     for name, weight in zip(model.members_, model.member_weights_, strict=True):
         assert f"{name} {weight:.2f}" in lines
-    assert f"{model.n_hidden_:,} hidden cells" in lines
-    assert MEANINGS["P(1 | the rest)"] in lines
+    assert f"{model.n_hidden_:,} held-out cells" in lines
     assert "not the probability that it is present" in lines
 
 
@@ -45,10 +48,16 @@ def test_reliability_is_told_as_measured(model, seen):
     table = model.held_out_
     gap = (table["predicted"] - table["observed"]).abs()
     mean = np.average(gap, weights=table["count"])
-    assert f"differ by {mean:.3f} on average" in "\n".join(gather(model, seen).lines)
+    assert f"differ by {mean:.3f} on average" in said(model, seen)
 
 
-def test_members_without_weight_are_named(model, seen):
+def test_a_worst_bin_below_the_mean_is_not_named():
+    """Which bins with few cells can bring about."""
+    assert "worst" not in sentences.reliability(0.05, 0.01)
+    assert sentences.reliability(0.01, 0.05).endswith("in the worst bin of 100 cells or more by 0.050.")
+
+
+def test_members_without_weight_are_named(model):
     silent = SimpleNamespace(
         members_={"a": None, "b": None},
         member_weights_=np.array([1.0, 0.001]),
@@ -56,29 +65,29 @@ def test_members_without_weight_are_named(model, seen):
         n_hidden_=9,
         noise=None,
     )
-    from latentbits.findings.false_zeros import _sure
+    first = sentences.sentence(next(_sure(silent)))
+    assert first == "Weights of the members' log odds, learned from 9 held-out cells: a 1.00; none: b."
 
-    assert next(_sure(silent)) == "Weights of the members' log odds, learned from 9 hidden cells: a 1.00; none: b."
 
-
-def test_without_hidden_cells_all_have_the_same_say(seen):
-    results = gather(fitted(seen, n_folds=None), seen)
-    assert results.lines[1] == "All members have the same say, as no cells were hidden: aspects_2, linear_autoencoder."
-    assert "reliability" not in results.tables
-    assert results.tables["members"].columns.tolist() == ["member", "weight"]
-    lead_with_verdict(results, verdict(results.model, seen).to_dict())
-    assert results.lines[-1] == "suspects.csv ranks the zeros all the same, by a model that wasn't tested."
+def test_without_held_out_cells_all_have_the_same_weight(seen):
+    found = analyse(fitted(seen, n_folds=None), seen)
+    lines = str(found).splitlines()
+    same = "All members have the same weight, as no cells were held out: aspects_2, linear_autoencoder."
+    assert same in lines
+    assert "reliability" not in found.tables
+    assert found.tables["members"].columns.tolist() == ["member", "weight"]
+    assert lines[-1] == "suspects.csv ranks the zeros all the same, by a model that wasn't tested."
 
 
 @pytest.mark.parametrize(
     ("phantoms", "words"), [(["content", "white"], "lost ones"), (["black", "white"], "lost ones and got false ones")]
 )
-def test_rows_that_lost_ones_are_told(model, phantoms, words):
-    from latentbits.findings.false_zeros import _about_noise
-
+def test_rows_that_lost_ones_are_told(phantoms, words):
     noisy = SimpleNamespace(noise_model_=SimpleNamespace(phantoms_=np.array(phantoms)))
-    assert _about_noise(noisy) == f"Some rows have {words} far more than others; scores allow for it."
-    assert _about_noise(SimpleNamespace(noise_model_=None)).startswith("Rows don't clearly differ")
+    expected = f"Some rows have {words} far more than others; scores allow for it."
+    assert sentences.sentence(_about_noise(noisy)) == expected
+    even = sentences.sentence(_about_noise(SimpleNamespace(noise_model_=None)))
+    assert even.startswith("Rows don't clearly differ")
 
 
 @pytest.mark.parametrize(
@@ -91,13 +100,15 @@ def test_rows_that_lost_ones_are_told(model, phantoms, words):
     ],
 )
 def test_another_question_gets_another_list(model, seen, question, column):
-    results = gather(model, seen)
-    ask(results, **question)
+    found = analyse(model, seen, verdict=False, question=question)
     expected = model.suspects(seen, top=1000, **question)
-    np.testing.assert_allclose(results.tables["suspects"][column], expected[column])
-    assert results.summary["suspects"]["probability"] == column
-    assert results.lines[-1] == MEANINGS[column]
-    assert next(iter(results.tables)) == "suspects"
+    np.testing.assert_allclose(found.tables["suspects"][column], expected[column])
+    (listed,) = found.suspects
+    np.testing.assert_array_equal(listed.rows, expected["row"])
+    np.testing.assert_array_equal(listed.columns, expected["column"])
+    assert listed.meaning == found.facts["suspects"].value["probability"] == column
+    assert str(found).splitlines()[-1].startswith(f"{column}: ")
+    assert next(iter(found.tables)) == "suspects"
 
 
 # ---- figures ---------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 import latentbits as lb
 from latentbits import methods_text, simulate
 from latentbits.findings.methods import _MODELS
+from latentbits.models.registry import MODELS
 from tests.contracts.registry import CONTRACTS
 
 
@@ -22,7 +23,7 @@ def test_what_how_from_which_seed_and_whom_to_cite(cells):
     text = methods_text(model)
     assert "To 60 rows and 12 columns we fitted an aspect Bernoulli model" in text
     assert "one of 2 components" in text
-    assert "best of 3 random starts (seed 7)" in text
+    assert "best of 3 restarts (seed 7)" in text
     assert f"latentbits {lb.__version__}" in text
     assert "Bingham, Kabán and Fortelius" in text.splitlines()[-1]
     assert ("1 white" in text) == ("white" in model.phantoms_)
@@ -71,7 +72,7 @@ def test_factors_that_were_found_are_told(numbers, inference, words):
     text = methods_text(model)
     assert words in text
     assert f"It ended with {model.n_components_} factor" in text
-    assert "There was one random start (seed 0)." in text
+    assert "There was one restart (seed 0)." in text
 
 
 @pytest.mark.parametrize("n_folds", [2, None])
@@ -104,11 +105,11 @@ def test_how_the_number_was_chosen_is_told(cells):
     text = methods_text(found)
     chosen = f"chosen from 1 and 2 by held-out cells in 2 parts (seed 5): {found.best_order}"
     assert chosen in text
-    assert "The best of 2 random starts was kept" in text
+    assert "The best of 2 restarts was kept" in text
     assert str(found.best_model.random_state) not in text
     own = lb.select_order(lb.AspectBernoulli(n_init=2, random_state=7), cells, [2], random_state=5)
     assert "chosen from 1 and 2 by AIC (seed 5)" in methods_text(own)
-    assert "random starts (seed 7)" in methods_text(own)
+    assert "restarts (seed 7)" in methods_text(own)
 
 
 def test_no_model_was_chosen():
@@ -119,8 +120,26 @@ def test_no_model_was_chosen():
         methods_text(found)
 
 
-def test_every_description_is_of_a_class_that_exists():
-    assert set(_MODELS) <= set(lb.__all__)
+def test_every_recorded_model_has_a_description_and_no_other():
+    assert set(_MODELS) == set(MODELS)
+
+
+def test_a_class_of_the_users_own_is_named_with_what_it_is_derived_from(cells):
+    class Mine(lb.BernoulliMixture):
+        pass
+
+    text = methods_text(Mine(2, n_init=1, random_state=0).fit(cells))
+    assert "we fitted Mine, derived from BernoulliMixture, with 2 components." in text
+    assert "Lazarsfeld" in text
+
+
+@pytest.mark.parametrize("kind", [lb.AspectBernoulli, lb.BetaICA, lb.LogisticPCA, lb.BernoulliMixture])
+def test_the_fit_is_described_not_the_parameters_of_later(cells, kind):
+    model = kind(3, n_init=2, random_state=0).fit(cells)
+    before = methods_text(model)
+    model.set_params(n_components=9, n_init=7)
+    assert methods_text(model) == before
+    assert "3 components" in before
 
 
 def test_an_unfitted_model_is_refused():

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from latentbits.data.readers import read_histories, read_table
     from latentbits.data.segments import segments_by_length
     from latentbits.errors import DataError, DegenerateDataWarning, ModelFileError
+    from latentbits.findings.account import Findings
+    from latentbits.findings.analyse import analyse
     from latentbits.findings.methods import methods_text
     from latentbits.models.adapted import NMF, FastICA
     from latentbits.models.aspect.aspect_bernoulli import AspectBernoulli
@@ -70,6 +72,7 @@ __all__ = [
     "DegenerateDataWarning",
     "FalseZeros",
     "FastICA",
+    "Findings",
     "Histories",
     "ICAMixture",
     "IndependentBernoulli",
@@ -81,6 +84,7 @@ __all__ = [
     "RepeatedSurvey",
     "RowColumnBernoulli",
     "__version__",
+    "analyse",
     "apply_marks",
     "compare",
     "component_stability",
@@ -124,6 +128,8 @@ _HOME = {
     "identifiability": "latentbits.models.binary_ica.identifiability",
     "identifiability_rank": "latentbits.models.binary_ica.identifiability",
     "load_model": "latentbits.storage.persistence",
+    "Findings": "latentbits.findings.account",
+    "analyse": "latentbits.findings.analyse",
     "methods_text": "latentbits.findings.methods",
     "mean_cosine_similarity": "latentbits.models.binary_ica.identifiability",
     "parallel_analysis": "latentbits.correlations.parallel_analysis",

@@ -3,7 +3,12 @@
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from latentbits.notes import Code
 
 
 class DataError(ValueError):
@@ -57,6 +62,18 @@ class DegenerateDataWarning(UserWarning):
     """
 
 
+class InterruptedWarning(UserWarning):
+    """A fit or a question that was interrupted, and what is left of it."""
+
+    code = Code.INTERRUPTED
+
+
+class NoNoiseComponentWarning(UserWarning):
+    """No component only switches cells off or on, so no observed cell is changed."""
+
+    code = Code.NO_NOISE_COMPONENT
+
+
 class ModelFileError(ValueError):
     """A model that can't be saved, or a file that is not a complete, unaltered model of this library.
 
@@ -84,3 +101,21 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and any(part in frame.f_code.co_filename for part in _PASSED_OVER):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def kept_warnings() -> Iterator[list[Warning]]:
+    """Keep the warnings that are shown inside, each text once; they are shown all the same."""
+    kept: list[Warning] = []
+
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def keep(message: Warning | str, *place: Any, **details: Any) -> None:
+            warning = message if isinstance(message, Warning) else UserWarning(message)
+            if str(warning) not in map(str, kept):
+                kept.append(warning)
+            shown(message, *place, **details)
+
+        warnings.showwarning = keep
+        yield kept

@@ -5,6 +5,8 @@ Imports nothing but the standard library, so that `latentbits --help` needs neit
 
 from __future__ import annotations
 
+import json
+
 CSV_DIGITS = 10
 JSON_DIGITS = 12
 TERMINAL_DIGITS = 5
@@ -102,6 +104,28 @@ def place(what: str, position: int) -> str:
     'row 1'
     """
     return f"{what} {position + 1}"
+
+
+def quoted(text: str) -> str:
+    """Show text as messages do: in quotes, on one line, at most 40 characters.
+
+    Parameters
+    ----------
+    text : str
+        Of any length.
+
+    Returns
+    -------
+    str
+        The text to put into a message.
+
+    Examples
+    --------
+    >>> print(quoted("two\\nlines"))
+    "two\\nlines"
+    """
+    short = text if len(text) <= 40 else text[:37] + "..."
+    return json.dumps(short, ensure_ascii=False)
 
 
 def rounded(value: float, digits: int = JSON_DIGITS) -> float:

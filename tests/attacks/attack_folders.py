@@ -23,8 +23,8 @@ from latentbits.cli.main import program
 from latentbits.cli.options.ratings import _loaded
 from latentbits.data.marks import Marks
 from latentbits.errors import DataError
-from latentbits.findings import gather
-from latentbits.findings.results import components_fingerprint
+from latentbits.findings.account import components_checksum
+from latentbits.findings.analyse import analyse
 from latentbits.storage.archives import read_archive, write_archive
 from latentbits.storage.run_folder import RunFolder
 from latentbits.storage.stored_data import load_data, save_data
@@ -50,9 +50,9 @@ def originals() -> dict[str, Path]:
         "ensemble": FalseZeros(2, members=["aspects_2", "ising"], random_state=0),
     }
     for name, model in models.items():
-        results = gather(model.fit(data), data)
+        results = analyse(model.fit(data), data, verdict=False)
         RunFolder(home / name).save(results, force=False, report=False)
-        components = components_fingerprint(model) if name == "aspects" else ""
+        components = components_checksum(model) if name == "aspects" else ""
         ratings = {
             "format": "latentbits-ratings",
             "version": 1,

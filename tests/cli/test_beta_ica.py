@@ -147,7 +147,7 @@ def test_few_samples_leave_the_intervals_out(run: Run, table: Path, tmp_path: Pa
     result = run("fit", table, *FAST, *MODEL, *few, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
     assert not (tmp_path / "run" / "components_interval.csv").exists()
-    assert "4 posterior samples of 2 chains: too few to tell whether the chains agree" in result.stdout
+    assert "4 posterior samples of 2 chains: too few to say whether the chains agree" in result.stdout
 
 
 def test_a_number_is_selected_by_the_integrated_evidence(run: Run, table: Path) -> None:

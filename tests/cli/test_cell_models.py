@@ -21,7 +21,7 @@ def test_fit_leaves_a_folder(run: Run, table: Path, tmp_path: Path, model: str) 
     result = run("fit", table, "--model", model, "--ridge", 5, "--out", out)
     assert result.exit_code == 0, result.output
     assert "66 pairs of columns, each with a coupling, fitted to 60 rows x 12 columns" in result.stdout
-    assert "There are no random starts: this model has one best answer, and it was found." in result.stdout
+    assert "There are no restarts: this model has one best answer, and it was found." in result.stdout
     names = {entry.name for entry in out.iterdir()}
     assert names == {
         "model.npz",

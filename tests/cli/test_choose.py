@@ -145,4 +145,4 @@ def test_fit_leaves_what_a_model_without_phantoms_can_say(run: Run, table: Path,
     }
     refused = run("suspects", out, table)
     assert refused.exit_code == 1
-    assert "BernoulliMixture knows no phantoms" in refused.stderr
+    assert "BernoulliMixture has no noise components" in refused.stderr

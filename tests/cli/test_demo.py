@@ -22,7 +22,7 @@ def test_the_demo_finds_the_phantom_and_removes_noise(run: Run, tmp_path: Path) 
     out = tmp_path / "show"
     result = run("demo", "--out", out)
     assert result.exit_code == 0, result.output + repr(result.exception)
-    assert "is a white phantom" in result.stdout
+    assert "is a white noise component" in result.stdout
     summary = json.loads((out / "summary.json").read_text())
     rate, auc = summary["demo"]["noise_removal_rate"], summary["demo"]["auc"]
     assert rate["denoised"] > rate["plain_reconstruction"] + 0.1

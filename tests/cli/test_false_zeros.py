@@ -90,7 +90,7 @@ def test_the_verdict_comes_first_then_the_list_then_what_the_probability_is(run:
     result = run("false-zeros", sites, *SMALL, "--top", 3)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("There is something to find: hidden cells are predicted better")
+    assert lines[0].startswith("Held-out cells are predicted better")
     listed = [line.split() for line in lines if line.startswith("    ")]
     top = model.suspects(read_table(sites), top=3)
     assert [words[0] for words in listed] == [f"{score:.2f}" for score in top["score"]]
@@ -133,7 +133,7 @@ def test_fit_through_the_registry_leaves_the_same(run: Run, sites, folder, tmp_p
     result = run("fit", sites, "--model", "false-zeros", *SMALL, "--out", tmp_path / "run", "--no-report")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "run" / "suspects.csv").read_text() == (folder / "suspects.csv").read_text()
-    assert result.stdout.startswith("There is something to find")
+    assert result.stdout.startswith("Held-out cells are predicted")
     assert summary_of(tmp_path / "run")["verdict"] == summary_of(folder)["verdict"]
 
 
@@ -143,10 +143,10 @@ def test_noise_alone_is_told_and_listed_all_the_same(run: Run, tmp_path):
     file = written(tmp_path / "noise.csv", cells, [f"site{i}" for i in range(N_ROWS)])
     result = run("false-zeros", file, *SMALL, "--top", 2, "--out", tmp_path / "run", "--no-report")
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("Nothing here predicts cells better than the columns' own frequencies; the list below")
+    assert lines[0].startswith("No cell is predicted better than by column totals; the list below")
     assert len([line for line in lines if line.startswith("    ")]) == 2
     again = run("suspects", tmp_path / "run", file, "--top", 2)
-    assert "note: by the verdict on the fit: Nothing here predicts" in again.stderr
+    assert "note: by the verdict on the fit: No cell is predicted" in again.stderr
 
 
 def test_too_few_cells_are_no_verdict(run: Run, tmp_path):
@@ -154,15 +154,15 @@ def test_too_few_cells_are_no_verdict(run: Run, tmp_path):
     result = run("false-zeros", tmp_path / "small.csv", "--members", ",".join(MEMBERS), "--jobs", 1)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith(
-        "It can't be told whether this model predicts anything: 6 observed cells are too few"
+        "Whether this model predicts anything can't be tested: 6 observed cells are too few"
     )
 
 
 def test_without_folds_nothing_is_hidden(run: Run, sites):
     result = run("false-zeros", sites, *SMALL, "--folds", "none", "--top", 2)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("It can't be told whether this model predicts anything: no cells were hidden")
-    assert "All members have the same say" in result.stdout
+    assert result.stdout.startswith("Whether this model predicts anything can't be tested: no cells were held out")
+    assert "All members have the same weight" in result.stdout
     assert_refused(run("false-zeros", sites, "--folds", 1), "1 is not in the range x>=2", code=2)
 
 

@@ -116,7 +116,7 @@ def test_more_suspects_than_are_listed_are_all_counted(
 def test_a_black_phantom_makes_presences_suspect(run: Run, tmp_path: Path, X: np.ndarray, columns: list[str]) -> None:
     file = write_table(tmp_path / "t.csv", 1 - X, columns)
     result = run("fit", file, *FAST, "--out", tmp_path / "run")
-    assert "is a black phantom" in result.stdout
+    assert "is a black noise component" in result.stdout
     assert " ones are suspected" in result.stdout
     kinds = pd.read_csv(tmp_path / "run" / "suspects.csv")["kind"]
     assert list(kinds.unique()) == ["absence", "presence"]
@@ -132,7 +132,7 @@ def test_the_answer_is_short_and_names_names(run: Run, table: Path, tmp_path: Pa
     verdict = summary_of(tmp_path / "run")["verdict"]["sentences"]
     assert lines[: len(verdict)] == verdict
     assert lines[len(verdict)].startswith("3 components fitted to 60 rows x 12 columns (")
-    assert any("is a white phantom: it explains" in line for line in lines)
+    assert any("is a white noise component (a phantom): it explains" in line for line in lines)
     assert any("zeros are suspected" in line for line in lines)
     assert any('row "site' in line and 'column "species' in line for line in lines)
     assert any("restarts" in line for line in lines)
@@ -152,7 +152,7 @@ def test_quiet_is_silent_and_writes_the_same(run: Run, table: Path, tmp_path: Pa
 def test_no_phantom_and_a_single_restart_are_printed(run: Run, table: Path, tmp_path: Path) -> None:
     result = run("fit", table, "--components", 1, "--restarts", 1, "--out", tmp_path / "run")
     assert "1 component fitted" in result.stdout
-    assert "No component is a phantom" in result.stdout
+    assert "No noise component was found" in result.stdout
     assert "one restart only" in result.stdout
 
 
@@ -192,7 +192,7 @@ def test_degenerate_data_are_fitted(run: Run, tmp_path: Path, X: np.ndarray, com
     result = run("fit", file, *arguments, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output + str(result.exception)
     assert {entry.name for entry in (tmp_path / "run").iterdir()} == FILES
-    assert result.stdout.startswith("It can't be told whether this model predicts anything: ")
+    assert result.stdout.startswith("Whether this model predicts anything can't be tested: ")
     for name in ("components", "weights", "denoised"):
         assert not pd.read_csv(tmp_path / "run" / f"{name}.csv").isna().any(axis=None)
 

@@ -15,7 +15,7 @@ def test_fit_leaves_a_folder_without_restarts(run: Run, table: Path, tmp_path: P
     out = tmp_path / "run"
     result = run("fit", table, "--model", "independent", "--smoothing", 0.5, "--out", out)
     assert result.exit_code == 0, result.output
-    assert "There are no random starts: this model has one best answer, and it was found." in result.output
+    assert "There are no restarts: this model has one best answer, and it was found." in result.output
     summary = json.loads((out / "summary.json").read_text())
     assert summary["parameters"] == {"smoothing": 0.5, "binarize": None}
     assert not {"restarts", "seed", "iterations", "converged"} & summary.keys()

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from latentbits import load_model, read_table, simulate
-from latentbits.cli.commands import fit as fit_run
 from latentbits.data import typed_tables as large_parquet
+from latentbits.findings import analyse as analysis
 
 from .conftest import FAST, Run, assert_refused, summary_of
 
@@ -32,8 +32,8 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is large: bits in blocks, and answers about a tenth of the rows."""
     monkeypatch.setattr(large_parquet, "LARGE", 0)
     monkeypatch.setattr(large_parquet, "BATCH_CELLS", 1000)
-    monkeypatch.setattr(fit_run, "MOST_CELLS", 9999)
-    monkeypatch.setattr(fit_run, "PART_CELLS", 1000)
+    monkeypatch.setattr(analysis, "MOST_CELLS", 9999)
+    monkeypatch.setattr(analysis, "PART_CELLS", 1000)
 
 
 def components(folder: Path) -> np.ndarray:
@@ -132,7 +132,7 @@ class TestRefused:
         self, run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         pytest.importorskip("distributed", reason="needs dask and distributed")
-        monkeypatch.setattr(fit_run, "PATIENCE", 0.2)
+        monkeypatch.setattr(analysis, "PATIENCE", 0.2)
         result = run("fit", table, *SETTINGS, "--cluster", "tcp://127.0.0.1:1", "--out", tmp_path / "run")
         assert_refused(result, "--cluster tcp://127.0.0.1:1: no scheduler answers there", "check the address")
 

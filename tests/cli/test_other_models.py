@@ -168,7 +168,7 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
     text = run("fit", numbers, *arguments, "--out", tmp_path / "causes").stdout
     model, causes = load_model(tmp_path / "causes" / "model.npz"), pd.read_csv(tmp_path / "causes" / "causes.csv")
     largest = int(np.abs(model.mixing_[:, 0]).argmax())
-    assert f"on against off it changes {'abcdef'[largest]} {2 * model.mixing_[largest, 0]:+.3g}" in text
+    assert f"switching it on changes {'abcdef'[largest]} {2 * model.mixing_[largest, 0]:+.3g}" in text
     assert "BIC prefers 2 factors to 1 by " in text
     on = (model.transform(pd.read_csv(numbers, index_col="row")) > 0).sum(axis=0)
     assert causes["rows_on"].tolist() == on.tolist()
@@ -179,7 +179,7 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
     arguments = ["--model", "ica-mixture", "--sources", 1, "--restarts", 2, "--no-report"]
     text = run("fit", tmp_path / "two.csv", *arguments, "--out", tmp_path / "clusters").stdout
     assert "Cluster 0 has 60.0% of the rows" in text
-    assert "its mean is off by x +0.8 standard deviations" in text
+    assert "mean x is 0.8 SD above average" in text
     found = load_model(tmp_path / "clusters" / "model.npz")
     effect = found.source_effects_[0, :, 0]
     j = int(np.abs(effect).argmax())

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import latentbits.report
 from latentbits import read_table
-from latentbits.findings.results import components_fingerprint
+from latentbits.findings.account import components_checksum
 from latentbits.storage.persistence import load_model
 
 from .conftest import FAST, READ_AS_FITTED, Run, assert_refused
@@ -30,7 +30,7 @@ def saved(tmp_path: Path, fitted: Path) -> dict[str, Any]:
         "format": "latentbits-ratings",
         "version": 1,
         "model": "aspect-bernoulli",
-        "components": components_fingerprint(load_model(fitted / "model.npz")),
+        "components": components_checksum(load_model(fitted / "model.npz")),
         "threshold": 0.3,
         "change": "both",
         "ratings": RATINGS,

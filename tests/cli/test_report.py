@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 import latentbits.report
 from latentbits import AspectBernoulli, read_table
-from latentbits.findings import gather
+from latentbits.findings.analyse import analyse
 from latentbits.storage.persistence import load_model, save_model
 from latentbits.storage.run_folder import RunFolder
 
@@ -132,8 +132,8 @@ def test_parameters_may_be_numpy_scalars(run: Run, table: Path, tmp_path: Path, 
     answer = json.loads(result.stdout)
     assert (answer["parameters"]["n_components"], answer["parameters"]["n_init"], answer["seed"]) == (3, 2, 7)
     assert answer["parameters"]["tol"] == pytest.approx(1e-4)
-    assert "hidden causes" in page.read_text(encoding="utf-8")
-    RunFolder(tmp_path / "run").save(gather(model, data), force=False, report=True)
+    assert "3 components make up these" in page.read_text(encoding="utf-8")
+    RunFolder(tmp_path / "run").save(analyse(model, data, verdict=False), force=False, report=True)
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["parameters"] == answer["parameters"]
     assert run("report", tmp_path / "run").exit_code == 0
 
@@ -200,7 +200,7 @@ def test_models_of_numbers_are_reported_on_their_own_rows_only(run: Run, tmp_pat
     assert run("fit", file, *asked, "--out", out).exit_code == 0
     assert run("report", out).exit_code == 0
     assert_refused(run("report", out, file, "--out", tmp_path / "page.html"), "is about the rows it was fitted to")
-    assert_refused(run("report", out, "--ratings", "1"), "BinaryFactorAnalysis knows no phantoms")
+    assert_refused(run("report", out, "--ratings", "1"), "BinaryFactorAnalysis has no noise components")
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_parts_of_a_summary_that_make_no_sense_are_left_out(run: Run, folder: Pa
     (folder / "summary.json").write_text(json.dumps({"files": ["model.npz"], **damage}))
     result = run("report", folder)
     assert result.exit_code == 0, result.output
-    assert "hidden causes" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "components make up these" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

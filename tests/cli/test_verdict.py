@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from latentbits import AspectBernoulli, verdict
-from latentbits.cli.commands.choose import sentences_of_range
 from latentbits.data import BinaryData
-from latentbits.findings import gather, lead_with_verdict
+from latentbits.findings.account import Findings
+from latentbits.findings.analyse import analyse
+from latentbits.notes import Role
 from latentbits.storage.files import write_json
 from latentbits.tasks import trials
 from latentbits.tasks.verdict import Verdict
@@ -22,7 +23,7 @@ from .conftest import FAST, Run, summary_of, write_table
 pytestmark = pytest.mark.usefixtures("without_plots")
 
 NO_EVIDENCE = "the list below is no evidence of false zeros."
-NOTHING = f"Nothing here predicts cells better than the columns' own frequencies; {NO_EVIDENCE}"
+NOTHING = f"No cell is predicted better than by column totals; {NO_EVIDENCE}"
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +55,7 @@ def test_structure_is_said_first(run: Run, table: Path, tmp_path: Path) -> None:
     result = run("fit", table, *FAST, "--json", "--out", tmp_path / "run")
     summary = json.loads(result.stdout)
     assert summary["verdict"]["predicts"] is True
-    assert summary["verdict"]["sentences"][0].startswith(
-        "There is something to find: hidden cells are predicted better"
-    )
+    assert summary["verdict"]["sentences"][0].startswith("Held-out cells are predicted better")
     assert summary["seconds"]["verdict"] > 0
     result = run("fit", table, *FAST, "--out", tmp_path / "other")
     assert result.stdout.startswith(summary["verdict"]["sentences"][0])
@@ -133,19 +132,20 @@ class TestOfARange:
 
     def test_a_number_that_was_not_chosen_but_predicts_is_named(self) -> None:
         nothing, found = (self.verdict_of(z) for z in (0.1, 7.25))
-        assert sentences_of_range({1: nothing, 3: found}, 3) == found.sentences
-        assert sentences_of_range({1: nothing, 3: nothing}, 1) == nothing.sentences
-        first, second = sentences_of_range({1: nothing, 3: found}, 1)
-        assert first.startswith("1 component predicts no cell better than frequencies do, but 3 components do, by 7.2 ")
+        assert found.beside({1: nothing, 3: found}, 3) is found
+        assert nothing.beside({1: nothing, 3: nothing}, 1) is nothing
+        first, *others = nothing.beside({1: nothing, 3: found}, 1).sentences
+        words = "1 component predicts no cell better than totals do, but 3 components do after shrinkage (z = 7.2)"
+        assert first.startswith(words)
         assert "--components 3" in first
-        assert second == nothing.sentences[1]
+        assert others == nothing.sentences[1:]
 
     @staticmethod
     def verdict_of(z: float) -> Verdict:
         from latentbits.fitting.held_out import Gain
 
         gain = Gain(z, 0.0, 0.1, 0.0, 0.1, 0.5, 0.5)
-        return Verdict(z > 2, gain, gain, {}, 100, 5, [f"first {z}", f"second {z}"])
+        return Verdict(z > 2, gain, gain, {"rows and columns": 0.5}, 100, 5)
 
 
 def test_interrupted_it_leaves_the_fit(run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,24 +161,23 @@ def test_interrupted_it_leaves_the_fit(run: Run, table: Path, tmp_path: Path, mo
 
 
 class TestWhatLeads:
-    """Lines, answer and summary of the findings, which the report shows too."""
+    """What terminal and report are made of."""
 
-    def results(self, noise: np.ndarray) -> Any:
-        return gather(AspectBernoulli(3, n_init=2, random_state=0).fit(noise), BinaryData.of(noise))
+    def found(self, noise: np.ndarray, predicts: bool | None) -> Findings:
+        known = Verdict.from_dict({"predicts": predicts, "sentences": ["It is so.", "Why."]})
+        return analyse(AspectBernoulli(3, n_init=2, random_state=0), BinaryData.of(noise), verdict=known)
 
     @pytest.mark.parametrize("predicts", [False, None])
     def test_no_evidence_where_nothing_is_predicted(self, noise: np.ndarray, predicts: bool | None) -> None:
-        results = self.results(noise)
-        assert any("suspected" in line for line in results.lines)
-        lead_with_verdict(results, {"predicts": predicts, "sentences": ["Nothing.", "Why."]})
-        assert results.lines[:3] == ["Nothing.", "Why.", results.answer[0]]
-        assert results.answer[0].startswith("3 components fitted to 60 rows")
-        assert not any("suspected" in line for line in [*results.lines, *results.answer])
-        assert next(iter(results.summary)) == "verdict"
+        found = self.found(noise, predicts)
+        lines = str(found).splitlines()
+        assert lines[:2] == ["It is so.", "Why."]
+        assert lines[2].startswith("3 components fitted to 60 rows")
+        assert not any("are suspected" in line for line in lines)
+        assert not any(note.is_evidence for note in found.said(*Role))
+        assert next(iter(found.to_dict())) == "verdict"
 
     def test_evidence_stays_where_something_is_predicted(self, noise: np.ndarray) -> None:
-        results = self.results(noise)
-        lines, answer = list(results.lines), list(results.answer)
-        lead_with_verdict(results, {"predicts": True, "sentences": ["It predicts."]})
-        assert results.lines == ["It predicts.", *lines]
-        assert results.answer == answer
+        found = self.found(noise, True)
+        assert [*found.said(*Role)] == [*found.notes]
+        assert "are suspected" in str(found)

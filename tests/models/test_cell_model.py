@@ -20,7 +20,7 @@ from latentbits import (
 )
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.codes import BLOCK_CELLS
-from latentbits.findings import gather
+from latentbits.findings.analyse import analyse
 from latentbits.models.cell_model import N_GROUPS, CellModel
 
 BOTH = pytest.mark.parametrize("model", [IsingModel(), LinearAutoencoder()], ids=lambda model: type(model).__name__)
@@ -144,11 +144,11 @@ def test_findings_of_a_model_without_couplings():
     data = BinaryData.of(X)
     model = Peeping().fit(data)
     model.objective_ = 0.0
-    results = gather(model, data)
-    assert results.lines[0].startswith("Each cell predicted from the rest of its row, in 7 rows x 6 columns")
+    results = analyse(model, data, verdict=False)
+    assert str(results).startswith("Each cell predicted from the rest of its row, in 7 rows x 6 columns")
     np.testing.assert_array_equal(results.tables["reconstruction"].iloc[:, 1:], model.reconstruct(data))
-    assert results.summary["data"]["fitted"]
-    assert not gather(model, data.rows([0, 1])).summary["data"]["fitted"]
+    assert results.data.is_fitted
+    assert not analyse(model, data.rows([0, 1]), verdict=False).data.is_fitted
 
 
 def test_the_fingerprint_is_that_of_the_training_data():

@@ -107,4 +107,4 @@ def test_a_file_and_a_report(tmp_path):
     np.testing.assert_array_equal(same.components_, model.components_)
     assert same.score(frame) == model.score(frame)
     same.report(frame, tmp_path / "report.html")
-    assert "There are no random starts" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "There are no restarts" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -13,8 +13,7 @@ import pytest
 
 from latentbits import FalseZeros, apply_marks, verdict
 from latentbits.data.binary_data import BinaryData
-from latentbits.findings import gather, lead_with_verdict
-from latentbits.findings.false_zeros import ask
+from latentbits.findings.analyse import analyse
 from latentbits.models.false_zeros.scored_rows import explain_cells
 from latentbits.report import write_report
 from latentbits.report.page import page_content
@@ -30,9 +29,7 @@ BARS = "(es) => es.map((e) => [e.querySelector('.label').textContent, e.querySel
 
 def made(data: BinaryData, file: Path, **parameters: Any) -> Fitted:
     model = FalseZeros(**{"n_folds": 2, "members": MEMBERS, "noise": None, "random_state": 0, **parameters}).fit(data)
-    results = gather(model, data)
-    lead_with_verdict(results, verdict(model, data).to_dict())
-    write_report(results, file)
+    write_report(analyse(model, data), file)
     return Fitted(model, data, file)
 
 
@@ -176,8 +173,8 @@ def test_the_reliability_curve_has_every_bin_with_its_count(open_page: Open, ens
 def test_without_hidden_cells_there_is_no_curve(open_page: Open, tmp_path: Path) -> None:
     page = open_page(made(named(cells_with("white")), tmp_path / "quick.html", n_folds=None).file)
     assert page.locator("#sure-plots svg").count() == 0
-    assert page.locator(".verdict").inner_text().startswith("It can't be told whether this model predicts anything")
-    assert "All members have the same say" in page.locator("#sure").inner_text()
+    assert page.locator(".verdict").inner_text().startswith("Whether this model predicts anything can't be tested")
+    assert "All members have the same weight" in page.locator("#sure").inner_text()
 
 
 def test_the_aspect_report_says_when_to_use_which(open_page: Open, white: Fitted) -> None:
@@ -190,7 +187,7 @@ def test_the_aspect_report_says_when_to_use_which(open_page: Open, white: Fitted
 def test_the_downloaded_list_is_that_of_the_folder(open_page: Open, ensemble: Fitted, tmp_path: Path) -> None:
     from latentbits.storage.files import write_csv
 
-    write_csv(gather(ensemble.model, ensemble.data).tables["suspects"], tmp_path / "suspects.csv")
+    write_csv(analyse(ensemble.model, ensemble.data, verdict=False).tables["suspects"], tmp_path / "suspects.csv")
     page = open_page(ensemble.file)
     found = pd.read_csv(io.StringIO(saved(page, "suspects.csv")))
     expected = pd.read_csv(tmp_path / "suspects.csv")
@@ -230,7 +227,7 @@ def test_marks_are_saved_kept_and_come_back(
 
 def test_a_page_can_begin_with_marks(open_page: Open, ensemble: Fitted, top: pd.DataFrame, tmp_path: Path) -> None:
     marks = {"marks": [{"row": top["row"][3], "column": top["column"][3], "mark": "reject"}], "data": None}
-    write_report(gather(ensemble.model, ensemble.data), tmp_path / "marked.html", ratings=marks)
+    write_report(analyse(ensemble.model, ensemble.data, verdict=False), tmp_path / "marked.html", ratings=marks)
     assert pressed(open_page(tmp_path / "marked.html")) == {3: "reject"}
 
 
@@ -288,8 +285,7 @@ def test_rows_and_columns_without_names_are_counted(open_page: Open, tmp_path: P
 
 
 def test_false_ones_are_listed_as_such(open_page: Open, ensemble: Fitted, tmp_path: Path) -> None:
-    results = gather(ensemble.model, ensemble.data)
-    ask(results, kind="presence")
+    results = analyse(ensemble.model, ensemble.data, verdict=False, question={"kind": "presence"})
     write_report(results, tmp_path / "ones.html")
     page = open_page(tmp_path / "ones.html")
     first = ensemble.model.suspects(ensemble.data, kind="presence", top=1).iloc[0]
@@ -300,7 +296,7 @@ def test_false_ones_are_listed_as_such(open_page: Open, ensemble: Fitted, tmp_pa
 def test_a_table_without_zeros_has_an_empty_list(open_page: Open, tmp_path: Path) -> None:
     data = BinaryData.of(np.ones((6, 4), dtype=int))
     model = FalseZeros(n_folds=None, members=["linear_autoencoder"], noise=None).fit(data)
-    results = gather(model, data)
+    results = analyse(model, data, verdict=False)
     assert page_content(results)["ensemble"]["why"] == []
     write_report(results, tmp_path / "empty.html")
     assert open_page(tmp_path / "empty.html").locator("#suspect-matches").inner_text() == "There are no such cells."

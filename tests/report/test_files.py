@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from latentbits import read_table
 from latentbits.cli.main import program
 from latentbits.data.binary_data import BinaryData
-from latentbits.findings.results import components_fingerprint, data_table
+from latentbits.findings.account import components_checksum, data_table
 from latentbits.storage.persistence import save_model
 
 from .conftest import HOSTILE, RATINGS, Fitted, Open, array, playwright, rate, saved, suspicion
@@ -106,7 +106,7 @@ def test_ratings_give_the_same_numbers_on_the_command_line(open_page: Open, fitt
     assert kept["ratings"] == RATINGS
     assert kept["names"] == ["", "", "<b>Savanna</b>", ""]
     assert (kept["threshold"], kept["change"]) == (0.4, "both")
-    assert kept["components"] == components_fingerprint(fitted.model)
+    assert kept["components"] == components_checksum(fitted.model)
     assert cleaned_by_command_line(fitted.model, fitted.data, tmp_path) == saved(page, "denoised.csv")
 
 

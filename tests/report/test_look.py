@@ -12,8 +12,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from latentbits.findings import gather
+from latentbits.findings.account import Provenance
+from latentbits.findings.analyse import analyse
+from latentbits.notes import Role
 from latentbits.report import write_report
+from latentbits.sentences import sentence
+from latentbits.tasks.verdict import Verdict
 
 from .conftest import N_COMPONENTS, Fitted, Open, pixels, playwright
 
@@ -68,10 +72,8 @@ class TestFirstScreen:
         """The page of a fit with a verdict, as a newcomer sees it."""
 
         def made(verdict: dict[str, Any] | None) -> Any:
-            results = gather(white.model, white.data)
-            if verdict is not None:
-                results.summary["verdict"] = verdict
-            write_report(results, tmp_path / "r.html")
+            known = Verdict.from_dict(verdict) if verdict is not None else False
+            write_report(analyse(white.model, white.data, verdict=known), tmp_path / "r.html")
             page = open_page(tmp_path / "r.html")
             page.set_viewport_size({"width": 1300, "height": 900})
             return page
@@ -92,12 +94,12 @@ class TestFirstScreen:
 
     def test_many_notes_leave_it_on_the_screen(self, open_page: Open, white: Fitted, tmp_path: Path) -> None:
         """As a table with many columns of metadata has them; printed, all are there."""
-        results = gather(white.model, white.data)
         notes = [
             f'the column "metadata {i}" is metadata, kept beside the rows; {"leave it out, " * 12}' for i in range(12)
         ]
-        results.summary |= {"verdict": {"sentences": VERDICT, "predicts": True}, "notes": notes}
-        write_report(results, tmp_path / "r.html")
+        known = Verdict.from_dict({"sentences": VERDICT, "predicts": True})
+        warned = Provenance(warnings=tuple(map(UserWarning, notes)))
+        write_report(analyse(white.model, white.data, verdict=known, provenance=warned), tmp_path / "r.html")
         page = open_page(tmp_path / "r.html")
         page.set_viewport_size({"width": 1300, "height": 900})
         expect(page.locator("#suspect-table tbody tr").first).to_be_in_viewport(ratio=1)
@@ -113,8 +115,8 @@ class TestFirstScreen:
 
     def test_the_verdict_leads(self, opened: Callable[..., Any], white: Fitted) -> None:
         page = opened({"sentences": VERDICT, "predicts": True})
-        answer = gather(white.model, white.data).answer
-        assert page.locator("#answer p").all_inner_texts() == [*VERDICT, *answer]
+        answer = analyse(white.model, white.data, verdict=False).said(Role.ANSWER, Role.LEAD)
+        assert page.locator("#answer p").all_inner_texts() == [*VERDICT, *map(sentence, answer)]
 
     def test_without_prediction_it_stands_alone(self, opened: Callable[..., Any], white: Fitted) -> None:
         """And no number of suspects comes before the list."""
@@ -124,7 +126,10 @@ class TestFirstScreen:
         text = page.locator("#suspects").inner_text()
         before = text[: text.index("site ")]
         assert re.findall(r"\d+ (?:of|zeros|suspect)", before) == []
-        assert page.locator("#found li").all_inner_texts() == gather(white.model, white.data).answer
+        known = Verdict.from_dict({"sentences": NOTHING, "predicts": False})
+        found = analyse(white.model, white.data, verdict=known).said(Role.LEAD, Role.FOUND)
+        assert page.locator("#found li").all_inner_texts() == [sentence(note) for note in found]
+        assert "suspected" not in page.locator("#found").inner_text()
         assert page.locator("#found").evaluate("(e) => e.offsetTop") > page.locator("#cells").evaluate(
             "(e) => e.offsetTop"
         )

@@ -13,7 +13,7 @@ import pytest
 
 from latentbits import AspectBernoulli, apply_marks
 from latentbits.data.binary_data import BinaryData
-from latentbits.findings import gather
+from latentbits.findings.analyse import analyse
 from latentbits.report import write_report
 
 from .conftest import RATINGS, Fitted, Open, array, playwright, rate, saved
@@ -150,7 +150,9 @@ class TestReload:
         assert pressed(open_page(black.file)) == {}
         white.model.report(white.data.rows(np.arange(40)), tmp_path / "some.html")
         assert pressed(open_page(tmp_path / "some.html")) == {}
-        write_report(gather(white.model, white.data), tmp_path / "rated.html", ratings={"ratings": RATINGS})
+        write_report(
+            analyse(white.model, white.data, verdict=False), tmp_path / "rated.html", ratings={"ratings": RATINGS}
+        )
         assert open_page(tmp_path / "rated.html").evaluate("latentbits.rated.ratings") == RATINGS
 
     @pytest.mark.parametrize("kept", ["no JSON", '{"format": "latentbits-ratings", "ratings": [1]}', "null"])
@@ -226,7 +228,7 @@ class TestLoading:
         page = open_page(white.file)
         mark(page)
         document = json.loads(saved(page, "ratings.json"))
-        write_report(gather(white.model, white.data), tmp_path / "r.html", ratings=document)
+        write_report(analyse(white.model, white.data, verdict=False), tmp_path / "r.html", ratings=document)
         again = open_page(tmp_path / "r.html")
         assert pressed(again) == LINES
         assert json.loads(saved(again, "ratings.json")) == document

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from latentbits.findings import gather
+from latentbits.findings.analyse import analyse
 from latentbits.report import write_report
 
 from .conftest import (
@@ -129,7 +129,7 @@ def test_nothing_rated_is_refused_in_words(open_page: Open, white: Fitted) -> No
 def test_reset_returns_to_the_model(open_page: Open, white: Fitted, tmp_path: Path) -> None:
     """Not to the ratings that the report was written with."""
     begin = {"ratings": [0.9, 0.1, 0.3, 1.0], "names": ["a", "b", "c", "d"], "threshold": 0.3, "change": "both"}
-    write_report(gather(white.model, white.data), tmp_path / "r.html", ratings=begin)
+    write_report(analyse(white.model, white.data, verdict=False), tmp_path / "r.html", ratings=begin)
     page = open_page(tmp_path / "r.html")
     clean = white.model.denoise(white.data, ratings=begin["ratings"], threshold=0.3, change="both")
     np.testing.assert_array_equal(array(page, "clean"), clean)

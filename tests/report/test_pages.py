@@ -15,7 +15,7 @@ import pytest
 from latentbits import AspectBernoulli, BernoulliMixture, BetaICA, LogisticPCA, simulate
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
-from latentbits.findings import gather
+from latentbits.findings.analyse import analyse
 from latentbits.report import write_report
 from latentbits.tasks.select import select_order
 
@@ -37,7 +37,7 @@ def content_of(file: Path) -> dict[str, Any]:
 
 def test_a_page_of_a_selection(open_page: Open, white: Fitted, tmp_path: Path) -> None:
     found = select_order(BernoulliMixture(n_init=2), white.data, [2, 3], criterion=["aic", "bic"], random_state=0)
-    write_report(gather(found.best_model, white.data), tmp_path / "r.html", selection=found.table)
+    write_report(analyse(found, white.data, verdict=False), tmp_path / "r.html")
     page = open_page(tmp_path / "r.html")
     titles = page.locator("#sure-plots h3").all_inner_texts()
     best = dict(zip(found.choices["criterion"], found.choices["best"], strict=True))

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from latentbits import AspectBernoulli, LogisticPCA, simulate
 from latentbits.cli.main import program
 from latentbits.data.binary_data import BinaryData
-from latentbits.findings import gather
-from latentbits.findings.results import with_names as named_cells
+from latentbits.findings.account import with_names as named_cells
+from latentbits.findings.analyse import analyse
 from latentbits.storage.files import write_csv
 
 from .conftest import RATINGS, Fitted, Open, every_kind, playwright, rate, saved, suspicion
@@ -77,7 +77,7 @@ class TestOneList:
 
     @every_kind
     def test_the_file_is_pythons(self, open_page: Open, fitted: Fitted, tmp_path: Path) -> None:
-        write_csv(gather(fitted.model, fitted.data).tables["suspects"], tmp_path / "suspects.csv")
+        write_csv(analyse(fitted.model, fitted.data, verdict=False).tables["suspects"], tmp_path / "suspects.csv")
         page = open_page(fitted.file)
         pd.testing.assert_frame_equal(
             read(saved(page, "suspects.csv")), read((tmp_path / "suspects.csv").read_text("utf-8")), check_exact=True
@@ -87,7 +87,7 @@ class TestOneList:
     def test_one_number(self, open_page: Open, fitted: Fitted) -> None:
         """The answer, the list and Python count the same cells."""
         page = open_page(fitted.file)
-        counts = gather(fitted.model, fitted.data).summary["suspected"]
+        counts = analyse(fitted.model, fitted.data, verdict=False).facts["suspected"].value
         text = page.locator("#answer").inner_text()
         for kind, count in counts.items():
             choose(page, kind)

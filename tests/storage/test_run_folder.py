@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from numpy.testing import assert_array_equal
 
 from latentbits import AspectBernoulli, BinaryICA, DataError, ModelFileError, simulate
 from latentbits.data.binary_data import BinaryData
-from latentbits.findings import gather
-from latentbits.findings.results import Results
+from latentbits.findings.account import Findings
+from latentbits.findings.analyse import analyse
 from latentbits.storage import run_folder
 from latentbits.storage.output_folder import OutputFolder
 from latentbits.storage.run_folder import RunFolder
@@ -48,16 +49,21 @@ def fitted() -> tuple[AspectBernoulli, BinaryData]:
 
 
 @pytest.fixture
-def results(fitted: tuple[AspectBernoulli, BinaryData]) -> Results:
-    return gather(*fitted)
+def results(fitted: tuple[AspectBernoulli, BinaryData]) -> Findings:
+    return analyse(*fitted, verdict=False)
 
 
 @pytest.fixture
-def run(results: Results, tmp_path: Path) -> RunFolder:
+def run(results: Findings, tmp_path: Path) -> RunFolder:
     """A folder as `latentbits fit` leaves it."""
-    results.summary["data"] |= {"file": "sites.csv", "reading": READING}
-    results.summary |= {"notes": ["a note"], "seconds": {"fit": 0.5}, "shape": [2, 3]}
     RunFolder(tmp_path / "run").save(results, force=False, report=False)
+    change_summary(
+        run := RunFolder(tmp_path / "run"),
+        data={**run.summary["data"], "file": "sites.csv", "reading": READING},
+        notes=["a note"],
+        seconds={"fit": 0.5},
+        shape=[2, 3],
+    )
     return RunFolder.open(tmp_path / "run")
 
 
@@ -94,7 +100,9 @@ def test_what_else_went_into_the_fit_comes_back(tmp_path: Path) -> None:
     truth = simulate.binary_ica(30, 4, 1, 4, random_state=0)
     data = BinaryData.of(truth.X)
     model = BinaryICA(1, n_init=1, random_state=0).fit(data, segments=truth.segments)
-    RunFolder(tmp_path / "run").save(gather(model, data, segments=truth.segments), force=False, report=False)
+    RunFolder(tmp_path / "run").save(
+        analyse(model, data, segments=truth.segments, verdict=False), force=False, report=False
+    )
     again, fit_params = RunFolder.open(tmp_path / "run").load_data()
     assert list(fit_params) == ["segments"]
     assert_array_equal(fit_params["segments"], truth.segments)
@@ -106,7 +114,7 @@ def test_the_summary_lists_exactly_what_is_there(run: RunFolder) -> None:
     assert [entry.name for entry in run.path.parent.iterdir()] == ["run"]
 
 
-def test_a_report_of_the_folder_is_added_to_its_files(run: RunFolder, results: Results, tmp_path: Path) -> None:
+def test_a_report_of_the_folder_is_added_to_its_files(run: RunFolder, results: Findings, tmp_path: Path) -> None:
     run.write_report(results, tmp_path / "elsewhere.html")
     assert "report.html" not in run.files
     before = run.summary
@@ -137,24 +145,23 @@ def test_paths_may_be_text(run: RunFolder) -> None:
 # ---- nothing of others is replaced ----
 
 
-def test_a_folder_is_replaced_only_by_force(run: RunFolder, results: Results) -> None:
+def test_a_folder_is_replaced_only_by_force(run: RunFolder, results: Findings) -> None:
     with pytest.raises(FileExistsError, match="exists already"):
         run.save(results, force=False, report=False)
-    results.summary["seed"] = 5
-    run.save(results, force=True, report=False)
-    assert run.summary["seed"] == 5
+    run.save(replace(results, seconds={"fit": 5.0}), force=True, report=False)
+    assert run.summary["seconds"] == {"fit": 5.0}
     assert set(run.files) == entries(run)
 
 
 @pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "desktop.ini", "plots/.DS_Store"])
-def test_what_a_file_manager_left_is_taken_over(run: RunFolder, results: Results, name: str) -> None:
+def test_what_a_file_manager_left_is_taken_over(run: RunFolder, results: Findings, name: str) -> None:
     (run.path / name).write_text("the system's")
     run.save(results, force=True, report=False)
     assert (run.path / name).read_text() == "the system's"
 
 
 @pytest.mark.parametrize("name", [".git", ".venv", ".DS_Store", "model.npz", "plots/older"])
-def test_foreign_folders_are_never_deleted(run: RunFolder, results: Results, name: str) -> None:
+def test_foreign_folders_are_never_deleted(run: RunFolder, results: Findings, name: str) -> None:
     folder = run.path / name
     folder.unlink(missing_ok=True)
     folder.mkdir()
@@ -167,7 +174,7 @@ def test_foreign_folders_are_never_deleted(run: RunFolder, results: Results, nam
 @pytest.mark.parametrize(
     "name", ["thesis.docx", "../thesis.docx", ".env", "my_sites.csv", "plots.tar", "plots/photo.png"]
 )
-def test_a_crafted_record_gets_nothing_deleted(run: RunFolder, results: Results, name: str) -> None:
+def test_a_crafted_record_gets_nothing_deleted(run: RunFolder, results: Findings, name: str) -> None:
     (run.path / name).write_text("mine")
     absolute = str((run.path / name).resolve())
     change_summary(run, files=[*run.files, name, absolute, "..", ".", "plots/..", name.rpartition("/")[2]])
@@ -179,13 +186,13 @@ def test_a_crafted_record_gets_nothing_deleted(run: RunFolder, results: Results,
     assert (run.path / name).read_text() == "mine"
 
 
-def test_ours_by_name_but_not_listed_is_not_deleted(run: RunFolder, results: Results) -> None:
+def test_ours_by_name_but_not_listed_is_not_deleted(run: RunFolder, results: Findings) -> None:
     (run.path / "pairs.csv").write_text("mine")
     with pytest.raises(FileExistsError, match=r"holds 'pairs\.csv', which --force would delete"):
         run.save(results, force=True, report=False)
 
 
-def test_of_a_link_only_the_link_is_deleted(run: RunFolder, results: Results, tmp_path: Path) -> None:
+def test_of_a_link_only_the_link_is_deleted(run: RunFolder, results: Findings, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "mine.png").write_text("mine")
     (run.path / "plots").rmdir()
@@ -199,7 +206,7 @@ def test_of_a_link_only_the_link_is_deleted(run: RunFolder, results: Results, tm
     assert {entry.name for entry in (tmp_path / "kept").iterdir()} == {"mine.png", "model.npz"}
 
 
-def test_a_few_of_many_files_in_the_way_are_named(run: RunFolder, results: Results) -> None:
+def test_a_few_of_many_files_in_the_way_are_named(run: RunFolder, results: Findings) -> None:
     for name in ("a", "b", "c", "d", "e"):
         (run.path / name).write_text("mine")
     with pytest.raises(FileExistsError, match=r"holds 'a', 'b', 'c' and 2 others, which --force .* move them away"):
@@ -213,7 +220,7 @@ def test_a_name_that_no_list_has_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["notes.md", "model.npz.bak", ".env", ".notes.txt", ".summary.json"])
-def test_foreign_files_are_never_deleted(run: RunFolder, results: Results, name: str) -> None:
+def test_foreign_files_are_never_deleted(run: RunFolder, results: Findings, name: str) -> None:
     (run.path / name).write_text("mine")
     before = run.summary
     with pytest.raises(FileExistsError, match=f"holds '{name}', which --force would delete"):
@@ -277,7 +284,7 @@ def test_a_damaged_archive_is_refused(run: RunFolder, name: str) -> None:
     ],
     ids=lambda content: content[:12].decode("latin1"),
 )
-def test_a_damaged_summary_is_as_good_as_none(run: RunFolder, results: Results, content: bytes) -> None:
+def test_a_damaged_summary_is_as_good_as_none(run: RunFolder, results: Findings, content: bytes) -> None:
     (run.path / "summary.json").write_bytes(content)
     assert (run.files, run.fit_record, run.file_name, run.reading, run.image_shape) == ([], {}, None, None, None)
     run.write_report(results, run.report_file)

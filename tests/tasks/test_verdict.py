@@ -29,7 +29,7 @@ from latentbits.fitting.held_out import HiddenCells, gain_over
 from latentbits.tasks.verdict import verdicts_of_selection
 
 NO_EVIDENCE = "the list below is no evidence of false zeros."
-NOTHING = f"Nothing here predicts cells better than the columns' own frequencies; {NO_EVIDENCE}"
+NOTHING = f"No cell is predicted better than by column totals; {NO_EVIDENCE}"
 
 
 def noise(n_rows=80, n_columns=25, seed=0):
@@ -59,7 +59,7 @@ class TestTheThreeAnswers:
         assert found.predicts is True
         assert found.over_columns.z > 2 < found.over_rows_and_columns.z
         assert found.over_rows_and_columns.gain > 0
-        assert found.sentences[0].startswith("There is something to find: hidden cells are predicted better")
+        assert found.sentences[0].startswith("Held-out cells are predicted better")
 
     @pytest.mark.parametrize("model", [aspects(), BetaICA(3, n_init=2)])
     def test_independent_columns_are_nothing(self, model):
@@ -69,16 +69,14 @@ class TestTheThreeAnswers:
 
     def test_a_model_without_suspects_speaks_of_its_components(self):
         found = verdict(BernoulliMixture(3, n_init=2), noise(), random_state=0)
-        assert found.sentences[0].startswith(
-            "Nothing here predicts cells better than the columns' own frequencies; the"
-        )
+        assert found.sentences[0].startswith("No cell is predicted better than by column totals; the")
         assert "false zeros" not in found.sentences[0]
 
     def test_totals_of_rows_are_no_pattern(self):
         found = verdict(aspects(), totals(), random_state=0)
         assert found.predicts is False
         assert found.over_columns.z > 2 > found.over_rows_and_columns.z
-        assert found.sentences[0].startswith("Rows differ in how many ones they have, and nothing beyond that")
+        assert found.sentences[0].startswith("Only row and column totals are predictable")
         assert found.sentences[0].endswith("the list below is no evidence of false zeros.")
 
     @pytest.mark.parametrize("baseline", [IndependentBernoulli(), RowColumnBernoulli(), aspects(1)])
@@ -197,10 +195,10 @@ class TestNumbers:
 
     def test_large_tables_have_fewer_random_starts(self, monkeypatch):
         X = noise(20, 5)
-        assert "by 10 random starts" in verdict(aspects(n_init=12), X, random_state=0).sentences[-1]
+        assert "by 10 restarts" in verdict(aspects(n_init=12), X, random_state=0).sentences[-1]
         monkeypatch.setattr("latentbits.tasks.verdict.LARGE", 99)
-        assert "by 3 random starts" in verdict(aspects(n_init=12), X, random_state=0).sentences[-1]
-        assert "by 1 random start." in verdict(aspects(n_init=1), X, random_state=0).sentences[-1]
+        assert "by 3 restarts" in verdict(aspects(n_init=12), X, random_state=0).sentences[-1]
+        assert "by 1 restart." in verdict(aspects(n_init=1), X, random_state=0).sentences[-1]
 
     def test_it_becomes_json(self):
         found = verdict(aspects(), pattern(), random_state=0)
@@ -214,7 +212,7 @@ class TestNumbers:
         found = verdict(aspects(), pattern(), random_state=0)
         assert repr(found) == "Verdict(predicts=True)"
         assert str(found) == " ".join(found.sentences)
-        assert str(found).startswith("There is something to find")
+        assert str(found).startswith("Held-out cells are predicted")
 
 
 class TestOfASelection:
@@ -228,7 +226,7 @@ class TestOfASelection:
         # The folds of `select_order` and `verdict` come from the seed in the same way.
         again = verdict(aspects(n_init=3, random_state=None), X, n_folds=5, random_state=4)
         assert reused[3].auc["columns"] == again.auc["columns"]
-        assert "by the best of 3 random starts" in reused[3].sentences[-1]
+        assert "by the best of 3 restarts" in reused[3].sentences[-1]
 
     def test_without_held_out_cells_there_is_none(self):
         found = select_order(aspects(), pattern(), [2], criterion="aic", random_state=0)
@@ -244,13 +242,13 @@ class TestDegenerateData:
             (np.array([[0], [1], [1], [0], [1], [1]]), "there is one column only"),
             (np.zeros((6, 5), int), "all observed cells are 0"),
             (np.ones((6, 5), int), "all observed cells are 1"),
-            (np.array([[1, 0, np.nan], [np.nan, np.nan, 1]]), "3 observed cells are too few to be hidden in 5 parts"),
+            (np.array([[1, 0, np.nan], [np.nan, np.nan, 1]]), "3 observed cells are too few to be held out in 5 parts"),
         ],
     )
     def test_it_says_that_it_cannot_be_told(self, X, reason):
         found = verdict(aspects(2), X, random_state=0)
         assert found.predicts is None
-        assert found.sentences[0].startswith(f"It can't be told whether this model predicts anything: {reason}")
+        assert found.sentences[0].startswith(f"Whether this model predicts anything can't be tested: {reason}")
         assert found.sentences[0].endswith("The list below is no evidence of false zeros.")
         json.dumps(found.to_dict(), allow_nan=False)
 
@@ -294,7 +292,7 @@ class TestAnEnsemble:
         assert found.over_rows_and_columns.z == model.gains_["rows and columns"]["z"]
         assert found.auc == model.auc_
         assert (found.n_cells, found.n_folds) == (model.n_hidden_, 2)
-        assert found.sentences[0].startswith("There is something to find: hidden cells are predicted better")
+        assert found.sentences[0].startswith("Held-out cells are predicted better")
         assert "by 2 members of the ensemble" in found.sentences[-1]
 
     def test_a_fitted_one_is_not_fitted_again(self, monkeypatch):
@@ -321,10 +319,10 @@ class TestAnEnsemble:
     @pytest.mark.parametrize(
         ("cells", "n_folds", "reason"),
         [
-            (pattern(), None, "no cells were hidden and predicted; use n_folds (--folds), such as 5"),
+            (pattern(), None, "no cells were held out and predicted; use n_folds (--folds), such as 5"),
             (pattern()[:1], 2, "there is one row only"),
             (np.repeat(pattern()[:1], 12, axis=0), 2, "all rows are alike"),
-            ([[0, 1], [1, 0], [1, 1]], 4, "6 observed cells are too few to be hidden in 4 parts"),
+            ([[0, 1], [1, 0], [1, 1]], 4, "6 observed cells are too few to be held out in 4 parts"),
         ],
     )
     @pytest.mark.filterwarnings("ignore")
@@ -332,6 +330,6 @@ class TestAnEnsemble:
         found = verdict(self.ensemble(n_folds=n_folds, noise=None), cells)
         assert found.predicts is None
         assert (found.over_columns, found.n_cells) == (None, 0)
-        assert found.sentences[0].startswith(f"It can't be told whether this model predicts anything: {reason}")
+        assert found.sentences[0].startswith(f"Whether this model predicts anything can't be tested: {reason}")
         assert found.sentences[0].endswith("The list below is no evidence of false zeros.")
         json.dumps(found.to_dict(), allow_nan=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,8 @@ from latentbits.wording import plain_number
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from latentbits.findings.account import Findings
 
 REFUSED, INTERRUPTED = 1, 130
 """Exit codes beside click's own 0 (done) and 2 (wrong usage)."""
@@ -38,6 +40,17 @@ class Terminal:
         """Print a line of the answer, if it is to be text."""
         if not self.quiet and not self.as_json:
             click.echo(line)
+
+    def print_lines(self, lines: Iterable[str]) -> None:
+        """Print lines of the answer."""
+        for line in lines:
+            self.print(line)
+
+    def print_findings(self, findings: Findings, *, top: int | None = None) -> None:
+        """Print what was found, if it is to be text; with `top` so many suspects, whatever the verdict says of them."""
+        from latentbits.render import lines
+
+        self.print_lines(lines(findings, top=top))
 
     def print_json(self, content: Any) -> None:
         """Print the whole answer, if it is to be JSON."""
@@ -58,20 +71,20 @@ def print_error(reason: BaseException | str) -> None:
 
 
 @contextmanager
-def warnings_as_notes() -> Iterator[list[str]]:
+def warnings_as_notes() -> Iterator[list[Warning]]:
     """Print Python's warnings as notes on stderr, each text once; yields the list of those printed so far."""
-    notes: list[str] = []
+    printed: list[Warning] = []
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         text = _one_line(message)
-        if text not in notes:
-            notes.append(text)
+        if text not in map(_one_line, printed):
+            printed.append(message if isinstance(message, Warning) else UserWarning(message))
             click.echo(f"note: {text}", err=True)
 
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=UserWarning)
         warnings.showwarning = show
-        yield notes
+        yield printed
 
 
 def _one_line(text: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import shlex
 import stat
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from latentbits.errors import DataError
-from latentbits.wording import one_line, place
+from latentbits.wording import one_line, place, quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,18 +73,6 @@ class Origin:
     def calling(self, cut: float) -> str:
         """Spell the option that thresholds values."""
         return f"{self.threshold.format(cut)} to call every value >= {cut:g} present"
-
-
-def quoted(text: str) -> str:
-    """Show text as error messages do: in quotes, on one line, at most 40 characters.
-
-    Examples
-    --------
-    >>> print(quoted("two\\nlines"))
-    "two\\nlines"
-    """
-    short = text if len(text) <= 40 else text[:37] + "..."
-    return json.dumps(short, ensure_ascii=False)
 
 
 def option(name: str, value: object) -> str:

@@ -1,98 +1,116 @@
-"""Results of the aspect models: components with their phantoms, cleaned data, suspects."""
+"""Findings of the aspect models: components with their noise components, cleaned data, suspects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData
-from latentbits.findings.factors import components_table, weights_table
-from latentbits.findings.noise import noise_summary
-from latentbits.findings.results import (
-    Figures,
-    Results,
+from latentbits.findings.account import (
+    N_SUSPECTS,
+    DataSummary,
+    Fact,
+    Figure,
+    Parts,
+    Subject,
+    SuspectList,
+    Unit,
     attributes,
-    common_summary,
     data_table,
-    in_words,
-    restart_lines,
-    size,
-    stability_clause,
     with_names,
 )
-from latentbits.findings.sampling import sampling_lines, sampling_summary
+from latentbits.findings.factors import agreement, components_table, sampling, weights_table
 from latentbits.fitting.chains import samples_needed
+from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.aspect.aspect_model import AspectModel
 from latentbits.models.aspect.aspect_rows import AspectRows
-from latentbits.models.aspect.noise_components import EXTINCT
+from latentbits.models.aspect.noise_components import BLACK, EXTINCT, WHITE, gain_of
 from latentbits.models.cell_ranking import Kind
+from latentbits.notes import Code, Note, Role
 from latentbits.tasks.stability import component_stability
-from latentbits.wording import counted
 
-if TYPE_CHECKING:
-    from latentbits.models.aspect.beta_ica import BetaICA
+__all__ = ["N_SUSPECTS", "SUSPECTED", "find", "of_all_rows"]
 
-__all__ = ["gather", "suspects_table"]
-
-N_SUSPECTS = 1000
 N_LISTED = 5
 SUSPECTED = 0.5
 LEVEL = 0.95
-EXPLAINS = {"white": "zeros that the content of a row", "black": "ones that the content of a row"}
-"""What a phantom explains."""
+NOISE = (WHITE, BLACK)
 
 
-def gather(solved: AspectRows) -> Results:
-    """Everything that goes into the folder about a model and rows."""
-    model, data = solved.model, solved.data
+def find(subject: Subject, about: DataSummary) -> Parts:
+    """What an aspect model has to say about rows."""
+    model, data, solved = subject.model, subject.data, subject.solved
     denoised = solved.denoise()
-    suspects, counts = _suspects(solved)
     shares = solved.weights.mean(axis=0)
+    found = [_suspected(solved, kind) for kind in _doubted(model)]
     tables = {
         "components": components_table(model, data, kind=model.phantoms_, share=shares),
         "weights": weights_table(solved.weights, data),
         "denoised": data_table(denoised, data),
-        "suspects": suspects,
+        "suspects": _suspects_table(solved),
         "restarts": model.restarts_,
     }
-    posterior = getattr(model, "_posterior", None)
-    if hasattr(model, "components_interval") and (posterior is None or len(posterior.H) >= samples_needed(LEVEL)):
+    chains = model._posterior if Ability.CHAINS in abilities_of(model) else None
+    has_intervals = Ability.INTERVALS in abilities_of(model)
+    if has_intervals and (chains is None or len(chains.H) >= samples_needed(LEVEL)):
         tables["components_interval"] = _interval_table(model, data)
-    summary = {
-        **common_summary(model, data, solved),
-        "components": _components(model, shares),
-        "stability": component_stability(model).tolist(),
-        "suspected": counts,
+    stability = component_stability(model).tolist()
+    counts = {suspects.kind: int((solved.suspicion(kind=suspects.kind) >= SUSPECTED).sum()) for suspects in found}
+    facts = {
+        "components": Fact(_components(model, shares), Unit.SHARE),
+        "stability": Fact(stability, Unit.STABILITY),
+        "suspected": Fact(counts, Unit.COUNT),
     }
-    if model.noise is not None:
-        summary["noise"] = noise_summary(model)
-    if posterior is not None:
-        summary["sampling"] = sampling_summary(posterior)
+    decided = _noise_note(model)
+    if decided is not None:
+        trials = model.noise_trials_
+        tried = {} if trials is None else {"trials": trials.to_dict(orient="records")}
+        facts["noise"] = Fact({"decision": decided, **tried}, Unit.NATS)
+    if chains is not None:
+        facts["sampling"] = sampling(chains)
+    return Parts(
+        Note(Code.COMPONENTS_FITTED, {"components": len(model.components_), "data": about}),
+        facts,
+        tables,
+        _figures(subject, denoised),
+        tuple(_notes(model, facts, about, decided)),
+        tuple(found),
+    )
+
+
+def of_all_rows(parts: Parts, model: AspectModel, data: BinaryData) -> Parts:
+    """What was found in a part of a large table, with weights and suspects of all its rows."""
+    solved = AspectRows(model, data)
+    tables = {"weights": weights_table(model.weights_, data), "suspects": _suspects_table(solved)}
+    suspects = tuple(_suspected(solved, kind) for kind in _doubted(model))
+    return parts._replace(tables={**parts.tables, **tables}, suspects=suspects)
+
+
+def _figures(subject: Subject, denoised: np.ndarray) -> tuple[Figure, ...]:
+    model, data, solved = subject.model, subject.data, subject.solved
     weights = None if solved.are_training_rows() else solved.weights
-    figures: Figures = {
-        "components": partial(plots.plot_components, model),
-        "weights": partial(plots.plot_weights, model, ones=data.ones_per_row(), weights=weights),
-        "objective": partial(plots.plot_objective, model),
-        "denoising": partial(plots.plot_denoising, data, denoised),
-    }
-    lines, answer = list(_lines(summary, suspects)), _answer(summary)
-    evidence = [*_suspect_lines(summary, suspects), *answer]
-    return Results(model, data, tables, summary, figures, lines, answer, evidence=evidence, solved=solved)
+    by_row = partial(plots.plot_weights, model, ones=data.ones_per_row(), weights=weights)
+    pictures = partial(plots.plot_denoising, data, denoised)
+    return (
+        Figure("components", partial(plots.plot_components, model), Code.CAUSES, takes_shape=True),
+        Figure("weights", by_row, Code.CAUSES),
+        Figure("objective", partial(plots.plot_objective, model), Code.RESTARTS),
+        Figure("denoising", pictures, Code.SUSPECTED_AND_STABLE, takes_shape=True),
+    )
 
 
-def _suspects(solved: AspectRows) -> tuple[pd.DataFrame, dict[str, int]]:
-    """The most suspected zeros, and ones if there is a phantom that makes them; and how many there are."""
-    counts = {kind: int((solved.suspicion(kind=kind) >= SUSPECTED).sum()) for kind in _doubted(solved.model)}
-    return suspects_table(solved), {str(kind): count for kind, count in counts.items()}
+def _suspected(solved: AspectRows, kind: Kind) -> SuspectList:
+    cells = solved.most_suspected(kind=kind, top=N_SUSPECTS)
+    return SuspectList(kind, cells.rows, cells.columns, cells.score)
 
 
-def suspects_table(solved: AspectRows) -> pd.DataFrame:
-    """The most suspected zeros, and ones if there is a phantom that makes them."""
+def _suspects_table(solved: AspectRows) -> pd.DataFrame:
+    """The most suspected zeros, and ones if there is a noise component that makes them."""
     parts: list[pd.DataFrame] = []
     for kind in _doubted(solved.model):
         part = with_names(solved.suspects(kind=kind, top=N_SUSPECTS))
@@ -102,10 +120,10 @@ def suspects_table(solved: AspectRows) -> pd.DataFrame:
 
 
 def _doubted(model: AspectModel) -> list[Kind]:
-    return ["absence", "presence"] if "black" in model.phantoms_ else ["absence"]
+    return ["absence", "presence"] if BLACK in model.phantoms_ else ["absence"]
 
 
-def _interval_table(model: BetaICA, data: BinaryData) -> pd.DataFrame:
+def _interval_table(model: Any, data: BinaryData) -> pd.DataFrame:
     """The components with their 95 % credible intervals, a line for each component and attribute."""
     low, high = model.components_interval(LEVEL)
     K, D = model.components_.shape
@@ -125,69 +143,51 @@ def _components(model: AspectModel, shares: np.ndarray) -> list[dict[str, Any]]:
     return [{"component": k, "kind": str(kind), "share": float(share)} for k, (kind, share) in enumerate(parts)]
 
 
-# ---- sentences -----------------------------------------------------------------------------------------------
+# ---- notes -----------------------------------------------------------------------------------------------------------
 
 
-def _answer(summary: dict[str, Any]) -> list[str]:
-    """How many causes, and which are phantoms; what was decided about noise; how many suspects, and how sure."""
-    parts, suspected, data = summary["components"], summary["suspected"], summary["data"]
-    phantoms = [part for part in parts if part["kind"] in EXPLAINS]
-    living = [part for part in parts if part["kind"] != EXTINCT]
-    n, n_content = len(living), len(living) - len(phantoms)
-    rows = f"these {data['rows']:,} rows" if data["rows"] > 1 else "this row"
-    first = f"{n} hidden cause{'s' * (n > 1)} make{'s' * (n == 1)} up {rows}"
-    if phantoms:
-        named = [f"component {p['component']}, a {p['kind']} phantom ({p['share']:.0%} of the data)" for p in phantoms]
-        kinds = sorted({EXPLAINS[part["kind"]] for part in phantoms}, reverse=True)
-        first += f": {n_content} with content, and {', '.join(named)}, for {' and '.join(kinds)} does not explain."
-    else:
-        first += ", all of them content: none stands for false zeros or ones alone."
-    doubts = [f"{suspected['absence']:,} of {data['zeros']:,} zeros are suspected to hide a 1"]
-    if "presence" in suspected:
-        doubts.append(f"{suspected['presence']:,} of {data['ones']:,} ones to be false")
-    noise = list(_noise_lines(summary))
-    mean_of = "posterior samples" if "sampling" in summary else "random starts"
-    by = f", by the mean of the {mean_of}" if summary["restarts"]["made"] > 1 else ""
-    return [first, *noise, f"{' and '.join(doubts)}{by}; {stability_clause(summary)}."]
+def _notes(model: AspectModel, facts: Mapping[str, Fact], about: DataSummary, decided: Note | None) -> Iterator[Note]:
+    parts = facts["components"].value
+    noise = tuple(part for part in parts if part["kind"] in NOISE)
+    n_extinct = sum(part["kind"] == EXTINCT for part in parts)
+    content = len(parts) - len(noise) - n_extinct
+    yield Note(Code.CAUSES, {"content": content, "noise": noise, "rows": about.rows}, Role.ANSWER, is_evidence=True)
+    if n_extinct:
+        yield Note(Code.EXTINCT, {"n": n_extinct})
+    yield from _phantom_notes(noise)
+    if decided is not None:
+        yield decided
+    of = {"absence": about.zeros, "presence": about.ones}
+    counts = {kind: (count, of[kind]) for kind, count in facts["suspected"].value.items()}
+    for kind, (count, total) in counts.items():
+        yield Note(Code.SUSPECTED, {"kind": kind, "count": count, "of": total}, is_evidence=True)
+    mean_of = "posterior samples" if "sampling" in facts else "restarts"
+    agreed = agreement(model, facts["stability"].value)
+    arguments = {"counts": counts, "mean_of": mean_of, **agreed}
+    yield Note(Code.SUSPECTED_AND_STABLE, arguments, Role.ANSWER, is_evidence=True)
+    yield Note(Code.USE_ENSEMBLE_TO_RANK, role=Role.ASIDE)
 
 
-def _lines(summary: dict[str, Any], suspects: pd.DataFrame) -> Iterator[str]:
-    n = len(summary["components"])
-    yield f"{n} component{'s' * (n > 1)} fitted to {size(summary['data'])}."
-    extinct = [part["component"] for part in summary["components"] if part["kind"] == EXTINCT]
-    if extinct:
-        yield f"{counted(len(extinct), 'component')} of them learned nothing and count as extinct: fewer are enough."
-    yield from _phantom_lines(summary)
-    yield from _noise_lines(summary)
-    yield from _suspect_lines(summary, suspects)
-    yield from sampling_lines(summary["sampling"]) if "sampling" in summary else restart_lines(summary)
+def _phantom_notes(noise: tuple[Mapping[str, Any], ...]) -> Iterator[Note]:
+    if not noise:
+        yield Note(Code.NO_PHANTOM)
+    if len(noise) > N_LISTED:
+        yield Note(Code.MANY_PHANTOMS, {"n": len(noise)})
+    for part in noise[:N_LISTED]:
+        yield Note(Code.PHANTOM, part)
 
 
-def _phantom_lines(summary: dict[str, Any]) -> Iterator[str]:
-    phantoms = [part for part in summary["components"] if part["kind"] in EXPLAINS]
-    if len(phantoms) > N_LISTED:
-        yield f"{len(phantoms)} components are phantoms; the largest:"
-    for part in phantoms[:N_LISTED]:
-        yield (
-            f"Component {part['component']} is a {part['kind']} phantom: it explains {part['share']:.1%} "
-            f"of the data, {EXPLAINS[part['kind']]} does not."
-        )
-    if not phantoms:
-        yield "No component is a phantom: none makes false zeros or ones alone. Observed cells stay in denoised.csv."
-
-
-def _noise_lines(summary: dict[str, Any]) -> Iterator[str]:
-    if "noise" in summary:
-        yield summary["noise"]["decision"]
-
-
-def _suspect_lines(summary: dict[str, Any], table: pd.DataFrame) -> Iterator[str]:
-    values = {"absence": ("zeros", "a 1"), "presence": ("ones", "a 0")}
-    for kind, count in summary["suspected"].items():
-        what, meaning = values[kind]
-        end = ". The most suspected:" if count else "."
-        of_all = f"{count:,} of {summary['data'][what]:,} {what}"
-        yield f"{of_all} are suspected: by the content of its row, {meaning} is likelier there{end}"
-        best = table[(table["kind"] == kind) & (table["score"] >= SUSPECTED)].head(N_LISTED)
-        for suspect in best.itertuples():
-            yield f"    {suspect.score:.2f}  {in_words('row', suspect.row)}, {in_words('column', suspect.column)}"
+def _noise_note(model: AspectModel) -> Note | None:
+    """What was decided about noise components, and why; None if nobody asked."""
+    if model.noise is None:
+        return None
+    trials = model.noise_trials_
+    if trials is None:
+        return Note(Code.NOISE_GIVEN, {"noise": model.noise}, Role.LEAD, is_evidence=True)
+    (kept,) = trials["model"][trials["kept"]]
+    needed = dict(zip(trials["model"], trials["needed"], strict=True))
+    tried = [
+        {"kind": kind, "kept": kept in (kind, "both"), "gain": gain_of(kind, trials), "needed": needed.get(kind)}
+        for kind in NOISE
+    ]
+    return Note(Code.NOISE_TRIED, {"trials": tried}, Role.LEAD, is_evidence=True)

@@ -1,35 +1,40 @@
-"""Results of binary factor analysis: the causes found, what they change, and where they are on."""
+"""Findings of binary factor analysis: the factors found, what they change, and where they are on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from latentbits import plots
+from latentbits import plots, sentences
 from latentbits.data.numbers import NumberTable
-from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_lines, size
+from latentbits.findings.account import DataSummary, Fact, Figure, Parts, Subject, Unit, attributes, labelled
 from latentbits.models.binary_factors.binary_model import EXACT_LIMIT
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
-from latentbits.wording import counted
+from latentbits.notes import Code, Note, Role
 
-__all__ = ["gather", "rows_table"]
+__all__ = ["find", "rows_table"]
 
-TOLD = 3
+N_NAMED = 3
 """Variables that a sentence names, at most."""
 
 
-def gather(model: BinaryFactorAnalysis, data: NumberTable) -> Results:
-    """Ask a model fitted to the data everything that goes into the folder."""
+def find(subject: Subject, about: DataSummary) -> Parts:
+    """What a model fitted to the data has to say."""
+    model, data = subject.model, subject.data
     names = _names(model)
     mixing = pd.DataFrame(model.mixing_, columns=names)
     mixing.insert(0, "variable", attributes(data))
-    mixing.insert(1, "mean_", model.intercepts_)
+    mixing.insert(1, "mean_", model.mean_)
+    factors = _factors(model, data)
     tables = {
-        "causes": _causes(model, data),
+        "causes": pd.DataFrame(
+            [{**factor, "changes": sentences.changed(factor["changes"])} for factor in factors],
+            columns=["factor", "probability", "rows_on", "strength", "changes"],
+        ),
         "mixing": mixing,
         "codes": labelled(model.transform(data.to_frame()), names, data),
         "probabilities": labelled(model.predict_proba(data.to_frame()), names, data),
@@ -37,20 +42,21 @@ def gather(model: BinaryFactorAnalysis, data: NumberTable) -> Results:
         **({"sizes": model.sizes_} if len(model.sizes_) else {}),
         "restarts": model.restarts_,
     }
-    summary = {
-        **common_summary(model, data),
-        "factors": model.n_components_,
-        "factor_probabilities": model.factor_probabilities_.tolist(),
-        "noise_precision": model.noise_precision_.tolist(),
+    facts = {
+        "factors": Fact(model.n_components_, Unit.COUNT),
+        "factor_probabilities": Fact(model.factor_probabilities_.tolist(), Unit.SHARE),
+        "noise_precision": Fact(model.noise_precision_.tolist(), Unit.PRECISION),
     }
-    figures: Figures = {}
+    figures = []
     if model.n_components_:
-        figures["mixing"] = partial(plots.plot_mixing, model)
-        figures["causes"] = partial(plots.plot_causes, model, data.to_frame())
+        figures.append(Figure("mixing", partial(plots.plot_mixing, model), Code.FACTOR))
+        figures.append(Figure("causes", partial(plots.plot_causes, model, data.to_frame()), Code.FACTOR))
     if len(model.sizes_):
-        figures["sizes"] = partial(plots.plot_sizes, model)
-    figures["objective"] = partial(plots.plot_objective, model)
-    return Results(model, data, tables, summary, figures, list(_lines(model, summary, tables["causes"])))
+        figures.append(Figure("sizes", partial(plots.plot_sizes, model), Code.BIC_PREFERS))
+    figures.append(Figure("objective", partial(plots.plot_objective, model), Code.RESTARTS))
+    counts = {"factors": model.n_components_, "discarded": len(model.discards_)}
+    fitted = Note(Code.FACTORS_FITTED, {**counts, "data": about}, Role.LEAD)
+    return Parts(fitted, facts, tables, tuple(figures), tuple(_notes(model, factors)))
 
 
 def rows_table(model: BinaryFactorAnalysis, data: NumberTable) -> pd.DataFrame:
@@ -68,44 +74,41 @@ def _names(model: BinaryFactorAnalysis) -> list[str]:
     return [f"factor_{k}" for k in range(model.n_components_)]
 
 
-def _causes(model: BinaryFactorAnalysis, data: NumberTable) -> pd.DataFrame:
-    """A line for each factor: how often it is on, its strength, and the variables that it changes most."""
+def _factors(model: BinaryFactorAnalysis, data: NumberTable) -> list[dict[str, Any]]:
+    """Of each factor how often it is on, its strength, and the variables that it changes most."""
     on = (model.transform(data.to_frame()) > 0).sum(axis=0)
-    names = np.array(attributes(data), dtype=object)
-    lines = []
+    names = attributes(data)
+    factors = []
     for k, column in enumerate(model.mixing_.T):
-        strength = float(model.factor_strengths_[k])
-        most = np.argsort(-np.abs(column), kind="stable")[:TOLD]
-        # On against off: both the state that adds the column and the one that subtracts it.
-        changes = ", ".join(f"{names[j]} {2 * column[j]:+.3g}" for j in most)
-        lines.append((k, float(model.factor_probabilities_[k]), int(on[k]), strength, changes))
-    return pd.DataFrame(lines, columns=["factor", "probability", "rows_on", "strength", "changes"])
-
-
-def _lines(model: BinaryFactorAnalysis, summary: dict[str, Any], causes: pd.DataFrame) -> Iterator[str]:
-    n, gone = model.n_components_, len(model.discards_)
-    dropped = f"; {gone} of {n + gone} {'was' if gone == 1 else 'were'} discarded while learning" if gone else ""
-    yield f"{counted(n, 'binary factor')} found in {size(summary['data'])}{dropped}."
-    if n == 0:
-        yield "Nothing in the data is stronger than the noise."
-    else:
-        yield "A factor is called on (1, not -1) in the rarer one of its two states."
-    for cause in causes.itertuples():
-        yield (
-            f"Factor {cause.factor} is on in {cause.probability:.0%} of the rows; on against off it changes "
-            f"{cause.changes}. It is {cause.strength:.1f} times as strong as the noise."
+        most = np.argsort(-np.abs(column), kind="stable")[:N_NAMED]
+        factors.append(
+            {
+                "factor": k,
+                "probability": float(model.factor_probabilities_[k]),
+                "rows_on": int(on[k]),
+                "strength": float(model.factor_strengths_[k]),
+                # On against off: both the state that adds the column and the one that subtracts it.
+                "changes": [(names[j], 2 * float(column[j])) for j in most],
+            }
         )
+    return factors
+
+
+def _notes(model: BinaryFactorAnalysis, factors: Sequence[dict[str, Any]]) -> Iterator[Note]:
+    yield Note(Code.FACTOR_STATES if factors else Code.NO_FACTOR, role=Role.LEAD)
+    for factor in factors:
+        told = ("factor", "probability", "changes", "strength")
+        yield Note(Code.FACTOR, {name: factor[name] for name in told})
     yield from _about_the_number(model)
-    yield from restart_lines(summary)
 
 
-def _about_the_number(model: BinaryFactorAnalysis) -> Iterator[str]:
+def _about_the_number(model: BinaryFactorAnalysis) -> Iterator[Note]:
     """How clear the choice of the number is: the BIC of its neighbours; and whether more should have been tried."""
     sizes, n = model.sizes_, model.n_components_
     if len(sizes):
         bic = dict(zip(sizes["n_components"], sizes["bic"], strict=True))
-        others = [f"{m} by {bic[m] - bic[n]:.0f}" for m in (n - 1, n + 1) if m in bic]
+        others = [(m, float(bic[m] - bic[n])) for m in (n - 1, n + 1) if m in bic]
         if others:
-            yield f"BIC prefers {counted(n, 'factor')} to {' and to '.join(others)} (above 10 is clear)."
+            yield Note(Code.BIC_PREFERS, {"factors": n, "others": others})
     if n and n == model.n_components:
-        yield f"All {n} factors of the start were kept; there may be more (--components {2 * n})."
+        yield Note(Code.ALL_FACTORS_KEPT, {"factors": n})

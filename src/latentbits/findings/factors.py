@@ -1,7 +1,8 @@
-"""Results of any model whose rows have weights on components: mixture, logistic PCA, the factorisations."""
+"""Findings of any model whose rows have weights on components: mixture, logistic PCA, the factorisations."""
 
 from __future__ import annotations
 
+import statistics
 from functools import partial
 from typing import Any
 
@@ -10,54 +11,55 @@ import pandas as pd
 
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData
-from latentbits.findings.results import (
-    Figures,
-    Results,
+from latentbits.findings.account import (
+    DataSummary,
+    Fact,
+    Figure,
+    Parts,
+    Subject,
+    Unit,
     attributes,
-    common_summary,
     data_table,
-    has_restarts,
     labelled,
-    restart_lines,
-    size,
-    stability_clause,
     unused,
 )
-from latentbits.findings.sampling import sampling_lines, sampling_summary
+from latentbits.fitting.chains import LARGEST_R_HAT
+from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.factor_model import FactorModel
-from latentbits.models.solved_rows import SolvedRows
+from latentbits.notes import Code, Note, Role
 from latentbits.tasks.stability import component_stability
-from latentbits.wording import counted
 
-__all__ = ["components_table", "gather", "weights_table"]
+__all__ = ["agreement", "components_table", "find", "sampling", "weights_table"]
 
 
-def gather(solved: SolvedRows) -> Results:
-    """Everything that goes into the folder about a model and rows."""
-    model, data = solved.model, solved.data
+def find(subject: Subject, about: DataSummary) -> Parts:
+    """What such a model has to say about rows."""
+    model, data, solved = subject.model, subject.data, subject.solved
+    abilities = abilities_of(model)
     tables = {
         "components": components_table(model, data),
         "weights": weights_table(solved.weights, data),
         "reconstruction": data_table(solved.reconstruct(), data),
     }
-    summary = common_summary(model, data, solved)
-    samples = getattr(model, "_samples", None)
-    if samples is not None:
-        summary["sampling"] = sampling_summary(samples)
-    figures: Figures = {}
-    if has_restarts(model):
+    facts: dict[str, Fact] = {}
+    figures: list[Figure] = []
+    notes: list[Note] = []
+    has_restarts = Ability.RESTARTS in abilities
+    if Ability.CHAINS in abilities:
+        facts["sampling"] = sampling(model._samples)
+    if Ability.INFORMATION_CRITERIA in abilities:
+        criteria = {"aic": float(solved.aic()), "bic": float(solved.bic())}
+        notes.append(Note(Code.INFORMATION_CRITERIA, criteria, Role.FOUND if has_restarts else Role.LEAD))
+    if has_restarts:
         tables["restarts"] = model.restarts_
-        summary["stability"] = component_stability(model).tolist()
-        figures["objective"] = partial(plots.plot_objective, model)
+        facts["stability"] = Fact(component_stability(model).tolist(), Unit.STABILITY)
+        figures.append(Figure("objective", partial(plots.plot_objective, model), Code.RESTARTS))
+        notes.append(Note(Code.STABILITY, agreement(model, facts["stability"].value), Role.ANSWER))
     if (model.components_ >= 0).all() and (model.components_ <= 1).all():
-        figures["components"] = partial(plots.plot_components, model)
-    n = len(model.components_)
-    lines = [f"{counted(n, 'component')} fitted to {size(summary['data'])}."]
-    if "aic" in summary:
-        lines.append(f"AIC {summary['aic']:.1f}, BIC {summary['bic']:.1f} (lower is better, among fits of this model).")
-    answer = [lines[0], f"How sure: {stability_clause(summary)}."] if has_restarts(model) else []
-    lines += restart_lines(summary) if samples is None else sampling_lines(summary["sampling"])
-    return Results(model, data, tables, summary, figures, lines, answer, solved=solved)
+        draw = partial(plots.plot_components, model)
+        figures.append(Figure("components", draw, Code.COMPONENTS_FITTED, takes_shape=True))
+    fitted = Note(Code.COMPONENTS_FITTED, {"components": len(model.components_), "data": about}, Role.LEAD)
+    return Parts(fitted, facts, tables, tuple(figures), tuple(notes))
 
 
 def components_table(model: FactorModel, data: BinaryData, **properties: Any) -> pd.DataFrame:
@@ -76,3 +78,28 @@ def weights_table(weights: np.ndarray, data: BinaryData) -> pd.DataFrame:
     for name, values in (data.metadata or {}).items():
         table[unused(name, table.columns.tolist())] = values
     return table
+
+
+def agreement(model: FactorModel, stability: tuple[float, ...]) -> dict[str, Any]:
+    """How far restarts agree about the components: arguments of the notes about it."""
+    return {
+        "made": len(model.restarts_),
+        "components": len(stability),
+        "median": statistics.median(stability),
+        "worst": min(stability),
+    }
+
+
+def sampling(samples: Any) -> Fact:
+    """How many samples there are, and whether the chains agree; None where there are too few to say."""
+    r_hat, ess = samples.largest_r_hat, samples.ess
+    return Fact(
+        {
+            "chains": int(samples.chain.max()) + 1,
+            "samples": len(samples.chain),
+            "r_hat": r_hat,
+            "effective_samples": None if ess is None else float(np.median(ess["cells"])),
+            "agree": r_hat is not None and r_hat <= LARGEST_R_HAT,
+        },
+        Unit.COUNT,
+    )

@@ -1,8 +1,8 @@
-"""Results of a mixture of independent component analysers: clusters, what sets them apart, and their sources."""
+"""Findings of a mixture of independent component analysers: clusters, what sets them apart, and their sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,21 +11,22 @@ import pandas as pd
 
 from latentbits import plots
 from latentbits.data.numbers import NumberTable
-from latentbits.findings.results import Figures, Results, attributes, common_summary, labelled, restart_lines, size
+from latentbits.findings.account import DataSummary, Fact, Figure, Parts, Subject, Unit, attributes, labelled
 from latentbits.models.ica_mixture.estimator import ICAMixture
-from latentbits.wording import counted
+from latentbits.notes import Code, Note, Role
 
-__all__ = ["gather", "rows_table"]
+__all__ = ["find", "rows_table"]
 
-TOLD = 3
-"""Variables that a sentence names at most; and clusters whose sources are told in sentences."""
+N_NAMED = 3
+"""Variables that a sentence names at most; and clusters whose sources are described in sentences."""
 
 NOTABLE = 0.5
-"""A cluster's mean is told if it lies this many standard deviations from the mean of all rows."""
+"""A cluster's mean is named if it lies this many standard deviations from the mean of all rows."""
 
 
-def gather(model: ICAMixture, data: NumberTable) -> Results:
-    """Ask a model fitted to the data everything that goes into the folder."""
+def find(subject: Subject, about: DataSummary) -> Parts:
+    """What a model fitted to the data has to say."""
+    model, data = subject.model, subject.data
     X = data.to_frame()
     apart = _separation(model, data)
     tables = {
@@ -41,18 +42,21 @@ def gather(model: ICAMixture, data: NumberTable) -> Results:
         for c, (share, n) in enumerate(zip(model.proportions_, model.n_sources_, strict=True))
     ]
     humps = [{"cluster": c, "source": m, "share": share} for c, m, share in model.humps_]
-    summary = {**common_summary(model, data), "clusters": clusters, "humps": humps}
-    figures: Figures = {"cluster_means": partial(plots.plot_cluster_means, model, X)}
-    if data.shape[1] > 1:
-        figures["clusters"] = partial(plots.plot_clusters, model, X, columns=_telling_columns(apart))
+    facts = {"clusters": Fact(clusters, Unit.SHARE), "humps": Fact(humps, Unit.SHARE)}
+    fitted = Note(Code.CLUSTERS_FOUND, {"clusters": len(clusters), "data": about}, Role.LEAD)
+    return Parts(fitted, facts, tables, tuple(_figures(model, X, apart)), tuple(_notes(model, facts, apart)))
+
+
+def _figures(model: ICAMixture, X: pd.DataFrame, apart: pd.DataFrame) -> Iterator[Figure]:
+    yield Figure("cluster_means", partial(plots.plot_cluster_means, model, X), Code.CLUSTER)
+    if X.shape[1] > 1:
+        draw = partial(plots.plot_clusters, model, X, columns=_telling_columns(apart))
+        yield Figure("clusters", draw, Code.CLUSTERS_FOUND)
     if model.n_sources_.any():
-        figures["source_effects"] = partial(plots.plot_source_effects, model)
-    figures |= {
-        "source_densities": partial(plots.plot_source_densities, model, X),
-        "strengths": partial(plots.plot_strengths, model),
-        "bound": partial(plots.plot_bound, model),
-    }
-    return Results(model, data, tables, summary, figures, list(_lines(model, summary, apart)))
+        yield Figure("source_effects", partial(plots.plot_source_effects, model), Code.CLUSTER_SOURCE)
+    yield Figure("source_densities", partial(plots.plot_source_densities, model, X), Code.TWO_HUMPS)
+    yield Figure("strengths", partial(plots.plot_strengths, model), Code.CLUSTER)
+    yield Figure("bound", partial(plots.plot_bound, model), Code.RESTARTS)
 
 
 def rows_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
@@ -105,44 +109,32 @@ def _mixing_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
     return table
 
 
-def _lines(model: ICAMixture, summary: dict[str, Any], apart: pd.DataFrame) -> Iterator[str]:
-    clusters = summary["clusters"]
-    yield f"{counted(len(clusters), 'cluster')} found in {size(summary['data'])}."
+def _notes(model: ICAMixture, facts: Mapping[str, Fact], apart: pd.DataFrame) -> Iterator[Note]:
+    clusters, humps = facts["clusters"].value, facts["humps"].value
     for part in clusters:
-        sources = counted(part["sources"], "source")
-        told = _told(apart, f"cluster_{part['cluster']}") if len(clusters) > 1 else ""
-        yield f"Cluster {part['cluster']} has {part['share']:.1%} of the rows and {sources}{told}."
-    for part in clusters if len(clusters) <= TOLD else []:  # of more, the picture tells
+        far = _far(apart, f"cluster_{part['cluster']}") if len(clusters) > 1 else []
+        yield Note(Code.CLUSTER, {**part, "apart": far})
+    for part in clusters if len(clusters) <= N_NAMED else ():  # of more, the picture tells
         yield from _about_sources(model, part["cluster"], apart["variable"].to_list())
-    for hump in summary["humps"]:
-        advice = "" if model.criterion == "clusters" else "; --cluster-criterion clusters makes clusters of them"
-        yield (
-            f"Source {hump['source']} of cluster {hump['cluster']} has two humps, {hump['share']:.0%} of its rows in "
-            f"the smaller one: two groups that the bound takes for one cluster{advice}."
-        )
-    if len(clusters) > 1 or summary["humps"]:
-        yield (
-            "The bound charges every cluster for a mixing matrix of its own; latentbits select --model ica-mixture "
-            f"--clusters 1:{len(clusters) + 3} asks held-out rows how many there are."
-        )
-    yield from restart_lines(summary)
+    for hump in humps:
+        yield Note(Code.TWO_HUMPS, {**hump, "splits": model.criterion == "clusters"})
+    if len(clusters) > 1 or humps:
+        yield Note(Code.BOUND_CHARGES, {"clusters": len(clusters)})
 
 
-def _about_sources(model: ICAMixture, cluster: int, names: list[str]) -> Iterator[str]:
+def _about_sources(model: ICAMixture, cluster: int, names: list[str]) -> Iterator[Note]:
     """What the strongest sources of a cluster change: they are what varies inside of it."""
-    n = min(int(model.n_sources_[cluster]), TOLD)
-    for m in range(n):
+    for m in range(min(int(model.n_sources_[cluster]), N_NAMED)):
         effect = model.source_effects_[cluster, :, m]
-        most = np.argsort(-np.abs(effect), kind="stable")[:TOLD]
-        words = ", ".join(f"{names[j]} {effect[j]:+.1f}" for j in most)
-        yield f"Inside cluster {cluster}, a standard deviation of source {m} adds {words} standard deviations."
+        most = np.argsort(-np.abs(effect), kind="stable")[:N_NAMED]
+        effects = [(names[j], float(effect[j])) for j in most]
+        yield Note(Code.CLUSTER_SOURCE, {"cluster": cluster, "source": m, "effects": effects})
 
 
-def _told(apart: pd.DataFrame, column: str) -> str:
-    """The variables in which a cluster is furthest from the others, as a clause."""
+def _far(apart: pd.DataFrame, column: str) -> list[tuple[Any, float]]:
+    """The variables in which a cluster is furthest from the others."""
     if column not in apart:
-        return ""
+        return []
     values = apart.set_index("variable")[column]
-    far = values[values.abs() >= NOTABLE].sort_values(key=lambda value: -value.abs())[:TOLD]
-    words = [f"{name} {value:+.1f}" for name, value in far.items()]
-    return f"; its mean is off by {', '.join(words)} standard deviations" if words else ""
+    far = values[values.abs() >= NOTABLE].sort_values(key=lambda value: -value.abs())[:N_NAMED]
+    return [(name, float(value)) for name, value in far.items()]

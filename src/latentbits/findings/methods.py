@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latentbits.errors import DataError
+from latentbits.models.abilities import Ability, abilities_of
+from latentbits.models.spec import spec_of
 from latentbits.wording import counted, plural
 
 if TYPE_CHECKING:
@@ -25,74 +27,69 @@ class Described(NamedTuple):
 
 
 _MODELS = {
-    "AspectBernoulli": Described(
+    "aspect-bernoulli": Described(
         "an aspect Bernoulli model, in which every cell of a row is caused by one of {components}, picked by the "
         "row's own weights, by maximum likelihood",
         "Bingham, Kabán and Fortelius, The aspect Bernoulli model: multiple causes of presences and absences, 2009",
     ),
-    "BetaICA": Described(
+    "beta-ica": Described(
         "a Bayesian aspect model (beta ICA) with {components}, Beta priors on their probabilities and Dirichlet "
         "priors on the weights of rows, by {inference}",
         "Kabán and Bingham, Factorisation and denoising of 0-1 data: a variational approach, 2008",
     ),
-    "BernoulliNMF": Described(
+    "bernoulli-nmf": Described(
         "a nonnegative factorisation with {components}, whose sums saturate to probabilities of a 1, by maximum "
         "likelihood"
     ),
-    "BernoulliMixture": Described(
+    "bernoulli-mixture": Described(
         "a mixture of multivariate Bernoulli distributions with {components} by expectation-maximisation",
         "Lazarsfeld and Henry, Latent structure analysis, 1968",
     ),
-    "LogisticPCA": Described(
+    "logistic-pca": Described(
         "a logistic principal component analysis with {components} and a ridge of {ridge:g}",
         "Schein, Saul and Ungar, A generalized linear model for principal component analysis of binary data, 2003",
     ),
-    "PLSA": Described(
+    "plsa": Described(
         "a probabilistic latent semantic analysis of the ones with {components}",
         "Hofmann, Unsupervised learning by probabilistic latent semantic analysis, 2001",
     ),
-    "NMF": Described(
+    "nmf": Described(
         "a non-negative matrix factorisation with {components} by least squares",
         "Lee and Seung, Learning the parts of objects by non-negative matrix factorization, 1999",
     ),
-    "FastICA": Described(
+    "fast-ica": Described(
         "an independent component analysis of the cells with {components}",
         "Hyvärinen, Fast and robust fixed-point algorithms for independent component analysis, 1999",
     ),
-    "ProbitFactors": Described(
+    "probit-factors": Described(
         "a Bayesian probit factor analysis with up to {factors} by Gibbs sampling",
         "Albert and Chib, Bayesian analysis of binary and polychotomous response data, 1993",
     ),
-    "IndependentBernoulli": Described("the frequencies of the columns, taken as independent"),
-    "RowColumnBernoulli": Described("an effect of each row and each column on the log odds of a 1"),
-    "IsingModel": Described(
+    "independent": Described("the frequencies of the columns, taken as independent"),
+    "row-column": Described("an effect of each row and each column on the log odds of a 1"),
+    "ising": Described(
         "an Ising model of the columns by penalised pseudo-likelihood (ridge {ridge:g})",
         "Besag, Statistical analysis of non-lattice data, 1975",
     ),
-    "LinearAutoencoder": Described(
+    "linear-autoencoder": Described(
         "a linear autoencoder (each column's ridge regression on the others, ridge {ridge:g})",
         "Steck, Embarrassingly shallow autoencoders for sparse data, 2019",
     ),
-    "FalseZeros": Described(
+    "false-zeros": Described(
         "an ensemble of {members}, whose log odds were {weighted}", "Wolpert, Stacked generalization, 1992"
     ),
-    "RepeatedSurvey": Described(
-        "a model of repeat visits, which learns from species that were seen again how much a visit sees; what was ever "
-        "seen was predicted by {estimator}",
-        "Royle and Nichols, Estimating abundance from repeated presence-absence data or point counts, 2003",
-    ),
-    "BinaryICA": Described(
+    "binary-ica": Described(
         "a binary independent component analysis with {sources}, whose variances differ between {segments} "
         "(method {method})",
         "Hyttinen, Barin-Pacela and Hyvärinen, Binary independent component analysis: a non-stationarity-based "
         "approach, 2022",
     ),
-    "BinaryFactorAnalysis": Described(
+    "binary-factors": Described(
         "a binary factor analysis with {at_most}{factors} by {inference}",
         "Tu and Xu, Learning binary factor analysis with automatic model selection, 2014",
         "It ended with {factors_found}.",
     ),
-    "ICAMixture": Described(
+    "ica-mixture": Described(
         "a variational mixture of independent component analysers, which begins with {first_clusters} of at most "
         "{first_sources} each{keeps}",
         "Chan, Lee and Sejnowski, Variational learning of clusters of undercomplete nonsymmetric independent "
@@ -100,9 +97,14 @@ _MODELS = {
         "It ended with {clusters}, of {cluster_sources}.",
     ),
 }
+_OF_VISITS = Described(
+    "a model of repeat visits, which learns from species that were seen again how much a visit sees; what was ever "
+    "seen was predicted by {estimator}",
+    "Royle and Nichols, Estimating abundance from repeated presence-absence data or point counts, 2003",
+)
 _INFERENCE = {
-    "BetaICA": {"vb": "variational Bayes", "em": "variational expectation-maximisation", "gibbs": "Gibbs sampling"},
-    "BinaryFactorAnalysis": {
+    "beta-ica": {"vb": "variational Bayes", "em": "variational expectation-maximisation", "gibbs": "Gibbs sampling"},
+    "binary-factors": {
         "auto": "maximum likelihood, their number by BIC",
         "byy": "Bayesian Ying-Yang learning",
         "vb": "variational Bayes",
@@ -144,7 +146,7 @@ def methods_text(model: Any, *, verdict: Verdict | None = None) -> str:
         model = selection.best_model
     if model is None:
         raise DataError(
-            "no source was chosen, so there is no model to tell of; the columns are best taken as independent"
+            "no source was chosen, so there is no model to describe; the columns are best taken as independent"
         )
     check_is_fitted(model)
     sentences = [
@@ -160,7 +162,15 @@ def methods_text(model: Any, *, verdict: Verdict | None = None) -> str:
 
 
 def _entry(model: Any) -> Described:
-    return _MODELS.get(type(model).__name__, Described(f"{type(model).__name__}{{with_components}}"))
+    """The description of a recorded model; a class of the user's own is named, and what it is derived from."""
+    if Ability.VISITS in abilities_of(model):
+        return _OF_VISITS
+    spec, own = spec_of(type(model)), type(model).__name__
+    if spec is None:
+        return Described(f"{own}{{with_components}}")
+    known = _MODELS[spec.name]
+    is_derived = own != spec.class_name
+    return known._replace(words=f"{own}, derived from {spec.class_name},{{with_components}}") if is_derived else known
 
 
 def _described(model: Any) -> str:
@@ -176,33 +186,52 @@ def _references(model: Any) -> Iterator[str]:
     """Of the model, and of those that it is made of."""
     if _entry(model).reference:
         yield _entry(model).reference
-    for inner in (*getattr(model, "members_", {}).values(), getattr(model, "estimator_", None)):
-        if inner is not None:
-            yield from _references(inner)
+    for inner in _made_of(model):
+        yield from _references(inner)
+
+
+def _made_of(model: Any) -> list[Any]:
+    abilities = abilities_of(model)
+    members = list(model.members_.values()) if Ability.MEMBERS in abilities else []
+    return [*members, model.estimator_] if Ability.VISITS in abilities else members
 
 
 def _words(model: Any) -> dict[str, Any]:
-    """What sentences may name: parameters, with words for those that are abbreviations."""
+    """What sentences may name: what the fit has found and, of what it doesn't keep, parameters."""
+    abilities = abilities_of(model)
+    spec = spec_of(type(model))
     values = dict(model.get_params(deep=False))
-    K = values.get("n_components")
-    K = model.mixing_.shape[1] if K is None and hasattr(model, "mixing_") else K
+    K = _number_fitted(model, abilities)
     if K is not None:
         values |= {f"{noun}s": counted(K, noun) for noun in ("component", "factor", "source")}
     values["with_components"] = "" if K is None else f" with {counted(K, 'component')}"
-    values["inference"] = _INFERENCE.get(type(model).__name__, {}).get(values.get("inference", ""))
+    values["inference"] = _INFERENCE.get("" if spec is None else spec.name, {}).get(values.get("inference", ""))
     values["at_most"] = "" if values["inference"] == "maximum likelihood" else "at most "
-    values["factors_found"] = counted(getattr(model, "n_components_", 0), "factor")
-    if hasattr(model, "members_"):
+    if Ability.FACTORS in abilities:
+        values["factors_found"] = counted(model.n_components_, "factor")
+    if Ability.MEMBERS in abilities:
         made = counted(len(model.members_), "model")
-        hidden = "weighted by how well they predict hidden cells" if model.n_hidden_ else "weighted equally"
-        values |= {"members": f"{made} ({', '.join(model.members_)})", "weighted": hidden}
-    if hasattr(model, "segments_"):
+        held_out = "weighted by how well they predict held-out cells" if model.n_hidden_ else "weighted equally"
+        values |= {"members": f"{made} ({', '.join(model.members_)})", "weighted": held_out}
+    if Ability.SEGMENTS in abilities:
         values["segments"] = counted(len(model.segments_), "segment")
-    if hasattr(model, "n_clusters_"):
+    if Ability.CLUSTERS in abilities:
         values |= _of_clusters(model)
-    if hasattr(model, "estimator_"):
+    if Ability.VISITS in abilities:
         values["estimator"] = _described(model.estimator_)
     return values
+
+
+def _number_fitted(model: Any, abilities: frozenset[Ability]) -> int | None:
+    """How many components, sources or factors were fitted, whatever the parameter says by now."""
+    if Ability.FACTORS in abilities:  # those that it began with
+        tried = model.sizes_["n_components"].max() if len(model.sizes_) else 0
+        return max(int(tried), model.n_components_ + len(model.discards_))
+    if Ability.COMPONENTS in abilities:
+        return len(model.components_)
+    if Ability.MIXING in abilities and Ability.CLUSTERS not in abilities:
+        return int(model.mixing_.shape[1])
+    return None
 
 
 def _of_clusters(model: Any) -> dict[str, str]:
@@ -220,10 +249,9 @@ def _of_clusters(model: Any) -> dict[str, str]:
 def _to_what(model: Any) -> str:
     from latentbits.models.view import n_rows
 
-    survey = getattr(model, "survey_", None)
-    if survey is not None:
-        sites, species = survey.n_visits.shape
-        visits = f"up to {counted(int(survey.n_visits.max()), 'visit')}"
+    if Ability.VISITS in abilities_of(model):
+        sites, species = model.survey_.n_visits.shape
+        visits = f"up to {counted(int(model.survey_.n_visits.max()), 'visit')}"
         return f"To {counted(sites, 'site')} with {visits} and {species} species we"
     sizes = [(n_rows(model), "row"), (getattr(model, "n_features_in_", None), "column")]
     found = [counted(n, what) for n, what in sizes if n is not None]
@@ -231,23 +259,24 @@ def _to_what(model: Any) -> str:
 
 
 def _how(model: Any, given: Any) -> Iterator[str]:
-    """Random starts or chains, and the seed that the user has `given`; of a selection that may be the selection's."""
+    """Restarts or chains, and the seed that the user has `given`; of a selection that may be the selection's."""
     from latentbits.models.view import largest_r_hat, n_agreeing
 
-    inner = getattr(given, "estimator_", given)
-    seed = getattr(inner, "random_state", None)
+    abilities = abilities_of(model)
+    inner = given.estimator_ if Ability.VISITS in abilities_of(given) else given
+    parameters = inner.get_params(deep=False)
+    seed = parameters.get("random_state")
     from_seed = "" if given is not model and seed is None else f" ({_seed(seed)})"
-    made = len(getattr(model, "restarts_", ()))
-    if getattr(model, "r_hat_", None) is not None:
+    made = len(model.restarts_) if Ability.RESTARTS in abilities else 0
+    if Ability.CHAINS in abilities and model.r_hat_ is not None:
         yield f"Of {counted(made, 'chain')}{from_seed} the largest R-hat was {largest_r_hat(model):.3f}."
     elif made == 1:
-        yield f"There was one random start{from_seed}."
-    elif made and hasattr(model, "objective_"):
+        yield f"There was one restart{from_seed}."
+    elif made:
         yield (
-            f"The best of {made} random starts{from_seed} was kept; {n_agreeing(model)} came within 0.01 % of its "
-            "objective."
+            f"The best of {made} restarts{from_seed} was kept; {n_agreeing(model)} came within 0.01 % of its objective."
         )
-    elif hasattr(inner, "random_state"):
+    elif "random_state" in parameters:
         yield f"Random numbers came from a generator{from_seed}."
 
 
@@ -272,7 +301,7 @@ def _seed(seed: Any) -> str:
 
 
 def _noise(model: Any) -> Iterator[str]:
-    kinds = [str(kind) for kind in getattr(model, "phantoms_", ())]
+    kinds = [str(kind) for kind in model.phantoms_] if Ability.DENOISE in abilities_of(model) else []
     if "white" in kinds or "black" in kinds:
         found = [f"{kinds.count(kind)} {kind}" for kind in ("white", "black") if kind in kinds]
         yield f"Components that cause zeros (white) or ones (black) only were taken for noise: {' and '.join(found)}."

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from latentbits.errors import warn_user
+from latentbits.errors import InterruptedWarning, warn_user
 from latentbits.fitting.climb import Climbed, Learner, Monitor, Position, RowsLost, climb
 from latentbits.fitting.workers import Progress, Workers, failed, one_blas_thread, stop_event
 from latentbits.storage.checkpoints import ProblemCheckpoints
@@ -151,7 +151,7 @@ def best_of(
         way_on = "fit again for a complete fit"
         if schedule.checkpoints is not None:
             way_on = "run the same fit again to resume it (on the command line with --force)"
-        warn_user(f"interrupted: {schedule.if_interrupted.format(len(done))}; {way_on}")
+        warn_user(f"interrupted: {schedule.if_interrupted.format(len(done))}; {way_on}", InterruptedWarning)
     return max(done, key=lambda restart: restart.objective), done
 
 

@@ -17,7 +17,7 @@ import joblib
 import threadpoolctl
 from sklearn.exceptions import ConvergenceWarning
 
-from latentbits.errors import DataError, DegenerateDataWarning
+from latentbits.errors import DataError, DegenerateDataWarning, InterruptedWarning
 
 # ---- threads -----------------------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ def run_all(
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        warnings.filterwarnings("ignore", message="interrupted")
+        warnings.simplefilter("ignore", InterruptedWarning)
 
         def run(job: Callable[[], Result]) -> Result:
             result = job()

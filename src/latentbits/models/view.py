@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from latentbits import views
-from latentbits.wording import counted, place
+from latentbits import sentences, views
+from latentbits.wording import place
 
 MOST_ROWS = 12
 """Components in the table."""
@@ -55,22 +55,17 @@ def largest_r_hat(model: Any) -> float:
 
 
 def _title(model: Any) -> str:
-    sizes = ((n_rows(model), "row"), (getattr(model, "n_features_in_", None), "column"))
-    size = [counted(n, what) for n, what in sizes if n is not None]
-    name = type(model).__name__
-    return f"{name}, fitted to {' x '.join(size)}" if size else f"{name}, fitted"
+    return sentences.fitted_to(type(model).__name__, n_rows(model), getattr(model, "n_features_in_", None))
 
 
 def _lines(model: Any) -> Iterator[str]:
     if hasattr(model, "restarts_") and len(model.restarts_) > 1 and hasattr(model, "objective_"):
-        made = len(model.restarts_)
-        yield f"{n_agreeing(model)} of {counted(made, 'random start')} came within 0.01 % of the best objective."
+        yield sentences.restarts(len(model.restarts_), n_agreeing(model))
     if getattr(model, "r_hat_", None) is not None:
-        yield f"Chains: R-hat {largest_r_hat(model):.3f} (at most 1.05 means that they agree)."
+        yield sentences.largest_r_hat(largest_r_hat(model))
     gains = getattr(model, "gains_", None)
     if gains:
-        z = min(gain["z"] for gain in gains.values())
-        yield f"Hidden cells are predicted better than by frequencies by {z:.1f} standard errors."
+        yield sentences.gained(min(gain["z"] for gain in gains.values()))
 
 
 def _content(model: Any) -> str:

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from latentbits.findings.results import Results
+    from latentbits.findings.account import Findings
 
 __all__ = ["Report", "render_report", "report_on", "write_report"]
 
@@ -78,53 +76,32 @@ class Report:
         return path
 
 
-def render_report(
-    results: Results,
-    *,
-    shape: tuple[int, int] | None = None,
-    selection: pd.DataFrame | None = None,
-    ratings: dict[str, Any] | None = None,
-) -> Report:
+def render_report(findings: Findings, *, ratings: dict[str, Any] | None = None) -> Report:
     """What was found as a page; parameters as of `write_report`."""
     from latentbits.report.page import page_content, render
 
-    page = render(page_content(results, shape=shape, selection=selection, ratings=ratings))
-    return Report(page, f"{type(results.model).__name__}, {results.data.shape[0]:,} x {results.data.shape[1]:,} cells")
+    page = render(page_content(findings, ratings=ratings))
+    about = findings.data
+    return Report(page, f"{findings.model.class_name}, {about.rows:,} x {about.columns:,} cells")
 
 
-def write_report(
-    results: Results,
-    path: str | Path,
-    *,
-    shape: tuple[int, int] | None = None,
-    selection: pd.DataFrame | None = None,
-    ratings: dict[str, Any] | None = None,
-) -> None:
+def write_report(findings: Findings, path: str | Path, *, ratings: dict[str, Any] | None = None) -> None:
     """Write what was found as one HTML file that needs nothing else.
 
     Parameters
     ----------
-    results : Results
-        What `latentbits.findings.gather` returns.
+    findings : Findings
+        What `latentbits.analyse` returns.
     path : str or Path
         Where to write; an existing file is replaced, at once or not at all.
-    shape : (int, int), optional
-        Rows and columns of the image that the attributes form; found by itself if they are named r0c0, r0c1, ...
-    selection : DataFrame, optional
-        The table of an order selection, to be drawn.
     ratings : dict, optional
         What a page has saved as ratings.json: where the sliders begin, and which cells are marked.
     """
-    render_report(results, shape=shape, selection=selection, ratings=ratings).save(path)
+    render_report(findings, ratings=ratings).save(path)
 
 
 def report_on(model: Any, X: Any, *, shape: tuple[int, int] | None = None, **fit_params: Any) -> Report:
-    """Gather what a fitted model says about X, as a page; `fit_params` went into the fit beside X."""
-    from latentbits.data.binary_data import BinaryData
-    from latentbits.data.numbers import NumberTable
-    from latentbits.findings import gather
-    from latentbits.models.registry import NUMBER_MODELS, model_name
+    """What a fitted model says about X, without a verdict, as a page; `fit_params` went into the fit beside X."""
+    from latentbits.findings.analyse import analyse
 
-    numbers = model_name(model) in NUMBER_MODELS
-    data = NumberTable.of(X) if numbers else BinaryData.of(X, binarize=model.binarize)
-    return render_report(gather(model, data, **fit_params), shape=shape)
+    return render_report(analyse(model, X, verdict=False, shape=shape, **fit_params))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from base64 import b64encode
-from collections.abc import Iterator
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -13,156 +12,81 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from latentbits.findings.results import Results, components_fingerprint, has_restarts, restart_lines
-from latentbits.models.aspect.aspect_rows import AspectRows
-from latentbits.models.false_zeros.ensemble import FalseZeros
+from latentbits import sentences
+from latentbits.findings.account import Findings, components_checksum
+from latentbits.models.abilities import Ability, abilities_of
+from latentbits.notes import Code, Role
 from latentbits.report.workbench import ensemble_part, workbench
 from latentbits.storage.files import plain_scalar
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
+
+    from latentbits.findings.account import Figure
 
 __all__ = ["page_content", "render"]
 
 N_TABLE_LINES = 50
-NO_PHANTOM = "no phantom was found"
-"""How the note begins that the page says in its own words."""
-CRITERIA = {
-    "aic": ("AIC", "lower"),
-    "bic": ("BIC", "lower"),
-    "evidence": ("log evidence", "higher"),
-    "cv": ("held-out rows, log likelihood a row", "higher"),
-    "cells": ("held-out cells, log likelihood a cell", "higher"),
-}
-"""Criteria of `select_order` as the page calls them, and which way is better."""
+BETTER = {"aic": "lower", "bic": "lower", "evidence": "higher", "cv": "higher", "cells": "higher"}
+"""Criteria of `select_order` that are drawn, and which way is better."""
 
 
-def page_content(
-    results: Results,
-    *,
-    shape: tuple[int, int] | None = None,
-    selection: pd.DataFrame | None = None,
-    ratings: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """What the page shows of some results; see `latentbits.report.write_report`.
+def page_content(findings: Findings, *, ratings: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What the page shows of findings; `ratings` are what a page has saved as ratings.json.
 
     Models whose rows have weights on components get a workbench, an ensemble its list; all others are shown by their
     pictures and tables.
     """
-    summary = results.summary
-    has_bench = results.solved is not None
-    is_ensemble = isinstance(results.model, FalseZeros)
+    model, abilities = findings.subject.model, abilities_of(findings.subject.model)
+    has_bench, is_ensemble = findings.subject.solved is not None, Ability.MEMBERS in abilities
     drawn_here = has_bench or is_ensemble
+    restarts = findings.facts.get("restarts")
+    stability = findings.facts.get("stability")
+    chosen = findings.selection
     return {
-        "model": summary["model"],
-        "file": summary["data"].get("file") or "",
-        "components_fingerprint": components_fingerprint(results.model) if has_bench else None,
-        "data_fingerprint": summary["data"]["fingerprint"],
-        "fitted": summary["data"].get("fitted", True),
-        **_sentences(results),
-        "notes": [note for note in summary.get("notes", []) if not note.startswith(NO_PHANTOM)],
-        "sure": [*_choice(summary), *(results.sure or restart_lines(summary)), *_when_to_use(results)],
-        "facts": _facts(summary),
-        "restarts": _restarts(results.model) if has_restarts(results.model) else None,
-        "stability": summary.get("stability") if summary.get("restarts", {}).get("made", 0) > 1 else None,
-        "selection": None if selection is None else _curves(selection),
-        "workbench": workbench(results, shape=shape, ratings=ratings) if has_bench else None,
-        "ensemble": ensemble_part(results, ratings=ratings) if is_ensemble else None,
-        "pictures": [] if drawn_here else [_picture(name, draw()) for name, draw in results.figures.items()],
-        "tables": [_table(name, table) for name, table in results.tables.items() if _is_shown(name, results)],
+        "model": findings.model.name,
+        "file": findings.data.file or "",
+        "components_fingerprint": components_checksum(model) if has_bench else None,
+        "data_fingerprint": findings.data.checksum,
+        "fitted": findings.data.is_fitted,
+        **_said(findings, drawn_here),
+        "facts": list(sentences.how_fitted(findings)),
+        "restarts": _restarts(model) if restarts is not None else None,
+        "stability": list(stability.value) if stability and restarts and restarts.value["made"] > 1 else None,
+        "selection": None if chosen is None or chosen.table is None else _curves(chosen.table),
+        "workbench": workbench(findings, ratings=ratings) if has_bench else None,
+        "ensemble": ensemble_part(findings, ratings=ratings) if is_ensemble else None,
+        "pictures": [] if drawn_here else [_picture(figure, findings) for figure in findings.figures],
+        "tables": [
+            _table(name, table)
+            for name, table in findings.tables.items()
+            if not has_bench
+            and not (is_ensemble and name == "suspects")  # what the page itself shows isn't shown again
+        ],
     }
 
 
-def _is_shown(name: str, results: Results) -> bool:
-    """Whether a table stands at the end of the page: what the page itself shows doesn't."""
-    return results.solved is None and not (isinstance(results.model, FalseZeros) and name == "suspects")
+def _said(findings: Findings, drawn_here: bool) -> dict[str, Any]:
+    """The verdict, the answer below it, what is said further down, how sure it is, and what was warned of.
 
-
-def _when_to_use(results: Results) -> Iterator[str]:
-    """Which of the two models that list suspects serves what."""
-    if isinstance(results.model, FalseZeros):
-        yield (
-            "For the list this ensemble is the better choice, and it needs no number of components; to explain cells "
-            "by components, or to denoise, use aspect-bernoulli (latentbits fit)."
-        )
-    elif isinstance(results.solved, AspectRows):
-        yield (
-            "This model explains cells by components and denoises; for the list of suspects alone an ensemble ranks "
-            "better, and needs no number of components (latentbits false-zeros)."
-        )
-
-
-def _sentences(results: Results) -> dict[str, Any]:
-    """The verdict, the answer below it, and what is said further down.
-
-    If the model predicts nothing, the verdict stands alone: the answer, which counts suspects, goes down.
+    If the model predicts nothing, the verdict stands alone: the answer goes down.
     """
-    found: dict[str, Any] = results.summary.get("verdict") or {}
-    verdict = list(found.get("sentences", []))
-    answer = [sentence for sentence in results.answer if sentence not in verdict]
-    works = results.solved is not None or isinstance(results.model, FalseZeros)  # the page itself says all the rest
-    lines = [] if works else [line for line in results.lines if line not in (*answer, *verdict)]
-    if verdict and not results.summary["data"].get("fitted", True):
-        verdict.append("(That was found on the rows of the fit; this report is about other rows.)")
-    predicts = bool(found.get("predicts", True))
-    if not predicts:
-        lines, answer = [*answer, *lines], []
-    return {"verdict": verdict, "predicts": predicts, "answer": answer, "lines": lines}
-
-
-def _facts(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """How the model was fitted, as pairs of what and how."""
-    data = summary["data"]
-    size = f"{data['rows']:,} rows x {data['columns']:,} columns"
-    fitted = data.get("fitted", True)
-    facts = [
-        ("data" if fitted else "rows of this report", f"{data['file']}, {size}" if data.get("file") else size),
-        ("their fingerprint", data["fingerprint"]),
-    ]
-    if not fitted:
-        facts.append(("fitted to", "other rows; what follows is about that fit"))
-    if "ones" in data:
-        counts = f"{data['ones']:,} ones, {data['zeros']:,} zeros, {data['missing']:,} missing"
-        facts.append(("cells", f"{counts} ({data['density']:.1%} of the observed are ones)"))
-    facts += [
-        ("model", str(summary["model"])),
-        ("parameters", ", ".join(f"{name}={value!r}" for name, value in summary["parameters"].items())),
-        *_search_facts(summary),
-        *((name.upper(), f"{summary[name]:.10g}") for name in ("aic", "bic") if name in summary and fitted),
-        ("versions", ", ".join(f"{name} {number}" for name, number in summary["versions"].items())),
-    ]
-    if "seconds" in summary:
-        facts.append(("seconds", ", ".join(f"{what} {seconds:g}" for what, seconds in summary["seconds"].items())))
-    return facts
-
-
-def _search_facts(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The objective, and how the search for it went; a model without random starts has no search."""
-    if "restarts" not in summary:
-        if "objective" in summary:
-            yield "objective", f"{summary['objective']:.10g}"
-        return
-    yield "seed", _seed(summary)
-    yield "objective", f"{summary['objective']:.10g}, after {summary['iterations']:,} iterations"
-    yield "converged", "yes" if summary["converged"] else "no: it ran out of iterations"
-
-
-def _seed(summary: dict[str, Any]) -> str:
-    """The seed of the fit; one that was drawn during a selection, with the seed that it was drawn from."""
-    given = summary.get("selection", {}).get("seed")
-    return str(summary["seed"]) if given is None else f"{summary['seed']} (drawn from {given} for the search)"
-
-
-def _choice(summary: dict[str, Any]) -> Iterator[str]:
-    """How the number of components was chosen, if it was."""
-    chosen = summary.get("selection")
-    if not chosen:
-        return
-    first, *others = chosen["choices"]
-    line = f"{first['best']} was chosen among {', '.join(map(str, chosen['tried']))} components by {first['criterion']}"
-    said = [f"{other['criterion']} says {other['best']}" for other in others]
-    yield f"{line}; {', '.join(said)}." if said else f"{line}."
+    verdict = [] if findings.verdict is None else sentences.verdict(findings.verdict)
+    if verdict and not findings.data.is_fitted:
+        verdict = [*verdict, sentences.other_rows()]
+    answer = list(findings.said(Role.ANSWER, Role.LEAD))
+    found = [] if drawn_here else list(findings.said(Role.FOUND))
+    if not findings.predicts:
+        answer, found = [], list(findings.said(Role.LEAD, Role.FOUND))
+    warned = [note for note in findings.said(Role.WARNING) if note.code is not Code.NO_NOISE_COMPONENT]  # FOUND says it
+    parts = {
+        "answer": answer,
+        "lines": found,
+        "sure": findings.said(Role.SURE, Role.ASIDE),
+        "notes": warned,
+    }
+    said = {name: [sentences.sentence(note).strip() for note in notes] for name, notes in parts.items()}
+    return {"verdict": verdict, "predicts": findings.predicts, **said}
 
 
 def _restarts(model: Any) -> dict[str, list[Any]]:
@@ -179,14 +103,14 @@ def _restarts(model: Any) -> dict[str, list[Any]]:
 def _curves(selection: pd.DataFrame) -> list[dict[str, Any]]:
     """One curve for each criterion: numbers of components, values, and standard errors (of how far each is behind)."""
     curves = []
-    for name, (words, better) in CRITERIA.items():
+    for name, better in BETTER.items():
         if name not in selection:
             continue
         values = selection[name]
         errors = selection.get(f"{name}_behind_se", selection.get(f"{name}_se"))
         curves.append(
             {
-                "criterion": words,
+                "criterion": sentences.CRITERIA[name],
                 "better": better,
                 "x": selection["n_components"].tolist(),
                 "y": values.tolist(),
@@ -197,11 +121,15 @@ def _curves(selection: pd.DataFrame) -> list[dict[str, Any]]:
     return curves
 
 
-def _picture(name: str, figure: Figure) -> dict[str, str]:
+def _picture(figure: Figure, findings: Findings) -> dict[str, str]:
+    """A figure, with the finding that it shows as alternative text."""
     file = io.BytesIO()
-    figure.savefig(file, format="png")
+    figure.draw().savefig(file, format="png")
+    title = sentences.label(figure.key)
+    shown = [sentences.sentence(note) for note in findings.notes if note.code is figure.shows]
     return {
-        "title": name.replace("_", " ").capitalize(),
+        "title": title,
+        "alternative": " ".join([f"{title}.", *shown[:1]]),
         "source": "data:image/png;base64," + b64encode(file.getvalue()).decode(),
     }
 

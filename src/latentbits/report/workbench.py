@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from latentbits import sentences
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.messages import clear_names
 from latentbits.errors import DataError
-from latentbits.findings.aspect import N_SUSPECTS, SUSPECTED
-from latentbits.findings.results import Results, attributes, unused
+from latentbits.findings.account import N_SUSPECTS, Findings, attributes, unused
+from latentbits.findings.aspect import SUSPECTED
+from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.aspect.aspect_model import AspectModel
 from latentbits.models.aspect.aspect_rows import NOISE_OF, AspectRows, SuspectedCells
 from latentbits.models.aspect.noise_components import CONTENT
@@ -36,12 +38,12 @@ MOST_COLUMNS = 1_000
 _PIXEL = re.compile(r"r(\d+)c(\d+)")
 
 
-def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[str, Any] | None) -> dict[str, Any]:
+def workbench(findings: Findings, *, ratings: dict[str, Any] | None) -> dict[str, Any]:
     """The arrays and names of a model whose rows have weights on components, of a sample if the data are large."""
-    solved: SolvedRows = results.solved
+    solved: SolvedRows = findings.subject.solved
     model, data = solved.model, solved.data
     names = attributes(data)
-    grid = _grid(names, shape)
+    grid = _grid(names, findings.shape)
     sample = _sample(model, data, whole=grid is not None)
     rows, columns = sample
     shown = data.rows(rows)
@@ -64,11 +66,12 @@ def workbench(results: Results, *, shape: tuple[int, int] | None, ratings: dict[
         "n_suspects": N_SUSPECTS,
         "n_totals": N_TOTALS,
     }
-    if isinstance(solved, AspectRows):
+    if Ability.DENOISE in abilities_of(model):
+        assert isinstance(solved, AspectRows)
         content = model.phantoms_ == CONTENT
         bench["lists"], sample = suspect_lists(solved, sample)
         bench |= _aspect_part(solved, rows, columns) | _rated(model, ratings)
-        bench["row_shares"] = [part["share"] for part in results.summary["components"]]
+        bench["row_shares"] = [part["share"] for part in findings.facts["components"].value]
     else:
         content = np.ones(len(H), dtype=bool)
         bench["reconstruction"] = _bytes(np.rint(solved.reconstruct()[np.ix_(rows, columns)] * 255))
@@ -330,29 +333,29 @@ N_SPEAKING = 5
 """Columns, and rows, that speak for a cell or against it."""
 
 
-def ensemble_part(results: Results, *, ratings: dict[str, Any] | None) -> dict[str, Any]:
+def ensemble_part(findings: Findings, *, ratings: dict[str, Any] | None) -> dict[str, Any]:
     """The list of an ensemble in the form that the page reads, and all that the page says about single cells of it."""
-    model, data = results.model, results.data
-    assert isinstance(data, BinaryData)
-    suspects = results.tables["suspects"][:N_SUSPECTS]
-    asked = results.summary["suspects"]
+    model, data = findings.subject.model, findings.subject.data
+    (listed,) = findings.suspects
+    assert listed.probability is not None
+    table = findings.tables["suspects"][:N_SUSPECTS]
     names = model._column_names()
-    cells = _positions(suspects["row"], data.row_names, "row"), _positions(suspects["column"], names, "column")
+    cells = listed.rows[:N_SUSPECTS], listed.columns[:N_SUSPECTS]
     (rows, row_at), (columns, column_at) = (np.unique(side, return_inverse=True) for side in cells)
     members = list(model.members_)
     return {
-        "kind": asked["kind"],
-        "probability": asked["probability"],
-        "meaning": asked["meaning"],
-        "n_listed": len(results.tables["suspects"]),
+        "kind": listed.kind,
+        "probability": listed.meaning,
+        "meaning": sentences.sentence(findings.facts["suspects"].value["meaning"]),
+        "n_listed": len(listed),
         "rows": page_names("row", data.row_names, rows),
         "columns": page_names("column", names, columns),
         "list": {
             "rows": row_at.tolist(),
             "columns": column_at.tolist(),
-            "score": packed_floats(suspects["score"].to_numpy()),
-            "probability": packed_floats(suspects[asked["probability"]].to_numpy()),
-            "votes": packed_floats(suspects[members].to_numpy()),
+            "score": packed_floats(listed.score[:N_SUSPECTS]),
+            "probability": packed_floats(listed.probability[:N_SUSPECTS]),
+            "votes": packed_floats(table[members].to_numpy()),
         },
         "members": [
             {"member": name, "weight": float(weight)}
@@ -362,14 +365,6 @@ def ensemble_part(results: Results, *, ratings: dict[str, Any] | None) -> dict[s
         "why": _why(model, data, cells),
         "rated": {"marks": [], "data": None, **_marks(ratings)},
     }
-
-
-def _positions(labels: pd.Series, names: list[str] | None, what: str) -> np.ndarray:
-    """The positions of rows or columns by what tables call them."""
-    if names is None:
-        return np.array([int(label.removeprefix(f"{what} ")) - 1 for label in labels], dtype=int)
-    at = {name: i for i, name in enumerate(clear_names(names, what))}
-    return np.array([at[label] for label in labels], dtype=int)
 
 
 def _why(model: FalseZeros, data: BinaryData, cells: tuple[np.ndarray, np.ndarray]) -> list[list[list[Any]]]:

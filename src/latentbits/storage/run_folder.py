@@ -20,7 +20,7 @@ from latentbits.storage.output_folder import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from latentbits.findings.results import Data, Results
+    from latentbits.findings.account import Data, Findings
 
 _SELECTION = "selection"
 _ASKED: dict[str, Any] = {
@@ -41,13 +41,12 @@ class RunFolder(OutputFolder):
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from latentbits import AspectBernoulli
+    >>> from latentbits import AspectBernoulli, analyse
     >>> from latentbits.data import BinaryData
-    >>> from latentbits.findings import gather
     >>> data = BinaryData.of([[0, 1], [1, 1], [0, 1]], column_names=["Sus", "Bos"])
     >>> model = AspectBernoulli(1, n_init=1).fit(data)
     >>> with TemporaryDirectory() as folder:
-    ...     RunFolder(Path(folder) / "run").save(gather(model, data), force=False, report=False)
+    ...     _ = RunFolder(Path(folder) / "run").save(analyse(model, data, verdict=False), force=False, report=False)
     ...     run = RunFolder.open(Path(folder) / "run")
     ...     run.load_data()[0].shape, type(run.load_model()).__name__, run.files[:3]
     ((3, 2), 'AspectBernoulli', ['model.npz', 'data.npz', 'summary.json'])
@@ -65,48 +64,42 @@ class RunFolder(OutputFolder):
 
     # ---- writing -----------------------------------------------------------------------------------------------
 
-    def save(self, results: Results, *, force: bool, report: bool) -> None:
-        """Write everything; the summary, which lists the files, is that of the results.
+    def save(self, findings: Findings, *, force: bool, report: bool) -> dict[str, Any]:
+        """Write everything, and return the summary, which lists the files.
 
         Parameters
         ----------
-        results : Results
-            What `latentbits.findings.gather` returns.
+        findings : Findings
+            What `latentbits.analyse` returns.
         force : bool
             Whether an earlier output is replaced; a folder with anything else in it is refused all the same.
         report : bool
             Whether the folder gets a report.html.
         """
-        files = [MODEL_FILE, DATA_FILE, SUMMARY_FILE, PLOTS_FOLDER, *(f"{name}.csv" for name in results.tables)]
-        results.summary["files"] = [*files, REPORT_FILE] if report else files
+        files = [MODEL_FILE, DATA_FILE, SUMMARY_FILE, PLOTS_FOLDER, *(f"{name}.csv" for name in findings.tables)]
+        summary = {**findings.to_dict(), "files": [*files, REPORT_FILE] if report else files}
         with self.replaced(force=force) as draft:
-            RunFolder(draft)._fill(results, report=report)
+            RunFolder(draft)._fill(findings, summary, report=report)
+        return summary
 
-    def _fill(self, results: Results, *, report: bool) -> None:
+    def _fill(self, findings: Findings, summary: dict[str, Any], *, report: bool) -> None:
         from latentbits.storage.persistence import save_model
         from latentbits.storage.stored_data import save_data
 
-        save_model(results.model, self.path / MODEL_FILE)
-        save_data(results.data, self.path / DATA_FILE, **results.fit_params)
-        write_tables(results.tables, self.path)
-        write_plots(results.figures, self.path / PLOTS_FOLDER)
+        subject = findings.subject
+        save_model(subject.model, self.path / MODEL_FILE)
+        save_data(subject.data, self.path / DATA_FILE, **subject.fit_params)
+        write_tables(findings.tables, self.path)
+        write_plots({figure.key: figure.draw for figure in findings.figures}, self.path / PLOTS_FOLDER)
         if report:
-            self.write_report(results, self.report_file, selection=results.tables.get(_SELECTION))
-        write_json(results.summary, self.path / SUMMARY_FILE)
+            self.write_report(findings, self.report_file)
+        write_json(summary, self.path / SUMMARY_FILE)
 
-    def write_report(
-        self,
-        results: Results,
-        target: Path,
-        *,
-        selection: pd.DataFrame | None = None,
-        ratings: dict[str, Any] | None = None,
-    ) -> None:
+    def write_report(self, findings: Findings, target: Path, *, ratings: dict[str, Any] | None = None) -> None:
         """Write a report to `target`; one that belongs to the folder is listed among its files."""
         from latentbits.report import write_report
 
-        high, wide = results.summary.get("shape", (0, 0))
-        write_report(results, target, shape=(high, wide) if high else None, selection=selection, ratings=ratings)
+        write_report(findings, target, ratings=ratings)
         if self.is_own_report(target):
             self.add_file(REPORT_FILE)
 

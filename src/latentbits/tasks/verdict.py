@@ -2,40 +2,74 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from latentbits import views
+from latentbits import sentences, views
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.held_out import ENOUGH, Folds, Gain, HiddenCells, gain_over, mean_of_odds
+from latentbits.fitting.held_out import Folds, Gain, HiddenCells, gain_over, mean_of_odds
 from latentbits.fitting.workers import run_all
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.base import degeneracy
-from latentbits.models.cell_model import CellModel
 from latentbits.models.false_zeros.ensemble import FalseZeros
 from latentbits.models.independent import IndependentBernoulli, RowColumnBernoulli
+from latentbits.notes import Code, Level, Note
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials
 from latentbits.tasks.select import OrderSelection, check_criteria, held_out_jobs
-from latentbits.wording import counted
 
 N_FOLDS = 5
 MOST_STARTS, MOST_STARTS_OF_LARGE = 10, 3
 LARGE = 20_000
 """Cells of a table that has enough of them to need few starts, each of which takes long."""
 
-OVERCONFIDENT = 0.75
-"""Below this share of trust (see `Gain`) the model is called overconfident."""
+ENOUGH_AUC = 0.01
+"""By so much the area under the ROC curve has to exceed the baseline's for a clear verdict."""
 
 _MODEL, _COLUMNS, _ROWS = "model", "columns", "rows and columns"
 _BASELINES: dict[str, list[Callable[[], Any]]] = {_COLUMNS: [IndependentBernoulli], _ROWS: [RowColumnBernoulli]}
+
+
+class Rival(NamedTuple):
+    """A number of components that wasn't chosen, but predicts: the chosen one, the other, and its z."""
+
+    chosen: int
+    other: int
+    z: float
+
+
+@dataclass(frozen=True)
+class Basis:
+    """How cells were held out and predicted, and what the verdict is about.
+
+    Attributes
+    ----------
+    about : "suspects", "cells" or "components"
+        What would be taken as evidence.
+    fits : "restarts", "best", "members" or ""
+        What predicted together: restarts, the best of them, or members of an ensemble.
+    n_fits : int
+        How many of them.
+    n_observed : int or None
+        Observed cells; more than those that were held out, if not all were.
+    reason : Note or None
+        Why there is no verdict.
+    rival : Rival or None
+        A number of components that does predict.
+    """
+
+    about: Literal["suspects", "cells", "components"] = "suspects"
+    fits: Literal["restarts", "best", "members", ""] = ""
+    n_fits: int = 0
+    n_observed: int | None = None
+    reason: Note | None = None
+    rival: Rival | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,53 +79,130 @@ class Verdict:
     Attributes
     ----------
     predicts : bool or None
-        Whether hidden cells are predicted better than by both baselines; None if it can't be told from these data.
+        Whether held-out cells are predicted better than by both baselines; None if these data can't show it.
     over_columns : Gain or None
-        Against the frequencies of the columns; None if it can't be told.
+        Against the frequencies of the columns; None without a verdict.
     over_rows_and_columns : Gain or None
         Against the frequencies of rows and columns together.
     auc : dict of str to float
-        Areas under the ROC curve of the hidden cells, by "model", "columns" and "rows and columns".
+        Areas under the ROC curve of the held-out cells, by "model", "columns" and "rows and columns".
     n_cells : int
-        Number of cells that were hidden and predicted: all observed ones, each once.
+        Number of cells that were held out and predicted: all observed ones, each once.
     n_folds : int
-        Number of parts that they were hidden in.
-    sentences : list of str
-        The verdict in plain words, its numbers, and what follows.
+        Number of parts that they were held out in.
+    basis : Basis
+        How they were held out, and what the verdict is about.
+    told : tuple of str
+        The sentences of an earlier version's verdict, which are repeated as they were.
 
     Examples
     --------
     >>> from latentbits import AspectBernoulli, simulate, verdict
     >>> X = simulate.aspect_bernoulli(100, 20, 2, sharpness=0.1, random_state=0).X
     >>> found = verdict(AspectBernoulli(2, n_init=1, random_state=0), X, random_state=0)
-    >>> found.predicts, found.z > 2
-    (True, True)
-    >>> print(str(found).partition(":")[0])
-    There is something to find
+    >>> found.predicts, found.z > 2, str(found.level)
+    (True, True, 'clear')
+    >>> print(str(found).partition(" (")[0])
+    Held-out cells are predicted better than by row and column totals
     """
 
     predicts: bool | None
     over_columns: Gain | None
     over_rows_and_columns: Gain | None
-    auc: dict[str, float]
+    auc: Mapping[str, float]
     n_cells: int
     n_folds: int
-    sentences: list[str]
+    basis: Basis = Basis()
+    told: tuple[str, ...] = ()
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Verdict:
+        """The verdict of a summary.json, which anybody may have written: what makes no sense is as good as absent.
+
+        Parameters
+        ----------
+        stored : mapping
+            With "predicts" and "sentences", and perhaps the other keys of `to_dict`.
+
+        Returns
+        -------
+        Verdict
+            It says what it said then.
+        """
+        auc = stored.get("auc")
+        n_cells, n_folds = (stored.get(name) for name in ("n_cells", "n_folds"))
+        return cls(
+            stored["predicts"],
+            _stored_gain(stored.get("over_columns")),
+            _stored_gain(stored.get("over_rows_and_columns")),
+            dict(auc) if isinstance(auc, Mapping) else {},
+            n_cells if isinstance(n_cells, int) else 0,
+            n_folds if isinstance(n_folds, int) else 0,
+            told=tuple(stored["sentences"]),
+        )
 
     @property
     def z(self) -> float:
-        """By how many standard errors the hidden cells are predicted better, over the harder baseline; 0 if untold."""
+        """By how many standard errors held-out cells are predicted better, over the harder baseline; 0 if unknown."""
         return min((gain.z for gain in (self.over_columns, self.over_rows_and_columns) if gain), default=0.0)
 
+    @property
+    def level(self) -> Level:
+        """CLEAR, WEAK (only after shrinkage, or by less than 0.01 in AUC), NONE, or UNKNOWN without a verdict."""
+        if self.predicts is None:
+            return Level.UNKNOWN
+        if not self.predicts:
+            return Level.NONE
+        over, own = self.over_rows_and_columns, self.auc.get(_MODEL, 0.0)
+        ahead = own - max((area for name, area in self.auc.items() if name != _MODEL), default=1.0)
+        is_clear = over is not None and over.own_gain > 2 * over.own_gain_se and ahead >= ENOUGH_AUC
+        return Level.CLEAR if is_clear else Level.WEAK
+
+    @property
+    def sentences(self) -> list[str]:
+        """The verdict in plain words, its numbers, and what follows."""
+        return sentences.verdict(self)
+
+    def beside(self, others: Mapping[int, Verdict], chosen: int) -> Verdict:
+        """The same, with a number of components that predicts although the chosen one doesn't, if there is one.
+
+        Parameters
+        ----------
+        others : mapping of int to Verdict
+            By the number of components.
+        chosen : int
+            Whose verdict this is.
+
+        Returns
+        -------
+        Verdict
+            Another one.
+        """
+        best = max(others, key=lambda number: others[number].z)
+        if self.predicts or not others[best].predicts:
+            return self
+        return replace(self, basis=replace(self.basis, rival=Rival(chosen, best, others[best].z)))
+
     def to_dict(self) -> dict[str, Any]:
-        """All attributes, for JSON.
+        """All that is known, for JSON.
 
         Returns
         -------
         dict
             Of numbers, texts and None.
         """
-        return asdict(self)
+        gains = (self.over_columns, self.over_rows_and_columns)
+        over_columns, over_rows = (None if gain is None else asdict(gain) for gain in gains)
+        return {
+            "level": str(self.level),
+            "predicts": self.predicts,
+            "over_columns": over_columns,
+            "over_rows_and_columns": over_rows,
+            "auc": dict(self.auc),
+            "n_cells": self.n_cells,
+            "n_folds": self.n_folds,
+            "sentences": self.sentences,
+        }
 
     def __repr__(self) -> str:
         return f"Verdict(predicts={self.predicts})"
@@ -100,7 +211,15 @@ class Verdict:
         return " ".join(self.sentences)
 
     def _repr_html_(self) -> str:
-        return views.block(self.sentences[0], self.sentences[1:])
+        first, *others = self.sentences
+        return views.block(first, others)
+
+
+def _stored_gain(stored: Any) -> Gain | None:
+    names = Gain.__dataclass_fields__
+    if not isinstance(stored, Mapping) or stored.keys() != names.keys():
+        return None
+    return Gain(**stored) if all(isinstance(value, int | float) for value in stored.values()) else None
 
 
 def verdict(
@@ -152,8 +271,8 @@ def verdict(
     Returns
     -------
     Verdict
-        The verdict with its numbers and sentences. `predicts` is None, and a sentence says why, for data of which it
-        can't be told: a single row or column, cells that are all the same, fewer cells than parts.
+        The verdict with its numbers and sentences. `predicts` is None, and a sentence says why, for data that can't
+        show it: a single row or column, cells that are all the same, fewer cells than parts.
 
     Examples
     --------
@@ -164,22 +283,22 @@ def verdict(
     True
     >>> noise = simulate.aspect_bernoulli(100, 30, 1, random_state=0).X
     >>> print(verdict(model, noise, random_state=0).sentences[0])
-    Nothing here predicts cells better than the columns' own frequencies; the list below is no evidence of false zeros.
+    No cell is predicted better than by column totals; the list below is no evidence of false zeros.
     """
     check_criteria("cells", model)
     check_number("n_folds", n_folds, least=2, integer=True)
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     data = trials.data_for(model, X)
     assert isinstance(data, BinaryData)  # models without `reconstruct` have been refused
-    if isinstance(model, FalseZeros):
+    if Ability.MEMBERS in abilities_of(model):
         return _of_ensemble(_fitted_to(data, model, seed, n_jobs=n_jobs, verbose=verbose), data)
     folds = Folds(data, n_folds, fold_seed)
     reason = _why_not(folds)
-    if reason:
+    if reason is not None:
         return _undecided(reason, folds.n, model)
     starts = _starts(model, data, seed)
     predicted = _predict({_MODEL: starts, **_BASELINES}, folds, n_jobs=n_jobs, verbose=verbose)
-    return _judge(predicted, folds, model, f"by {counted(len(starts), 'random start')}")
+    return _judge(predicted, folds, model, "restarts", len(starts))
 
 
 def verdicts_of_selection(found: OrderSelection, *, n_jobs: int | None = None, verbose: int = 0) -> dict[int, Verdict]:
@@ -191,18 +310,18 @@ def verdicts_of_selection(found: OrderSelection, *, n_jobs: int | None = None, v
         return {}
     folds = found.held_out.folds
     reason = _why_not(folds)
-    if reason:
+    if reason is not None:
         return {order: _undecided(reason, folds.n, model) for order, model in found.models.items()}
     baselines = _predict(_BASELINES, folds, n_jobs=n_jobs, verbose=verbose)
     return {
-        order: _judge({_MODEL: predicted, **baselines}, folds, model, f"by the best of {_n_starts(model)}")
+        order: _judge({_MODEL: predicted, **baselines}, folds, model, "best", getattr(model, "n_init", 1))
         for (order, model), predicted in zip(found.models.items(), found.held_out.predicted.values(), strict=True)
     }
 
 
 def _starts(model: Any, data: BinaryData, seed: int) -> list[Callable[[], Any]]:
     """What makes the fits of single random starts; of a model without any, the model."""
-    if not hasattr(model, "n_init"):
+    if Ability.RESTARTS not in abilities_of(model):
         return [partial(trials.prepared, model, seed)]
     most = MOST_STARTS if data.n_observed <= LARGE else MOST_STARTS_OF_LARGE
     own = int(model.random_state) if isinstance(model.random_state, Integral) else seed
@@ -232,30 +351,36 @@ def _predict(
     }
 
 
-def _n_starts(model: Any) -> str:
-    return counted(getattr(model, "n_init", 1), "random start")
-
-
-def _judge(predicted: dict[str, np.ndarray], folds: Folds, model: Any, fits: str) -> Verdict:
+def _judge(
+    predicted: dict[str, np.ndarray], folds: Folds, model: Any, fits: Literal["restarts", "best"], n_fits: int
+) -> Verdict:
     data = folds.data
     assert isinstance(data, BinaryData)
     cells = HiddenCells.of(data, folds.of_observed())
     gains = {name: gain_over(cells, predicted[_MODEL], predicted[name]) for name in _BASELINES}
     auc = {name: float(roc_auc_score(cells.x, p)) for name, p in predicted.items()}
-    how = _how(folds.n, fits if hasattr(model, "n_init") else "")
-    return _told(gains, auc, model, n_cells=len(cells.x), n_folds=folds.n, how=how)
+    has_restarts = Ability.RESTARTS in abilities_of(model)
+    basis = Basis(_about(model), fits if has_restarts else "", n_fits)
+    return _decided(gains, auc, n_cells=len(cells.x), n_folds=folds.n, basis=basis)
 
 
-def _told(
-    gains: Mapping[str, Gain], auc: Mapping[str, float], model: Any, *, n_cells: int, n_folds: int, how: str
+def _decided(
+    gains: Mapping[str, Gain], auc: Mapping[str, float], *, n_cells: int, n_folds: int, basis: Basis
 ) -> Verdict:
     """The verdict that follows from what was gained."""
     predicts = all(gain.is_found for gain in gains.values())
-    words = _findings(gains, auc) if predicts else _no_findings(gains, model)
-    return Verdict(predicts, gains[_COLUMNS], gains[_ROWS], dict(auc), n_cells, n_folds, [*words, how])
+    return Verdict(predicts, gains[_COLUMNS], gains[_ROWS], dict(auc), n_cells, n_folds, basis)
 
 
-# ---- an ensemble, which has hidden cells itself --------------------------------------------------------------------
+def _about(model: Any) -> Literal["suspects", "cells", "components"]:
+    """What of the model would be taken as evidence."""
+    abilities = abilities_of(model)
+    if Ability.EXPLAIN_CELLS in abilities:
+        return "suspects"
+    return "cells" if Ability.PREDICT_HELD_OUT in abilities else "components"
+
+
+# ---- an ensemble, which has held out cells itself ------------------------------------------------------------------
 
 
 def _fitted_to(data: BinaryData, model: FalseZeros, seed: int, *, n_jobs: int | None, verbose: int) -> FalseZeros:
@@ -268,105 +393,44 @@ def _fitted_to(data: BinaryData, model: FalseZeros, seed: int, *, n_jobs: int | 
 
 def _of_ensemble(model: FalseZeros, data: BinaryData) -> Verdict:
     if model.n_folds is None:
-        return _undecided("no cells were hidden and predicted; use n_folds (--folds), such as 5", 0, model)
+        return _undecided(Note(Code.NOTHING_HELD_OUT), 0, model)
     if model.gains_ is None:
-        reason = _why_never(data) or degeneracy(data, None) or _too_few(data, model.n_folds)
-        return _undecided(reason, model.n_folds, model)
+        text = degeneracy(data, None)
+        degenerate = Note(Code.DEGENERATE, {"text": text}) if text else None
+        return _undecided(_why_never(data) or degenerate or _too_few(data, model.n_folds), model.n_folds, model)
     assert model.auc_ is not None
     gains = {name: Gain(**gain) for name, gain in model.gains_.items()}
-    cells = "" if model.n_hidden_ == data.n_observed else f"{model.n_hidden_:,} of "
-    how = _how(model.n_folds, f"by {counted(len(model.members_), 'member')} of the ensemble", cells)
-    return _told(gains, model.auc_, model, n_cells=model.n_hidden_, n_folds=model.n_folds, how=how)
+    basis = Basis(_about(model), "members", len(model.members_), data.n_observed)
+    return _decided(gains, model.auc_, n_cells=model.n_hidden_, n_folds=model.n_folds, basis=basis)
 
 
-# ---- data of which it can't be told -------------------------------------------------------------------------------
+# ---- data that can't show it ---------------------------------------------------------------------------------------
 
 
-def _why_not(folds: Folds) -> str:
-    """Why nothing can be said about these data, and what would help; empty if something can."""
+def _why_not(folds: Folds) -> Note | None:
+    """Why nothing can be said about these data; None if something can."""
     data = folds.data
     assert isinstance(data, BinaryData)
     if reason := _why_never(data):
         return reason
     if min(np.bincount(folds.of_observed(), minlength=folds.n)) == 0:
         return _too_few(data, folds.n)
-    return ""
+    return None
 
 
-def _why_never(data: BinaryData) -> str:
+def _why_never(data: BinaryData) -> Note | None:
     """The same, whatever the folds."""
-    for count, name in zip(data.shape, ("row", "column"), strict=True):
+    for count, what in zip(data.shape, ("row", "column"), strict=True):
         if count < 2:
-            return f"there is one {name} only, so no cell says anything about another; give at least two {name}s"
+            return Note(Code.ONE_LINE, {"what": what})
     if data.n_ones in (0, data.n_observed):
-        value = int(data.n_ones > 0)
-        return f"all observed cells are {value}, so there is nothing to predict; give a table with both values"
-    return ""
+        return Note(Code.SAME_CELLS, {"value": int(data.n_ones > 0)})
+    return None
 
 
-def _too_few(data: BinaryData, n_folds: int) -> str:
-    cells = f"{data.n_observed:,} observed cell{'s are' if data.n_observed != 1 else ' is'}"
-    return f"{cells} too few to be hidden in {n_folds} parts; use fewer folds, or more data"
+def _too_few(data: BinaryData, n_folds: int) -> Note:
+    return Note(Code.TOO_FEW_CELLS, {"n_observed": data.n_observed, "n_folds": n_folds})
 
 
-def _undecided(reason: str, n_folds: int, model: Any) -> Verdict:
-    first = f"It can't be told whether this model predicts anything: {reason}. {_no_evidence(model).capitalize()}."
-    return Verdict(None, None, None, {}, 0, n_folds, [first])
-
-
-# ---- sentences ---------------------------------------------------------------------------------------------------
-
-
-def _no_evidence(model: Any) -> str:
-    if Ability.EXPLAIN_CELLS in abilities_of(model):
-        return "the list below is no evidence of false zeros"
-    if isinstance(model, CellModel):
-        return "what the model says of single cells is no evidence of false zeros"
-    return "the components describe these rows, and are no evidence of hidden causes"
-
-
-def _findings(gains: Mapping[str, Gain], auc: Mapping[str, float]) -> list[str]:
-    over = gains[_ROWS]
-    first = (
-        "There is something to find: hidden cells are predicted better than by the frequencies of columns, and of rows "
-        f"and columns (AUC {over.auc:.2f} against {auc[_ROWS]:.2f}; {min(gain.z for gain in gains.values()):.1f} "
-        "standard errors)."
-    )
-    second = f"Over rows and columns they gain {_number(over.gain, over.gain_se)} of log likelihood a cell"
-    if over.trust >= OVERCONFIDENT:
-        return [first, f"{second}."]
-    third = (
-        f"The model is overconfident: that is with {over.trust:.0%} of what it changes in their log odds; as they "
-        f"stand, its probabilities, which are too near to 0 and 1, gain {_number(over.own_gain, over.own_gain_se)}."
-    )
-    return [first, f"{second}. {third}"]
-
-
-def _no_findings(gains: Mapping[str, Gain], model: Any) -> list[str]:
-    columns, rows = gains[_COLUMNS], gains[_ROWS]
-    if columns.is_found:
-        first = (
-            "Rows differ in how many ones they have, and nothing beyond that is predicted: cells are predicted better "
-            "than by the columns' own frequencies, but not than by those of rows and columns together; "
-            f"{_no_evidence(model)}."
-        )
-    else:
-        first = f"Nothing here predicts cells better than the columns' own frequencies; {_no_evidence(model)}."
-    second = (
-        f"The model's probabilities gain {_number(columns.own_gain, columns.own_gain_se)} of log likelihood a cell "
-        f"over the columns' frequencies and {_number(rows.own_gain, rows.own_gain_se)} over those of rows and columns; "
-        f"what it adds to them goes along with the hidden cells by {columns.z:.1f} and {rows.z:.1f} standard errors, "
-        f"where more than {ENOUGH:g} would be a finding."
-    )
-    return [first, second]
-
-
-def _number(value: float, error: float) -> str:
-    """A number with its standard error, both rounded to the error's first two digits."""
-    digits = 0 if error <= 0 else max(0, 1 - math.floor(math.log10(error)))
-    return f"{value:.{digits}f} ± {error:.{digits}f}"
-
-
-def _how(n_folds: int, fits: str, some: str = "") -> str:
-    words = f"Each of {n_folds} parts of {some}the observed cells was hidden in turn and predicted from the rest"
-    return f"({words}, {fits}.)" if fits else f"({words}.)"
+def _undecided(reason: Note, n_folds: int, model: Any) -> Verdict:
+    return Verdict(None, None, None, {}, 0, n_folds, Basis(_about(model), reason=reason))

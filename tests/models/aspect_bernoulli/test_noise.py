@@ -17,7 +17,7 @@ from latentbits import (
     select_order,
     simulate,
 )
-from latentbits.findings.noise import noise_summary
+from latentbits.findings.aspect import _noise_note
 from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers, stopped_by
 from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
@@ -30,6 +30,7 @@ from latentbits.models.aspect.noise_components import (
     needed_gain,
     noise_trials,
 )
+from latentbits.sentences import sentence
 from tests.reference import aspect
 from tests.reference.assertions import assert_nondecreasing
 
@@ -206,7 +207,7 @@ class TestAuto:
             model = AspectBernoulli(3, noise="auto", n_init=3, random_state=0).fit(ADDED.X)
         assert model.noise_trials_["model"].tolist() == ["none"]
         assert model.phantoms_.tolist() == ["content"] * 3
-        said = noise_summary(model)["decision"]
+        said = sentence(_noise_note(model))
         assert said == (
             "A white noise component was not tried, as the fit was interrupted; "
             "a black noise component was not tried, as the fit was interrupted."

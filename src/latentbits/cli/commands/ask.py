@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from latentbits.cli.commands.fit import show_as_images
+from latentbits import sentences
 from latentbits.cli.options.asking import ASKING, kind_option, question_about, refuse_asking, with_visit_columns
 from latentbits.cli.options.ratings import CHANGES, Ratings, marks_option, note_unused_marks, ratings_option, values_for
 from latentbits.cli.options.reading import (
@@ -37,7 +37,7 @@ from latentbits.cli.terminal import (
 )
 from latentbits.data.messages import Places
 from latentbits.errors import DataError
-from latentbits.findings.results import data_table, with_names
+from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.registry import TABLE_MODELS
 from latentbits.storage.run_folder import REPORT_FILE, RunFolder
 from latentbits.wording import counted, place
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from latentbits.cli.options.ratings import Ratings
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.marks import Marks
-    from latentbits.findings.results import Results
 
 __all__ = [
     "denoise",
@@ -57,7 +56,7 @@ __all__ = [
     "open_model_and_rows",
     "read_afresh_option",
     "refuse_ratings_of_ensemble",
-    "refuse_without_phantoms",
+    "refuse_unable",
     "report",
     "rows",
     "rows_for",
@@ -79,9 +78,9 @@ def open_model_and_rows(
     read_afresh: bool,
     out: Path | None,
     force: bool,
-    needs: str = "suspects",
+    needs: Ability = Ability.EXPLAIN_CELLS,
 ) -> tuple[Any, BinaryData]:
-    """A model that has the method `needs`, and the file's rows for it, with what the fit knew of cells of that file.
+    """A model that can do what the command `needs`, and the rows of the file for it, with the marks of the fit.
 
     What needs no reading is refused first: a path that isn't there, and an `out` that may not be written.
     """
@@ -90,7 +89,7 @@ def open_model_and_rows(
     if out is not None:
         check_target(out, force=force)
     model = run.load_model()
-    refuse_without_phantoms(model, fitted, needs)
+    refuse_unable(model, fitted, needs)
     _note_verdict_of_fit(run)
     data = rows_for(run, model, file, reading, read_afresh=read_afresh)
     return model, _with_marks_of_fit(run, data)
@@ -99,7 +98,8 @@ def open_model_and_rows(
 def _note_verdict_of_fit(run: RunFolder) -> None:
     verdict = run.fit_record.get("verdict")
     if verdict is not None and not verdict["predicts"]:
-        click.echo(f"note: by the verdict on the fit: {verdict['sentences'][0]}", err=True)
+        first, *_ = verdict["sentences"]
+        click.echo(f"note: {sentences.verdict_of_fit(first)}", err=True)
 
 
 def note_question_of_fit(fitted: Path, asking: Values) -> None:
@@ -142,23 +142,24 @@ def _as_fitted(run: RunFolder, data: BinaryData) -> BinaryData | None:
     return known if known.fingerprint() == fitted.fingerprint() else None
 
 
-def refuse_without_phantoms(model: Any, place: Path, needs: str = "suspects") -> None:
+def refuse_unable(model: Any, place: Path, needs: Ability) -> None:
     """Refuse a model that can't answer: all but the aspect family, and what FalseZeros doesn't do."""
-    if hasattr(model, "explain") and not hasattr(model, needs):
+    abilities = abilities_of(model)
+    if Ability.EXPLAIN_CELLS not in abilities:
+        raise DataError(
+            f"{place}: {type(model).__name__} has no noise components, so it can't denoise, rank or explain cells; fit "
+            "--model aspect-bernoulli or beta-ica"
+        )
+    if needs not in abilities:
         raise DataError(
             f"{place}: {type(model).__name__} ranks cells and changes none; set those that you have looked up by "
             "--marks, or fit --model aspect-bernoulli or beta-ica to denoise"
-        )
-    if not hasattr(model, "explain"):
-        raise DataError(
-            f"{place}: {type(model).__name__} knows no phantoms, by which cells are cleaned, suspected, explained and "
-            "components rated; fit --model aspect-bernoulli or beta-ica"
         )
 
 
 def refuse_ratings_of_ensemble(model: Any, place: Path, ratings: Ratings | None) -> None:
     """Refuse ratings of components for a model that has none."""
-    if ratings is not None and not hasattr(model, "components_"):
+    if ratings is not None and Ability.COMPONENTS not in abilities_of(model):
         raise DataError(
             f"{place}: {type(model).__name__} has no components to rate; leave --ratings out (--marks takes marks)"
         )
@@ -251,44 +252,68 @@ def report(
     else:
         check_file(file)
 
-    from latentbits.findings import gather, lead_with_verdict
+    from latentbits.findings.analyse import analyse
 
     model = run.load_model()
     if marks is not None:
-        refuse_without_phantoms(model, fitted)
+        refuse_unable(model, fitted, Ability.EXPLAIN_CELLS)
     if ratings is not None:
-        refuse_without_phantoms(model, fitted)
+        refuse_unable(model, fitted, Ability.EXPLAIN_CELLS)
         refuse_ratings_of_ensemble(model, fitted, ratings)
         ratings.check(model)
+    data: Any
     data, fit_params = run.load_data() if file is None else (_other_rows(run, model, file, reading, read_afresh), {})
-    results = gather(model, data, **fit_params)
-    if file is None and run.question is not None and hasattr(model, "members_"):
-        _ask_again(results, data, run.question)
-    record = run.fit_record
-    if "verdict" in record:
-        lead_with_verdict(results, record.pop("verdict"))
-    results.summary |= record
-    results.summary["data"]["file"] = run.file_name if file is None else file.name
-    if shape := shape or run.image_shape:
-        show_as_images(results, shape)
-    run.write_report(results, target, selection=run.selection, ratings=_marked(ratings, marks))
-    terminal.print_json({**results.summary, "report": str(target)})
+    asked = _question_of_fit(run, model, data) if file is None else {}
+    findings = analyse(
+        model,
+        data,
+        **_record(run, run.file_name if file is None else file.name, asked),
+        question=question_about(data, _typed_question(asked), kind=asked["kind"]) if asked else None,
+        shape=shape or run.image_shape,
+        **fit_params,
+    )
+    run.write_report(findings, target, ratings=_marked(ratings, marks))
+    terminal.print_json({**findings.to_dict(), "report": str(target)})
     terminal.print(f"Open {target}.")
 
 
-def _ask_again(results: Results, data: Any, question: Values) -> None:
-    """Ask an ensemble what was asked when it was fitted; a note says if a file of revisits would be needed for that."""
-    from latentbits.findings.false_zeros import N_SUSPECTS, ask
+def _record(run: RunFolder, file: str | None, asked: Values) -> Values:
+    """What the folder of a fit knows: the verdict, warnings, seconds, how a number was chosen."""
+    from latentbits.findings.account import Provenance, Selection
+    from latentbits.tasks.verdict import Verdict
 
-    if "revisits" in question:
-        click.echo(
-            f"note: without {question['revisits']} the probability is P(1 | the rest) again; latentbits false-zeros or "
-            "suspects with --revisits gives the other",
-            err=True,
-        )
-        question = {key: question[key] for key in ("kind", "per_row") if key in question}
-    asking = {key: value for key, value in question.items() if key != "kind"}
-    ask(results, asking, **question_about(data, asking, kind=question["kind"]), top=N_SUSPECTS)
+    record, chosen = run.fit_record, run.fit_record.get("selection")
+    warned = tuple(UserWarning(text) for text in record.get("notes", ()))
+    selection = None
+    if chosen is not None:
+        best = chosen.get("best", chosen["choices"][0]["best"])
+        selection = Selection(tuple(chosen["tried"]), best, chosen["seed"], tuple(chosen["choices"]), run.selection)
+    return {
+        "verdict": Verdict.from_dict(record["verdict"]) if "verdict" in record else False,
+        "selection": selection,
+        "provenance": Provenance(
+            file, asked=_typed_question(asked) or None, seconds=record.get("seconds", {}), warnings=warned
+        ),
+    }
+
+
+def _typed_question(asked: Values) -> Values:
+    return {key: value for key, value in asked.items() if key != "kind"}
+
+
+def _question_of_fit(run: RunFolder, model: Any, data: Any) -> Values:
+    """What an ensemble was asked when it was fitted; a note says if a file of revisits would be needed for that."""
+    question = run.question
+    if question is None or Ability.MEMBERS not in abilities_of(model):
+        return {}
+    if "revisits" not in question:
+        return question
+    click.echo(
+        f"note: without {question['revisits']} the probability is P(1 | the rest) again; latentbits false-zeros or "
+        "suspects with --revisits gives the other",
+        err=True,
+    )
+    return {key: question[key] for key in ("kind", "per_row") if key in question}
 
 
 def _marked(ratings: Ratings | None, marks: Marks | None) -> Values | None:
@@ -366,7 +391,7 @@ def denoise(
     that was saved in a report also says threshold and change, unless they are given here.
     """
     model, data = open_model_and_rows(
-        fitted, file, reading, read_afresh=read_afresh, out=out, force=force, needs="denoise"
+        fitted, file, reading, read_afresh=read_afresh, out=out, force=force, needs=Ability.DENOISE
     )
     note_unused_marks(ratings, marks)
     saved = {} if ratings is None else ratings.document
@@ -378,6 +403,8 @@ def denoise(
     cells = model.denoise(data, threshold=threshold_probability, ratings=rated, change=change, marks=marks)
     changed = f"{(cells != data.dense()).sum():,} of {counted(cells.size, 'cell')} changed or filled in"
     details = f": {counted(len(cells), 'row')}, {changed}"
+    from latentbits.findings.account import data_table
+
     output_table(data_table(cells, data), out, force=force, terminal=terminal, details=details)
 
 
@@ -423,13 +450,15 @@ def suspects(
     model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force)
     refuse_ratings_of_ensemble(model, fitted, ratings)
     note_unused_marks(ratings, marks)
-    if hasattr(model, "members_"):
+    if Ability.MEMBERS in abilities_of(model):
         note_question_of_fit(fitted, asking)
         most = None if asking["per_row"] is not None and not given("top") else top
         table = model.suspects(data, top=most, marks=marks, **question_about(data, asking, kind=kind))
     else:
         refuse_asking(model)
         table = model.suspects(data, kind=kind, top=top, ratings=values_for(model, ratings), marks=marks)
+    from latentbits.findings.account import with_names
+
     output_table(with_names(table), out, force=force, terminal=terminal)
 
 
@@ -469,12 +498,14 @@ def explain(
     model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force)
     rows, columns = Places(data.row_names, data.shape[0], "row"), Places(data.column_names, data.shape[1], "column")
     positions = [(_position(i, rows), _position(j, columns)) for i, j in cells]
-    if hasattr(model, "members_"):
+    if Ability.MEMBERS in abilities_of(model):
         table = _by_ensemble(model, data, positions, rows, columns)
     elif row is not None:
         table = model.explain(data, row=_position(row, rows))
     else:
         table = model.explain(data, cells=positions)
+    from latentbits.findings.account import with_names
+
     output_table(with_names(table), out, force=force, terminal=terminal)
 
 
@@ -519,7 +550,7 @@ def rows(fitted: Path, file: Path, reading: Values, out: Path | None, force: boo
     pseudo-inverse of the mixing matrix) and the log density; or which factors are on, with their probabilities, and the
     log likelihood. Columns are matched by name; FILE may have more of them. For binary-factors cells may be missing.
     """
-    from latentbits.findings import rows_table
+    from latentbits.findings.analyse import rows_table
     from latentbits.models.spec import spec_of
 
     run = RunFolder.open(fitted)

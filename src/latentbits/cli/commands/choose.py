@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from latentbits import sentences
 from latentbits.cli.options.learning import (
     LEARNING,
     SHOWING,
@@ -31,10 +31,11 @@ from latentbits.cli.terminal import (
     optional_folder_option,
     terminal_options,
 )
+from latentbits.models.abilities import Ability
 from latentbits.models.registry import MODELS, NUMBER_MODELS, SEGMENT_MODELS
 from latentbits.storage.files import to_records
 from latentbits.storage.output_folder import PLOTS_FOLDER, OutputFolder
-from latentbits.wording import TERMINAL_DIGITS, counted
+from latentbits.wording import TERMINAL_DIGITS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,28 +43,8 @@ if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.numbers import NumberTable
     from latentbits.tasks.select import OrderSelection
-    from latentbits.tasks.verdict import Verdict
 
-__all__ = [
-    "choice_lines",
-    "compare",
-    "select",
-    "select_number",
-    "selection_tables",
-    "sentences_of_range",
-    "size_line",
-    "terminal_table",
-]
-
-_DIFFER = (
-    "They differ because they ask different things: aic and cv, what describes the rows; cells, what still helps to "
-    "predict a cell, where short rows make aspect-bernoulli and logistic-pca overconfident (beta-ica is not); bic and "
-    "evidence charge for every row's weights."
-)
-_DIFFER_NUMBERS = (
-    "They differ because they ask different things: cv, what predicts rows that were not seen; bic and evidence, what "
-    "explains all rows at the smallest price in parameters."
-)
+__all__ = ["compare", "select", "select_number"]
 
 
 def select_number(
@@ -83,19 +64,20 @@ def select_number(
 
     Without a criterion those of `default` are used that the model has.
     """
-    from latentbits.models.registry import MODELS, model_class
+    from latentbits.models.registry import model_class
     from latentbits.tasks.select import select_order
     from latentbits.tasks.trials import default_criterion
 
     own = {name: value for name, value in parameters.items() if name not in ("random_state", "n_jobs")}
     estimator = model_class(model)(**own)
+    abilities = MODELS[model].abilities
     if MODELS[model].data != "table":
         default = ("pairs",) if MODELS[model].data == "segments" else (default_criterion(estimator), "cv")
     return select_order(
         estimator,
         data,
         numbers,
-        criterion=criterion or [name for name in default if name != "aic" or hasattr(estimator, "aic")],
+        criterion=criterion or [name for name in default if name != "aic" or Ability.INFORMATION_CRITERIA in abilities],
         n_folds=folds,
         segments=segments,
         parameter=parameter,
@@ -105,55 +87,13 @@ def select_number(
     )
 
 
-def selection_tables(found: OrderSelection) -> dict[str, pd.DataFrame]:
-    """The tables that aren't empty, by the names of their files."""
-    tables = {"selection": found.table, "choices": found.choices, "folds": found.folds, "stability": found.stability}
-    return {name: table for name, table in tables.items() if len(table)}
+def _size_line(data: BinaryData | NumberTable) -> str:
+    from latentbits.findings.analyse import summary_of_data
+
+    return sentences.read(summary_of_data(data), data.row_label)
 
 
-def choice_lines(found: OrderSelection) -> Iterator[str]:
-    """What each criterion chooses, and why they differ if they do."""
-    for choice in found.choices.itertuples():
-        yield _choice_line(choice, found.noun)
-    if found.choices["best"].nunique() > 1:
-        yield _DIFFER if hasattr(found.best_model, "reconstruct") else _DIFFER_NUMBERS
-
-
-def _choice_line(choice: Any, noun: str) -> str:
-    line = f"{choice.criterion}: {counted(choice.best, noun)}"
-    if choice.rival != choice.best:
-        line += f"; {choice.rival} would be as good, within one standard error"
-    if choice.at_the_end:
-        line += "; that is the largest number tried, so try larger ones"
-    return line + "."
-
-
-def sentences_of_range(verdicts: dict[int, Verdict], chosen: int) -> list[str]:
-    """The sentences about the chosen number; if it predicts nothing but another number does, that comes first."""
-    own = verdicts[chosen]
-    other = max(verdicts, key=lambda number: verdicts[number].z)
-    if own.predicts or not verdicts[other].predicts:
-        return own.sentences
-    first = (
-        f"{counted(chosen, 'component')} predict{'s' * (chosen == 1)} no cell better than frequencies do, but "
-        f"{counted(other, 'component')} do, by {verdicts[other].z:.1f} standard errors, if what they add is "
-        f"discounted; they are overconfident, and so were not chosen. Fit them with --components {other}, or "
-        "try beta-ica: nothing below is evidence of false zeros."
-    )
-    return [first, *own.sentences[1:]]
-
-
-def size_line(data: BinaryData | NumberTable) -> str:
-    """What was read, so that a column too many or too few is seen."""
-    n_rows, n_columns = data.shape
-    density = [f"{data.density:.1%} ones"] if hasattr(data, "density") else []
-    missing = [f"{counted(data.n_missing, 'cell')} missing"] if not density and data.n_missing else []
-    label = [f'the column "{data.row_label}" names the rows'] if data.row_label else []
-    details = "; ".join([*density, *missing, *label])
-    return f"Read {counted(n_rows, 'row')} x {counted(n_columns, 'column')}{f' ({details})' * bool(details)}."
-
-
-def terminal_table(table: pd.DataFrame) -> str:
+def _terminal_table(table: pd.DataFrame) -> str:
     """A table for the terminal: the details of the differences are left to the files."""
     shown = table[[name for name in table.columns if not name.endswith(("_behind_se", "_p"))]]
     return str(shown.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.{TERMINAL_DIGITS}g}"))
@@ -222,16 +162,17 @@ def select(
     data, labels = _read_for(model, file, reading, segments)
     search: Values = {"criterion": criterion, "default": SHOWING, "folds": folds, "segments": labels}
     search |= {"parameter": parameter, "progress": terminal.shows_progress}
+    from latentbits.findings.analyse import choice_notes, selection_tables
+
     found = select_number(model, parameters, getattr(data, "values", data), numbers, **search)
     tables = selection_tables(found)
     summary = {"model": model, "file": file.name, "best": found.best_order, "choices": to_records(found.choices)}
     if out is not None:
         OutputFolder(out).save_tables(tables, summary, figures={"selection": found.plot}, force=force)
     terminal.print_json(summary | {name: to_records(table) for name, table in tables.items()})
-    terminal.print(size_line(data))
-    terminal.print(terminal_table(found.table))
-    for line in choice_lines(found):
-        terminal.print(line)
+    terminal.print(_size_line(data))
+    terminal.print(_terminal_table(found.table))
+    terminal.print_lines(sentences.sentence(note) for note in choice_notes(found))
     if out is not None:
         terminal.print(f"Look at {out}: selection.csv, folds.csv, stability.csv, and the plot in {PLOTS_FOLDER}.")
 
@@ -332,8 +273,8 @@ def compare(
     if out is not None:
         OutputFolder(out).save_tables(tables, summary, figures={"comparison": found.plot}, force=force)
     terminal.print_json(summary | {name: to_records(table) for name, table in tables.items()})
-    terminal.print(size_line(data))
-    terminal.print(terminal_table(found.table.drop(columns="n_components")))
+    terminal.print(_size_line(data))
+    terminal.print(_terminal_table(found.table.drop(columns="n_components")))
     for name in criterion:
         terminal.print(_verdict(found.table, name))
     if out is not None:
@@ -356,5 +297,4 @@ def _verdict(table: pd.DataFrame, criterion: str) -> str:
     best = table["model"].iloc[int(table[criterion].to_numpy().argmax())]
     others = table[table["model"] != best]
     tied = others.loc[others[f"{criterion}_behind"] <= others[f"{criterion}_behind_se"], "model"].astype(str)
-    line = f"Best by {criterion}: {best}"
-    return f"{line}; within one standard error of it: {', '.join(tied)}." if len(tied) else f"{line}."
+    return sentences.best_model(criterion, best, list(tied))

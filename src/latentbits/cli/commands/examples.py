@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.commands.fit import Stopwatch, add_verdict, fit_and_gather, save_run, show_as_images
+from latentbits import sentences
 from latentbits.cli.terminal import (
     FILE_PATH,
     FOLDER_FORCE,
@@ -21,7 +22,6 @@ from latentbits.cli.terminal import (
     terminal_options,
     warnings_as_notes,
 )
-from latentbits.findings.results import data_table
 from latentbits.storage.output_folder import OutputFolder
 from latentbits.storage.run_folder import REPORT_FILE, RunFolder
 from latentbits.wording import counted
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from latentbits.data.binary_data import BinaryData
-    from latentbits.findings.results import Results
+    from latentbits.findings.account import Findings
     from latentbits.models.aspect.aspect_model import AspectModel
     from latentbits.simulate.zero_one_tables import AspectTruth
 
@@ -53,8 +53,11 @@ def demo(out: Path, force: bool, seed: int, terminal: Terminal) -> None:
     """
     RunFolder(out).check(force=force)
 
-    from latentbits import datasets, plots, simulate
+    from latentbits import datasets, simulate
     from latentbits.data.binary_data import BinaryData
+    from latentbits.findings.account import Provenance
+    from latentbits.findings.analyse import analyse
+    from latentbits.models.registry import model_class
 
     digits = datasets.load_digits()
     noisy = simulate.corrode(digits.X, CORROSION, random_state=seed)
@@ -62,21 +65,37 @@ def demo(out: Path, force: bool, seed: int, terminal: Terminal) -> None:
     terminal.print(f"Took {len(digits.X):,} handwritten digits of 8 x 8 pixels.")
     terminal.print(_damage(noisy.changed, digits.X))
     terminal.print(f"Fitting {N_COMPONENTS} components to what is left, from {N_RESTARTS} random starts ...")
-    watch = Stopwatch()
-    parameters = {"n_components": N_COMPONENTS, "n_init": N_RESTARTS, "random_state": seed, "n_jobs": -1}
-    with warnings_as_notes() as notes:
-        results = fit_and_gather("aspect-bernoulli", parameters, data, watch, progress=terminal.shows_progress)
-        terminal.print("Hiding cells, to see whether the components predict them ...")
-        add_verdict(results, None, watch, n_jobs=-1, progress=terminal.shows_progress)
-    denoised = results.model.denoise(data)
-    results.figures["denoising"] = partial(plots.plot_denoising, data, denoised, clean=digits.X)
-    show_as_images(results, digits.image_shape)
-    results.tables |= {"noisy": data_table(noisy.X, data), "clean": data_table(digits.X, data)}
-    results.summary["demo"] = measures(results.model, data, denoised, digits.X)
-    save_run(results, out, force=force, notes=notes, watch=watch, report=True)
-    terminal.print_json(results.summary)
-    for line in _lines(results, out):
-        terminal.print(line)
+    parameters: dict[str, Any] = {"n_components": N_COMPONENTS, "n_init": N_RESTARTS, "random_state": seed}
+    with warnings_as_notes() as warned:
+        findings = analyse(
+            model_class("aspect-bernoulli")(**parameters, n_jobs=-1),
+            data,
+            shape=digits.image_shape,
+            provenance=Provenance(warnings=tuple(warned)),
+            n_jobs=-1,
+            verbose=int(terminal.shows_progress),
+        )
+    findings = _with_truth(findings, noisy.X, digits.X)
+    terminal.print_json(RunFolder(out).save(findings, force=force, report=True))
+    terminal.print_lines(_lines(findings, out))
+
+
+def _with_truth(findings: Findings, noisy: np.ndarray, clean: np.ndarray) -> Findings:
+    """The findings, with the undamaged pictures beside them."""
+    from latentbits import plots
+    from latentbits.findings.account import Fact, data_table
+
+    model, data = findings.subject.model, findings.subject.data
+    denoised = model.denoise(data)
+    draw = partial(plots.plot_denoising, data, denoised, clean=clean, shape=findings.shape)
+    return replace(
+        findings,
+        figures=tuple(
+            figure._replace(draw=draw) if figure.key == "denoising" else figure for figure in findings.figures
+        ),
+        tables={**findings.tables, "noisy": data_table(noisy, data), "clean": data_table(clean, data)},
+        facts={**findings.facts, "demo": Fact(measures(model, data, denoised, clean))},
+    )
 
 
 def _damage(changed: np.ndarray, clean: np.ndarray) -> str:
@@ -102,19 +121,15 @@ def measures(model: AspectModel, data: BinaryData, denoised: np.ndarray, clean: 
     }
 
 
-def _lines(results: Results, out: Path) -> Iterator[str]:
-    white = [part for part in results.summary["components"] if part["kind"] == "white"]
-    if verdict := results.summary.get("verdict"):
-        yield verdict["sentences"][0]
-    named = " and ".join(str(part["component"]) for part in white)
-    share = sum(part["share"] for part in white)
+def _lines(findings: Findings, out: Path) -> Iterator[str]:
+    white = [part for part in findings.facts["components"].value if part["kind"] == "white"]
+    if findings.verdict is not None:
+        yield sentences.headline(findings)
+    yield sentences.damage_found([part["component"] for part in white], sum(part["share"] for part in white))
     if white:
-        yield f"Found the damage: component {named} is a white phantom, blank, with {share:.0%} of the data."
         yield "Removed it, and drew every picture anew from the components with content."
-    else:
-        yield "No component came out as a white phantom, so nothing was removed; try another --seed."
-    yield "Against the undamaged pictures, which the model never saw, with the phantom and without it:"
-    for what, values in results.summary["demo"].items():
+    yield "Against the undamaged pictures, which the model never saw, with the noise component and without it:"
+    for what, values in findings.facts["demo"].value.items():
         before, after = values.values()
         yield f"    {_MEASURES[what]:27}{before:.3f} -> {after:.3f}"
     yield "(0.5 is what doing nothing, or guessing, gets; 1 is perfect.)"

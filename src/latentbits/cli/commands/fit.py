@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from latentbits.cli.commands.choose import choice_lines, select_number, selection_tables, sentences_of_range
+from latentbits.cli.commands.choose import select_number
 from latentbits.cli.options.asking import ASKING, kind_option, question_about, typed, with_visit_columns
 from latentbits.cli.options.learning import (
     CHOOSING,
@@ -46,230 +42,21 @@ from latentbits.cli.terminal import (
     terminal_options,
     warnings_as_notes,
 )
-from latentbits.errors import DataError
 from latentbits.models.registry import MODELS, NUMBER_MODELS, TABLE_MODELS
+from latentbits.notes import Code
 from latentbits.storage.files import to_records
 from latentbits.storage.output_folder import PLOTS_FOLDER, SUMMARY_FILE
 from latentbits.storage.run_folder import REPORT_FILE, RunFolder
-from latentbits.wording import counted, place
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.marks import Marks
-    from latentbits.findings.results import Data, Results
-    from latentbits.tasks.select import OrderSelection
+    from latentbits.findings.account import Data, Findings, Provenance
 
-__all__ = [
-    "Stopwatch",
-    "add_verdict",
-    "data_lines",
-    "false_zeros",
-    "fit",
-    "fit_and_gather",
-    "read_for_fit",
-    "save_run",
-    "show_as_images",
-    "tell_origin",
-    "where_lines",
-    "with_marks",
-]
-
-MOST_CELLS, PART_CELLS = 20_000_000, 2_000_000
-"""Tables with more cells are asked about a part of their rows, of so many cells."""
-
-PATIENCE = 20
-"""Seconds to wait for the scheduler of a cluster."""
+__all__ = ["false_zeros", "fit", "where_lines"]
 
 
-class Stopwatch:
-    """Seconds by what they were spent on."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def timed(self, what: str) -> Iterator[None]:
-        """Time what happens inside."""
-        start = time.perf_counter()
-        yield
-        self.seconds[what] = round(time.perf_counter() - start, 3)
-
-
-def read_for_fit(file: Path, reading: Values, marks: Marks | None) -> BinaryData:
-    """The 0-1 data of a file, with the cells that were looked up set to what they are."""
-    return with_marks(read(file, reading), marks)
-
-
-def with_marks(data: BinaryData, marks: Marks | None) -> BinaryData:
-    """The data with the cells that were looked up set to what they are."""
-    if marks is None:
-        return data
-    from latentbits.data.marks import apply_marks
-
-    return apply_marks(data, marks)
-
-
-def fit_and_gather(
-    name: str,
-    parameters: Values,
-    data: Data,
-    watch: Stopwatch,
-    *,
-    progress: bool,
-    question: Values | None = None,
-    cluster: str | None = None,
-    **fit_params: Any,
-) -> Results:
-    """Fit the model of that name and ask it everything, or a question that it takes; `fit_params` are for its `fit`.
-
-    With the address of a cluster the rows are worked on there; questions are answered here.
-    """
-    from latentbits.findings import gather
-    from latentbits.models.registry import model_class
-
-    estimator = model_class(name)(**parameters)
-    has_progress = hasattr(estimator, "verbose") and MODELS[name].data != "segments"
-    if has_progress:
-        estimator.set_params(verbose=int(progress))
-    with watch.timed("fit"), _placed(data, cluster) as where:
-        estimator.fit(data.to_frame() if name in NUMBER_MODELS else where, **fit_params)
-    if has_progress:
-        estimator.set_params(verbose=0)  # a colleague who opens the model file didn't ask for progress
-    with watch.timed("answers"):
-        if MODELS[name].on_cluster and data.shape[0] * data.shape[1] > MOST_CELLS:
-            return _gather_from_part(estimator, data)
-        return gather(estimator, data, **fit_params, **(question or {}))
-
-
-def _gather_from_part(model: Any, data: Any) -> Results:
-    """Weights and suspects of all rows; answers that need all cells at once are of a random part of the rows."""
-    import numpy as np
-
-    from latentbits.findings import gather
-    from latentbits.findings.aspect import suspects_table
-    from latentbits.findings.factors import weights_table
-    from latentbits.models.aspect.aspect_rows import AspectRows
-
-    n_rows, n_columns = data.shape
-    n = min(n_rows, max(1, PART_CELLS // n_columns))
-    chosen = np.sort(np.random.default_rng(0).choice(n_rows, n, replace=False))
-    part = data.rows(chosen)
-    if part.row_names is None:
-        part = replace(part, row_names=[place("row", i) for i in chosen])  # by their place in the whole table
-    results = gather(model, part)
-    results.tables |= {
-        "weights": weights_table(model.weights_, data),
-        "suspects": suspects_table(AspectRows(model, data)),
-    }
-    results.summary["part"] = {"rows": n, "of": n_rows}
-    results.lines[0] = (
-        f"{counted(len(model.components_), 'component')} fitted to {n_rows:,} rows x {counted(n_columns, 'column')}; "
-        f"weights.csv and suspects.csv are about all of them, all else here is about a random part of {n:,} rows."
-    )
-    return results
-
-
-@contextmanager
-def _placed(data: Any, cluster: str | None) -> Iterator[Any]:
-    """The data, on a cluster if there is an address."""
-    if cluster is None:
-        yield data
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise DataError('--cluster needs Dask; pip install "latentbits[cluster]"') from None
-    from latentbits.fitting.cluster import ClusterData
-
-    try:
-        client = Client(cluster, timeout=PATIENCE)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"--cluster {cluster}: no scheduler answers there ({reason}); check the address") from None
-    with client:
-        yield ClusterData.of_data(data, client)
-
-
-def add_verdict(
-    results: Results, found: OrderSelection | None, watch: Stopwatch, *, n_jobs: int | None, progress: bool
-) -> None:
-    """Ask whether the model predicts hidden cells, and let the results begin with the answer.
-
-    Cells that were held out when a number of components was chosen (`found`) are not predicted again.
-    """
-    from latentbits.findings import lead_with_verdict
-    from latentbits.tasks.verdict import verdict, verdicts_of_selection
-
-    model = results.model
-    with watch.timed("verdict"):
-        try:
-            known = {} if found is None else verdicts_of_selection(found, n_jobs=n_jobs, verbose=progress)
-            if found is not None and known:
-                answer = known[found.best_order].to_dict()
-                answer["sentences"] = sentences_of_range(known, found.best_order)
-            else:
-                seed = getattr(model, "random_state", 0)
-                answer = verdict(model, results.data, random_state=seed, n_jobs=n_jobs, verbose=progress).to_dict()
-        except KeyboardInterrupt:
-            warnings.warn("interrupted: there is no verdict; the fit itself was finished", stacklevel=2)
-            return
-    lead_with_verdict(results, answer)
-
-
-def tell_origin(results: Results, file: Path, reading: Values, marks: Marks | None) -> None:
-    """Put into the summary where the data came from and how they can be read again, and which cells were looked up."""
-    record = getattr(results.data, "reading", None)
-    about = results.summary["data"]
-    about |= {"file": file.name, "reading": reader_arguments(reading) if record is None else record}
-    if marks is None:
-        return
-    counts = results.data.marks.counts()  # type: ignore[union-attr]
-    about["marks"] = {"file": marks.place.removesuffix(": "), **counts}
-    known = f"{counts['confirmed']:,} confirmed as 1, {counts['rejected']:,} rejected as 0, {counts['unsure']:,} unsure"
-    results.lines.append(f"Cells that were looked up: {known}; the first two kinds are no suspects.")
-
-
-def show_as_images(results: Results, shape: tuple[int, int]) -> None:
-    """Let plots and report show the columns as the pixels of images of this shape."""
-    high, wide = shape
-    n_columns = results.data.shape[1]
-    if high * wide != n_columns:
-        raise DataError(
-            f"--shape {high}x{wide} makes {high * wide:,} pixels, but there are {n_columns:,} columns; correct it, or "
-            "leave it out"
-        )
-    results.summary["shape"] = [high, wide]
-    for name in results.figures.keys() & {"components", "denoising"}:
-        draw: Any = results.figures[name]
-        results.figures[name] = partial(draw, shape=shape)
-
-
-def save_run(results: Results, out: Path, *, force: bool, notes: list[str], watch: Stopwatch, report: bool) -> None:
-    """Write the results to their folder, with the notes that were printed and the seconds it took."""
-    results.summary |= {"notes": notes, "seconds": watch.seconds}
-    RunFolder(out).save(results, force=force, report=report)
-
-
-def data_lines(data: Data) -> Iterator[str]:
-    """What the columns were taken for; the rest of `notes` is guesses, of which the reader has warned."""
-    if "long" in (getattr(data, "reading", None) or {}):
-        return
-    if data.row_label:
-        yield f'The column "{data.row_label}" names the rows (--no-row-labels if it is data).'
-    elif data.row_names is not None:
-        yield "The first column, which has no name, names the rows (--no-row-labels if it is data)."
-
-
-def where_lines(results: Results, folder: Path) -> Iterator[str]:
-    """What a run has left, and where."""
-    tables = ", ".join(f"{name}.csv" for name in results.tables if name != "restarts")
-    pictures = f", and pictures in {PLOTS_FOLDER}" if results.figures else ""
-    yield f"Look at {folder}: {tables}, {SUMMARY_FILE}{pictures}."
-    if REPORT_FILE in results.summary["files"]:
-        yield f"Open {folder / REPORT_FILE}."
-
-
-_INTERRUPTED = "interrupted:"
+# ---- fit -------------------------------------------------------------------------------------------------------------
 
 
 @click.command(
@@ -350,30 +137,46 @@ def fit(
     check_file(file)
     folds = learning.pop("folds") if searching else None
     parameters = parameters_of({**learning, "components": numbers and numbers[0]}, model)
-    watch = Stopwatch()
-    progress = terminal.shows_progress
-    found = None
-    with warnings_as_notes() as notes:
-        with watch.timed("read"):
-            data, fit_params = _read_for(model, file, reading, segments, marks)
+    asking: Values = {"verdict": verdict, "shape": shape, "cluster": cluster, "n_jobs": parameters.get("n_jobs")}
+    asking["verbose"] = int(terminal.shows_progress)
+    with warnings_as_notes() as warned:
+        start = time.perf_counter()
+        data, fit_params = _read_for(model, file, reading, segments, marks)
+        seconds = {"read": _since(start)}
+
+        from latentbits.findings.analyse import analyse
+        from latentbits.models.registry import model_class
+
         if searching:
-            search = {"numbers": numbers, "criterion": criterion, "default": CHOOSING, "folds": folds or FOLDS}
-            results, found = _select_and_gather(model, parameters, data, watch, progress=progress, **search)
+            start = time.perf_counter()
+            others = {key: value for key, value in parameters.items() if key != "n_components"}
+            search: Values = {"criterion": criterion, "default": CHOOSING, "folds": folds or FOLDS}
+            asked = select_number(model, others, data, numbers or [], progress=terminal.shows_progress, **search)
+            seconds["select"] = _since(start)
         else:
-            results = fit_and_gather(model, parameters, data, watch, progress=progress, cluster=cluster, **fit_params)
-        if verdict and model in TABLE_MODELS and not _is_interrupted(notes):
-            add_verdict(results, found, watch, n_jobs=parameters.get("n_jobs"), progress=progress)
-        tell_origin(results, file, reading, marks)
-        if shape is not None:
-            show_as_images(results, shape)
-    save_run(results, out, force=force, notes=notes, watch=watch, report=report)
-    _print_results(results, out, terminal)
-    if _is_interrupted(notes):
+            asked = model_class(model)(**parameters)
+        provenance = _provenance(file, reading, marks, seconds, warned)
+        findings = analyse(asked, data, provenance=provenance, **asking, **fit_params)
+    summary = RunFolder(out).save(findings, force=force, report=report)
+    terminal.print_json(summary)
+    terminal.print_findings(findings)
+    terminal.print_lines(where_lines(findings, out, report=report))
+    if findings.has(Code.INTERRUPTED):
         click.get_current_context().exit(INTERRUPTED)
 
 
-def _is_interrupted(notes: list[str]) -> bool:
-    return any(note.startswith(_INTERRUPTED) for note in notes)
+def _since(start: float) -> float:
+    return round(time.perf_counter() - start, 3)
+
+
+def _provenance(
+    file: Path, reading: Values, marks: Marks | None, seconds: dict[str, float], warned: list[Warning], **asked: Any
+) -> Provenance:
+    """Where the data came from, how they can be read again, which cells were looked up, and what was warned of."""
+    from latentbits.findings.account import Provenance
+
+    place = None if marks is None else marks.place.removesuffix(": ")
+    return Provenance(file.name, reader_arguments(reading), place, asked or None, seconds, tuple(warned))
 
 
 def _is_search(model: str, numbers: list[int] | None) -> bool:
@@ -404,54 +207,30 @@ def _read_for(
     if model in NUMBER_MODELS:
         return read_numbers(file, reading, allow_missing=MODELS[model].takes_missing), {}
     if segments is None:
-        return read_for_fit(file, reading, marks), {}
+        return _with_marks(read(file, reading), marks), {}
     data, segment_of_row = read_with_segments(file, reading, segments)
-    return with_marks(data, marks), {"segments": segment_of_row}
+    return _with_marks(data, marks), {"segments": segment_of_row}
 
 
-def _select_and_gather(
-    name: str, parameters: Values, data: Any, watch: Stopwatch, *, numbers: list[int], **options: Any
-) -> tuple[Results, OrderSelection]:
-    """Fit the model of that name with each number of components, and ask the best everything."""
-    from latentbits.findings import gather
+def _with_marks(data: BinaryData, marks: Marks | None) -> BinaryData:
+    """The data with the cells that were looked up set to what they are."""
+    if marks is None:
+        return data
+    from latentbits.data.marks import apply_marks
 
-    with watch.timed("select"):
-        others = {key: value for key, value in parameters.items() if key != "n_components"}
-        found = select_number(name, others, data, numbers, **options)
-    with watch.timed("answers"):
-        results = gather(found.best_model, data)
-    results.tables |= selection_tables(found)
-    results.figures["selection"] = found.plot
-    results.summary["selection"] = {
-        "tried": list(found.models),
-        "best": found.best_order,
-        "seed": parameters.get("random_state"),
-        "choices": to_records(found.choices),
-    }
-    results.lines[1:1] = _lines_about_choice(found, numbers)
-    return results, found
+    return apply_marks(data, marks)
 
 
-def _lines_about_choice(found: OrderSelection, numbers: list[int]) -> Iterator[str]:
-    yield f"That number was chosen among {', '.join(map(str, found.models))}:"
-    for line in choice_lines(found):
-        yield f"    {line}"
-    if found.best_order not in numbers:
-        yield "1 stands for independent columns: by this criterion more components aren't worth their price."
+def where_lines(findings: Findings, folder: Path, *, report: bool) -> Iterator[str]:
+    """What a run has left, and where."""
+    tables = ", ".join(f"{name}.csv" for name in findings.tables if name != "restarts")
+    pictures = f", and pictures in {PLOTS_FOLDER}" if findings.figures else ""
+    yield f"Look at {folder}: {tables}, {SUMMARY_FILE}{pictures}."
+    if report:
+        yield f"Open {folder / REPORT_FILE}."
 
 
-def _print_results(results: Results, folder: Path, terminal: Terminal) -> None:
-    """The short answer on the terminal, or the summary for a script."""
-    terminal.print_json(results.summary)
-    size = len(results.summary.get("verdict", {}).get("sentences", ()))  # where the size of the data is stated
-    for at, line in enumerate(results.lines):
-        terminal.print(line)
-        if at == size:
-            for note in data_lines(results.data):
-                terminal.print(note)
-    for line in where_lines(results, folder):
-        terminal.print(line)
-
+# ---- false-zeros -----------------------------------------------------------------------------------------------------
 
 _MODEL = "false-zeros"
 _LEARNING = {
@@ -510,36 +289,32 @@ def false_zeros(
         RunFolder(out).check(force=force)
     check_file(file)
     parameters = parameters_of(learning, _MODEL)
-    watch = Stopwatch()
-    progress = terminal.shows_progress
     limit = None if asking["per_row"] is not None and not given("top") else top
-    with warnings_as_notes() as notes:
-        with watch.timed("read"):
-            data = read_for_fit(file, with_visit_columns(reading, asking), marks)
-            question = question_about(data, asking, kind=kind)
+    with warnings_as_notes() as warned:
+        start = time.perf_counter()
+        data = _with_marks(read(file, with_visit_columns(reading, asking)), marks)
+        question = question_about(data, asking, kind=kind)
+        seconds = {"read": _since(start)}
 
-        from latentbits.findings.false_zeros import N_SUSPECTS
+        from latentbits.findings.account import N_SUSPECTS
+        from latentbits.findings.analyse import analyse
+        from latentbits.models.registry import model_class
 
-        question |= {"typed": typed(asking), "top": None if limit is None else max(limit, N_SUSPECTS)}
-        results = fit_and_gather(_MODEL, parameters, data, watch, progress=progress, question=question)
-        said = [line for line in results.lines if line not in results.evidence]
-        add_verdict(results, None, watch, n_jobs=parameters.get("n_jobs"), progress=progress)
-        tell_origin(results, file, reading, marks)
+        question["top"] = None if limit is None else max(limit, N_SUSPECTS)
+        findings = analyse(
+            model_class(_MODEL)(**parameters),
+            data,
+            question=question,
+            provenance=_provenance(file, reading, marks, seconds, warned, **typed(asking)),
+            n_jobs=parameters.get("n_jobs"),
+            verbose=int(terminal.shows_progress),
+        )
+    summary = findings.to_dict()
     if out is not None:
-        save_run(results, out, force=force, notes=notes, watch=watch, report=report)
-    suspects = results.tables["suspects"][: limit if out is None else top]
-    terminal.print_json(results.summary | {"suspects": results.summary["suspects"] | {"cells": to_records(suspects)}})
-    for line in _lines(results, said, suspects):
-        terminal.print(line)
-    for line in [] if out is None else where_lines(results, out):
-        terminal.print(line)
-
-
-def _lines(results: Results, said: list[str], suspects: Any) -> list[str]:
-    """The verdict, what was fitted, the list, and what its probability is."""
-    from latentbits.findings.false_zeros import suspect_line, suspects_head
-
-    first, *others, meaning = said
-    listed = [suspects_head(suspects), *map(suspect_line, (line for _, line in suspects.iterrows()))]
-    verdict = results.summary.get("verdict", {}).get("sentences", [])
-    return [*verdict, first, *data_lines(results.data), *others, *(listed if len(suspects) else []), meaning]
+        summary = RunFolder(out).save(findings, force=force, report=report)
+    shown = limit if out is None else top
+    cells = to_records(findings.tables["suspects"][:shown])
+    terminal.print_json(summary | {"suspects": summary["suspects"] | {"cells": cells}})
+    terminal.print_findings(findings, top=len(cells))
+    if out is not None:
+        terminal.print_lines(where_lines(findings, out, report=report))

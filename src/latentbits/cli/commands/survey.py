@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from latentbits import sentences
 from latentbits.cli.options.reading import check_file, read, read_with_segments, reader_arguments, reading_options
 from latentbits.cli.terminal import (
     FOLDER_FORCE,
@@ -23,7 +24,6 @@ from latentbits.cli.terminal import (
 )
 from latentbits.storage.files import to_records
 from latentbits.storage.output_folder import PLOTS_FOLDER, REPORT_FILE, OutputFolder
-from latentbits.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,8 +96,7 @@ def repeat_visits(
 
         model = RepeatedSurvey(rate=rate, per_species=per_species, random_state=seed, n_jobs=jobs).fit(histories)
         table = model.suspects(top=top, per_row=per_row)
-    for line in _sentences(histories, model):
-        click.echo(line, err=True)
+    click.echo(_sentence(histories, model), err=True)
     output_table(table, out, force=force, terminal=terminal)
 
 
@@ -113,14 +112,9 @@ def _read(file: Path, reading: Values, visits: str, all_visits: bool) -> Histori
     return read_histories(file, **named, surveyed=surveyed, **arguments)
 
 
-def _sentences(histories: Histories, model: RepeatedSurvey) -> list[str]:
-    n_sites, n_visits, n_species = histories.shape
-    size = f"{counted(n_sites, 'site')}, {counted(n_visits, 'visit')} and {n_species:,} species"
-    if model.rate is not None:
-        return [f"{size}; the rate is given."]
-    error = f" ± {model.rate_se_:.2f}" if model.rate_se_ < 1 else ""
-    sees = f"a visit sees an individual with probability {model.rate_:.2f}{error}"
-    return [f"{size}: {sees}, by species that were seen and missed again."]
+def _sentence(histories: Histories, model: RepeatedSurvey) -> str:
+    error = model.rate_se_ if model.rate is None and model.rate_se_ < 1 else None
+    return sentences.surveyed(*histories.shape, None if model.rate is not None else model.rate_, error)
 
 
 @click.command(

@@ -46,7 +46,7 @@ class Ratings:
     def check(self, model: Any) -> None:
         """Refuse ratings of another model, or of other components."""
         from latentbits.data.messages import quoted
-        from latentbits.findings.results import components_fingerprint
+        from latentbits.findings.account import components_checksum
         from latentbits.models.registry import model_name
 
         kind, n = model_name(model), len(model.components_)
@@ -58,8 +58,8 @@ class Ratings:
         if len(self.values) != n:
             place = f"{self.file}: " if self.file else ""
             raise DataError(f"{place}ratings must be {counted(n, 'number')} from 0 to 1, one for each component")
-        rated = self.document.get("components", components_fingerprint(model))
-        if rated != components_fingerprint(model):
+        rated = self.document.get("components", components_checksum(model))
+        if rated != components_checksum(model):
             raise DataError(
                 f"{self.file}: these ratings are of the components of another fit; use that one's folder, or rate "
                 "again in the report of this one"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from latentbits.data.binary_data import MISSING, row_blocks
 from latentbits.data.messages import Places
-from latentbits.errors import DataError, warn_user
+from latentbits.errors import DataError, NoNoiseComponentWarning, warn_user
 from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.aspect.noise_components import BLACK, CONTENT, WHITE
 from latentbits.models.aspect.statistics import cause_probabilities, reweight, shrink_to_average
@@ -104,7 +104,8 @@ class AspectRows(SolvedRows):
         if not found:
             warn_user(
                 "no phantom was found, so no observed cell is changed; if zeros or ones may be false all the same, "
-                'say so: denoise(change="absence"), "presence" or "both" (latentbits denoise --change)'
+                'say so: denoise(change="absence"), "presence" or "both" (latentbits denoise --change)',
+                NoNoiseComponentWarning,
             )
         return found
 

@@ -1,0 +1,133 @@
+"""Renderers of findings: `lines` for the terminal, `summary` for JSON, `block` for notebooks; the fourth is report/.
+
+A renderer may leave things out; it doesn't compute, decide, or read sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from latentbits import sentences, views
+from latentbits.findings.account import SCHEMA, DataSummary, Findings, SuspectList
+from latentbits.notes import Code, Note, Role
+from latentbits.wording import place
+
+__all__ = ["block", "lines", "list_lines", "summary"]
+
+N_LISTED = 5
+"""Suspects of each kind that the terminal shows, if nobody asks for more."""
+
+_SUSPECTED = 0.5
+
+
+# ---- the terminal ----------------------------------------------------------------------------------------------------
+
+
+def lines(findings: Findings, *, top: int | None = None) -> Iterator[str]:
+    """What the terminal shows: the verdict, what was fitted and found, and how sure that is.
+
+    With `top` the list of suspects is what was asked for: so many are shown, whatever the verdict says of them.
+    """
+    if findings.verdict is not None:
+        yield from sentences.verdict(findings.verdict)
+    for note in _shown(findings, top):
+        yield sentences.sentence(note)
+        if note.code is Code.SUSPECTED:
+            for suspects in findings.suspects:
+                if suspects.kind == note.arguments["kind"]:
+                    yield from list_lines(findings, suspects, N_LISTED, least=_SUSPECTED)
+        elif note.code is Code.LISTED:
+            for suspects in findings.suspects:
+                yield from list_lines(findings, suspects, top or N_LISTED)
+
+
+def _shown(findings: Findings, top: int | None) -> Iterator[Note]:
+    roles = (Role.LEAD, Role.FOUND, Role.DATA, Role.SURE)
+    if top is None:
+        return findings.said(*roles)
+    unasked = (Code.RANKED_ALL_THE_SAME, Code.NOTHING_TO_LIST)
+    return (note for note in findings.notes if note.role in roles and note.code not in unasked)
+
+
+def list_lines(findings: Findings, suspects: SuspectList, top: int, least: float = 0.0) -> Iterator[str]:
+    """The first suspects, by name."""
+    table = findings.tables["suspects"]
+    labels = table.loc[table["kind"] == suspects.kind, ["row", "column"]].head(top)
+    for n, (row, column) in enumerate(labels.itertuples(index=False)):
+        if suspects.score[n] >= least:
+            places = _named("row", row, suspects.rows[n]), _named("column", column, suspects.columns[n])
+            probability = None if suspects.probability is None else float(suspects.probability[n])
+            yield sentences.suspect(float(suspects.score[n]), *places, probability)
+
+
+def _named(what: str, label: str, position: int) -> str:
+    return label if label == place(what, position) else sentences.named(what, label)
+
+
+# ---- JSON ------------------------------------------------------------------------------------------------------------
+
+
+def summary(findings: Findings) -> dict[str, Any]:
+    """What summary.json holds; `docs/summary.md` says what each key is."""
+    model, chosen = findings.model, findings.selection
+    found: dict[str, Any] = {} if findings.verdict is None else {"verdict": findings.verdict.to_dict()}
+    found |= {
+        "schema": SCHEMA,
+        "model": model.name,
+        "versions": dict(model.versions),
+        "parameters": dict(model.parameters),
+        "data": _data(findings.data),
+        **{name: _plain(fact.value) for name, fact in findings.facts.items()},
+    }
+    if findings.part is not None:
+        found["part"] = dict(findings.part)
+    if chosen is not None:
+        choices = [_plain(choice) for choice in chosen.choices]
+        found["selection"] = {"tried": list(chosen.tried), "best": chosen.best, "seed": chosen.seed, "choices": choices}
+    if findings.shape is not None:
+        found["shape"] = list(findings.shape)
+    notes = list(findings.said(Role.WARNING))
+    found |= {
+        "notes": [note.arguments["text"] for note in notes],
+        "note_codes": [str(note.code) for note in notes],
+        "seconds": dict(findings.seconds),
+    }
+    return found
+
+
+def _data(data: DataSummary) -> dict[str, Any]:
+    about = {"fingerprint": data.checksum, "rows": data.rows, "columns": data.columns}
+    counts = {"ones": data.ones, "zeros": data.zeros, "missing": data.missing, "density": data.density}
+    about |= counts if data.density is not None else {"missing": data.missing}
+    known = {"constant_columns": data.constant_columns, "file": data.file, "reading": data.reading, "marks": data.marks}
+    return {
+        **about,
+        "fitted": data.is_fitted,
+        **{name: _plain(value) for name, value in known.items() if value is not None},
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; a note by its sentence."""
+    if isinstance(value, Note):
+        return sentences.sentence(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, tuple | list) else value
+
+
+# ---- notebooks -------------------------------------------------------------------------------------------------------
+
+
+def block(findings: Findings) -> str:
+    """What a notebook shows: the headline, the short answer, how sure it is, and the first suspects."""
+    first = None if findings.verdict is not None else findings.notes[0]  # which is the headline then
+    said = [note for note in findings.said(Role.LEAD, Role.ANSWER, Role.SURE) if note is not first]
+    parts = []
+    if findings.predicts and "suspects" in findings.tables:
+        table = findings.tables["suspects"]
+        shown = table.head(N_LISTED)
+        columns = [name for name in ("row", "column", "score") if name in table]
+        parts.append(views.table(columns, shown[columns].to_numpy(object).tolist(), more=len(table) - len(shown)))
+    return views.block(sentences.headline(findings), [sentences.sentence(note) for note in said], *parts)

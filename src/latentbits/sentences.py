@@ -1,0 +1,727 @@
+"""The only place with English about findings: functions from data to sentences.
+
+`sentence(note)` says a note: each `Code` has a function of its name here, whose parameters are the note's arguments.
+Nothing here decides anything, and nobody compares what is returned here: another wording is a change of this file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from latentbits.notes import Code, Level, Note
+from latentbits.wording import counted, plural, quoted
+
+if TYPE_CHECKING:
+    from latentbits.findings.account import DataSummary, Findings
+    from latentbits.fitting.held_out import Gain
+    from latentbits.tasks.verdict import Verdict
+
+__all__ = ["headline", "label", "sentence", "verdict"]
+
+STABLE, UNSTABLE = 0.9, 0.6
+FITS = 1.3
+"""An rms z up to this is called a fit: right models had 0.7 to 1.1, one source too few about 1.6 and more."""
+
+OVERCONFIDENT = 0.75
+"""Below this share of trust (see `Gain`) the model is called overconfident."""
+
+EXPLAINS = {"white": "zeros that the content of a row does not", "black": "ones that the content of a row does not"}
+ZEROS_OR_ONES = {"absence": "zeros", "presence": "ones"}
+MEANINGS = {
+    "P(1 | the rest)": (
+        "how likely the rest of the table makes a 1 there, as if the cell itself hadn't been looked at; not the "
+        "probability that it is present, for which one visit is not enough (give a rate or revisits)."
+    ),
+    "P(present)": "how likely it is there and was missed, if a visit finds an individual at the given rate.",
+    "P(seen later)": "how likely it will be seen on the later visits, given that it wasn't seen so far.",
+    "P(0 | the rest)": (
+        "how likely the rest of the table makes a 0 there, as if the cell itself hadn't been looked at; not the "
+        "probability that the 1 is false."
+    ),
+}
+"""What the probability of a suspect is, by the name of its column."""
+
+CRITERIA = {
+    "aic": "AIC",
+    "bic": "BIC",
+    "evidence": "log evidence",
+    "cv": "held-out rows, log-likelihood per row",
+    "cells": "held-out cells, log-likelihood per cell",
+}
+"""Criteria of `select_order` as axes call them."""
+
+
+# ---- findings as a whole ---------------------------------------------------------------------------------------------
+
+
+def sentence(note: Note) -> str:
+    """What a note says."""
+    say = globals()[note.code]
+    words: str = say(**note.arguments)
+    return words
+
+
+def headline(findings: Findings) -> str:
+    """The one sentence that says most: the verdict, or without one what was fitted."""
+    if findings.verdict is not None:
+        return verdict(findings.verdict)[0]
+    return sentence(findings.notes[0]) if findings.notes else f"{findings.model.class_name} was fitted."
+
+
+def label(name: str) -> str:
+    """What a fact, table or figure is called."""
+    return name.replace("_", " ").capitalize()
+
+
+def size(data: DataSummary) -> str:
+    """The size of the data in words."""
+    table = f"{counted(data.rows, 'row')} x {counted(data.columns, 'column')}"
+    missing = f", {counted(data.missing, 'cell')} missing" if data.missing else ""
+    if data.density is None:
+        return table + missing
+    constant = f", {counted(data.constant_columns, 'constant column')}" if data.constant_columns else ""
+    return f"{table} ({data.density:.1%} ones{missing}{constant})"
+
+
+def read(data: DataSummary, row_label: str | None) -> str:
+    """What was read, so that a column too many or too few is seen."""
+    density = [f"{data.density:.1%} ones"] if data.density is not None else []
+    missing = [f"{counted(data.missing, 'cell')} missing"] if data.density is None and data.missing else []
+    names = [f'the column "{row_label}" names the rows'] if row_label else []
+    details = "; ".join([*density, *missing, *names])
+    table = f"{counted(data.rows, 'row')} x {counted(data.columns, 'column')}"
+    return f"Read {table}{f' ({details})' * bool(details)}."
+
+
+def how_fitted(findings: Findings) -> Iterator[tuple[str, str]]:
+    """How the model was fitted, as pairs of what and how."""
+    data, model, facts = findings.data, findings.model, findings.facts
+    table = f"{data.rows:,} rows x {data.columns:,} columns"
+    yield "data" if data.is_fitted else "rows of this report", f"{data.file}, {table}" if data.file else table
+    yield "their checksum", data.checksum
+    if not data.is_fitted:
+        yield "fitted to", "other rows; what follows is about that fit"
+    if data.density is not None:
+        counts = f"{data.ones:,} ones, {data.zeros:,} zeros, {data.missing:,} missing"
+        yield "cells", f"{counts} ({data.density:.1%} of the observed are ones)"
+    yield "model", str(model.name)
+    yield "parameters", ", ".join(f"{name}={value!r}" for name, value in model.parameters.items())
+    if "restarts" in facts:
+        seed, given = facts["seed"].value, findings.selection and findings.selection.seed
+        yield "seed", str(seed) if given is None else f"{seed} (drawn from {given} for the search)"
+        steps = facts["iterations"].value
+        yield "objective", f"{facts['objective'].value:.10g}, after {steps:,} iterations"
+        yield "converged", "yes" if facts["converged"].value else "no: it ran out of iterations"
+    elif "objective" in facts:
+        yield "objective", f"{facts['objective'].value:.10g}"
+    if data.is_fitted:
+        yield from ((name.upper(), f"{facts[name].value:.10g}") for name in ("aic", "bic") if name in facts)
+    yield "versions", ", ".join(f"{name} {number}" for name, number in model.versions.items())
+    if findings.seconds:
+        yield "seconds", ", ".join(f"{what} {seconds:g}" for what, seconds in findings.seconds.items())
+
+
+# ---- the verdict -----------------------------------------------------------------------------------------------------
+
+
+def verdict(found: Verdict) -> list[str]:
+    """The verdict, its numbers, and how cells were held out; of an earlier run what was said then."""
+    if found.told:
+        return list(found.told)
+    if found.level is Level.UNKNOWN:
+        reason = "nothing is known about it" if found.basis.reason is None else sentence(found.basis.reason)
+        evidence = _no_evidence(found)
+        first = f"Whether this model predicts anything can't be tested: {reason}."
+        return [f"{first} {evidence[0].upper()}{evidence[1:]}."]
+    columns, rows = found.over_columns, found.over_rows_and_columns
+    assert columns is not None
+    assert rows is not None
+    words = _nothing_found(found, columns, rows) if found.level is Level.NONE else _something_found(found, rows)
+    return [*words, _how_held_out(found)]
+
+
+def other_rows() -> str:
+    """What stands behind the verdict of a fit to other rows."""
+    return "(That was found on the rows of the fit; this report is about other rows.)"
+
+
+def verdict_of_fit(first: str) -> str:
+    """The verdict as a note of a later command."""
+    return f"by the verdict on the fit: {first}"
+
+
+def no_verdict() -> str:
+    """That a verdict was interrupted."""
+    return "interrupted: there is no verdict; the fit itself was finished"
+
+
+def _something_found(found: Verdict, over: Gain) -> list[str]:
+    baseline = found.auc["rows and columns"]
+    numbers = [f"z = {found.z:.1f}"]
+    if f"{over.auc:.2f}" > f"{baseline:.2f}":  # an equal number beside "better" would be read as a contradiction
+        numbers = [f"AUC {over.auc:.2f} vs {baseline:.2f}", *numbers]
+    shrunk = ", but only after shrinkage" if over.own_gain <= 2 * over.own_gain_se else ""
+    slightly = "slightly " if found.level is Level.WEAK and not shrunk else ""
+    better = f"Held-out cells are predicted {slightly}better than by row and column totals"
+    first = f"{better}{shrunk} ({'; '.join(numbers)})."
+    second = f"The gain is {_number(over.gain, over.gain_se)} in log-likelihood per cell"
+    if over.trust >= OVERCONFIDENT:
+        return [first, f"{second}."]
+    own = _number(over.own_gain, over.own_gain_se)
+    factor = f"after shrinking the model's log-odds corrections to {over.trust:.0%}"
+    return [first, f"{second} {factor}; as they stand, its probabilities are overconfident and gain {own}."]
+
+
+def _nothing_found(found: Verdict, columns: Gain, rows: Gain) -> list[str]:
+    if found.basis.rival is not None:
+        n, other, z = found.basis.rival
+        first = (
+            f"{counted(n, 'component')} predict{'s' * (n == 1)} no cell better than totals do, but "
+            f"{counted(other, 'component')} do after shrinkage (z = {z:.1f}): try --components {other}, or beta-ica."
+        )
+    elif columns.is_found:
+        first = f"Only row and column totals are predictable; {_no_evidence(found)}."
+    else:
+        first = f"No cell is predicted better than by column totals; {_no_evidence(found)}."
+    linked = "with held-out cells beyond row totals" if columns.is_found else "with held-out cells"
+    second = (
+        f"The model's probabilities gain {_number(columns.own_gain, columns.own_gain_se)} in log-likelihood per cell "
+        f"over column totals and {_number(rows.own_gain, rows.own_gain_se)} over row and column totals; its "
+        f"corrections are not associated {linked} (z = {columns.z:.1f} and {rows.z:.1f}; both would have to exceed 2)."
+    )
+    return [first, second]
+
+
+def _no_evidence(found: Verdict) -> str:
+    return {
+        "suspects": "the list below is no evidence of false zeros",
+        "cells": "what the model says of single cells is no evidence of false zeros",
+        "components": "the components describe these rows, and are no evidence of hidden causes",
+    }[found.basis.about]
+
+
+def _how_held_out(found: Verdict) -> str:
+    basis = found.basis
+    some = "" if basis.n_observed in (None, found.n_cells) else f"{found.n_cells:,} of "
+    words = (
+        f"Each of {found.n_folds} parts of {some}the observed cells was held out in turn and predicted from the rest"
+    )
+    fits = {
+        "restarts": f", by {counted(basis.n_fits, 'restart')}",
+        "best": f", by the best of {counted(basis.n_fits, 'restart')}",
+        "members": f", by {counted(basis.n_fits, 'member')} of the ensemble",
+    }
+    return f"({words}{fits.get(basis.fits, '')}.)"
+
+
+def _number(value: float, error: float) -> str:
+    """A number with its standard error, both rounded to the error's first two digits."""
+    digits = 0 if error <= 0 else max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:.{digits}f} ± {error:.{digits}f}"
+
+
+def one_line(what: str) -> str:
+    """Why there is no verdict, as a clause with the way out; so are the next ones."""
+    return f"there is one {what} only, so no cell says anything about another; give at least two {what}s"
+
+
+def same_cells(value: int) -> str:
+    return f"all observed cells are {value}, so there is nothing to predict; give a table with both values"
+
+
+def too_few_cells(n_observed: int, n_folds: int) -> str:
+    cells = f"{n_observed:,} observed cell{'s are' if n_observed != 1 else ' is'}"
+    return f"{cells} too few to be held out in {n_folds} parts; use fewer folds, or more data"
+
+
+def nothing_held_out() -> str:
+    return "no cells were held out and predicted; use n_folds (--folds), such as 5"
+
+
+def degenerate(text: str) -> str:
+    return text
+
+
+# ---- warnings --------------------------------------------------------------------------------------------------------
+
+
+def warning(text: str) -> str:
+    """What a part of the library warned of, in its own words; so are the next ones."""
+    return text
+
+
+def interrupted(text: str) -> str:
+    return text
+
+
+def no_noise_component(text: str) -> str:
+    return text
+
+
+# ---- data ------------------------------------------------------------------------------------------------------------
+
+
+def row_labels(column: str | None) -> str:
+    """Which column was taken for the names of rows."""
+    if column is None:
+        return "The first column, which has no name, names the rows (--no-row-labels if it is data)."
+    return f'The column "{column}" names the rows (--no-row-labels if it is data).'
+
+
+def marks(confirmed: int, rejected: int, unsure: int) -> str:
+    known = f"{confirmed:,} confirmed as 1, {rejected:,} rejected as 0, {unsure:,} unsure"
+    return f"Cells that were looked up: {known}; the first two kinds are no suspects."
+
+
+# ---- components ------------------------------------------------------------------------------------------------------
+
+
+def components_fitted(components: int, data: DataSummary) -> str:
+    return f"{counted(components, 'component')} fitted to {size(data)}."
+
+
+def part_of_rows(components: int, rows: int, columns: int, part: int) -> str:
+    return (
+        f"{counted(components, 'component')} fitted to {rows:,} rows x {counted(columns, 'column')}; weights.csv and "
+        f"suspects.csv are about all of them, all else here is about a random part of {part:,} rows."
+    )
+
+
+def causes(content: int, noise: Sequence[Mapping[str, Any]], rows: int) -> str:
+    """How many components make up the rows, and which are noise."""
+    n = content + len(noise)
+    first = f"{counted(n, 'component')} make{'s' * (n == 1)} up {f'these {rows:,} rows' if rows > 1 else 'this row'}"
+    if not noise:
+        return f"{first}, all of them content: no noise component was found."
+    named = [f"component {part['component']}, {part['kind']}, {part['share']:.0%} of the data" for part in noise]
+    kinds = sorted({EXPLAINS[part["kind"]] for part in noise}, reverse=True)
+    verb = "explains" if len(noise) == 1 else "explain"
+    return (
+        f"{first}: {content} with content and {counted(len(noise), 'noise component')} ({'; '.join(named)}), which "
+        f"{verb} {' and '.join(kinds)}."
+    )
+
+
+def extinct(n: int) -> str:
+    return f"{counted(n, 'component')} of them learned nothing and count as extinct: fewer are enough."
+
+
+def many_phantoms(n: int) -> str:
+    return f"{n} components are noise components; the largest:"
+
+
+def phantom(component: int, kind: str, share: float) -> str:
+    return (
+        f"Component {component} is a {kind} noise component (a phantom): it explains {share:.1%} of the data, "
+        f"{EXPLAINS[kind]}."
+    )
+
+
+def no_phantom() -> str:
+    return "No noise component was found. Observed cells stay in denoised.csv."
+
+
+def noise_given(noise: str) -> str:
+    """That noise components were asked for, and not tried."""
+    what = "Both noise components were" if noise == "both" else f"The {noise} noise component was"
+    return f"{what} asked for; whether the data need {'them' if noise == 'both' else 'it'} was not tried (auto does)."
+
+
+def noise_tried(trials: Sequence[Mapping[str, Any]]) -> str:
+    """Each noise component with its gain beside the one that is kept, if any."""
+    parts = []
+    for trial in trials:
+        kind = trial["kind"]
+        if trial["gain"] is None:
+            parts.append(f"a {kind} noise component was not tried, as the fit was interrupted")
+            continue
+        kept = trial["kept"]
+        what = f"{'a' if kept else 'no'} {kind} noise component is kept: it {'gains' if kept else 'would gain'}"
+        parts.append(f"{what} {trial['gain']:.2f} nats per row, and {trial['needed']:.2f} are needed")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def information_criteria(aic: float, bic: float) -> str:
+    return f"AIC {aic:.1f}, BIC {bic:.1f} (lower is better, among fits of this model)."
+
+
+# ---- cells -----------------------------------------------------------------------------------------------------------
+
+
+def suspected(kind: str, count: int, of: int) -> str:
+    """How many cells are suspected; the most suspected ones may follow."""
+    value = {"absence": "a 1", "presence": "a 0"}[kind]
+    end = ". The most suspected:" if count else "."
+    what = f"{count:,} of {of:,} {ZEROS_OR_ONES[kind]} are suspected"
+    return f"{what}: the content of their rows makes {value} likelier there{end}"
+
+
+def suspected_and_stable(counts: Mapping[str, tuple[int, int]], mean_of: str, **agreement: Any) -> str:
+    count, of = counts["absence"]
+    doubts = [f"{count:,} of {of:,} zeros are suspected to hide a 1"]
+    if "presence" in counts:
+        count, of = counts["presence"]
+        doubts.append(f"{count:,} of {of:,} ones to be false")
+    by = f", by the mean of the {mean_of}" if agreement["made"] > 1 else ""
+    return f"{' and '.join(doubts)}{by}; {_stability(**agreement)}."
+
+
+def ranked(kind: str, n: int, data: DataSummary) -> str:
+    return f"{n:,} {ZEROS_OR_ONES[kind]} of {size(data)} ranked by an ensemble."
+
+
+def listed(probability: str) -> str:
+    """What stands above a list of suspects."""
+    return f"The most suspected (score, {probability}, row, column):"
+
+
+def nothing_to_list() -> str:
+    return "There is no such cell."
+
+
+def suspect(score: float, row: str, column: str, probability: float | None = None) -> str:
+    """A line of a list of suspects."""
+    also = "" if probability is None else f"{probability:.2f}  "
+    return f"    {score:.2f}  {also}{row}, {column}"
+
+
+def named(what: str, name: str) -> str:
+    """A row or column that has a name, in a sentence."""
+    return f"{what} {quoted(name)}"
+
+
+def ranked_all_the_same(tested: bool) -> str:
+    by = "a model that predicts none of them" if tested else "a model that wasn't tested"
+    return f"suspects.csv ranks the zeros all the same, by {by}."
+
+
+def probability_means(probability: str) -> str:
+    return f"{probability}: {MEANINGS[probability]}"
+
+
+# ---- couplings -------------------------------------------------------------------------------------------------------
+
+
+def cells_predicted(data: DataSummary) -> str:
+    return f"Each cell predicted from the rest of its row, in {size(data)}."
+
+
+def couplings_fitted(pairs: int, data: DataSummary) -> str:
+    return f"{counted(pairs, 'pair')} of columns, each with a coupling, fitted to {size(data)}."
+
+
+def couplings_listed(unit: str) -> str:
+    return f"The strongest couplings (what a 1 in one column adds to the {unit} of a 1 in the other):"
+
+
+def coupling(column: str, other: str, coupling: float, back: float | None = None) -> str:
+    return f"    {coupling:+.2f}  {column}, {other}{'' if back is None else f', back {back:+.2f}'}"
+
+
+def strongest_coupling(column: str, other: str, coupling: float) -> str:
+    return f"The strongest coupling is that of {column} and {other} ({coupling:+.2f})."
+
+
+def uncoupled() -> str:
+    return "No two columns are coupled: no cell says anything about another."
+
+
+# ---- sources ---------------------------------------------------------------------------------------------------------
+
+
+def sources_fitted(sources: int, segments: int, data: DataSummary) -> str:
+    return f"{counted(sources, 'source')} in {counted(segments, 'segment')} of {size(data)}."
+
+
+def segments_cut(segments: int) -> str:
+    runs = counted(segments, "run")
+    return f"No --segments were given, so the rows were cut, in their order, into {runs} of equal length."
+
+
+def source(source: int, up: Sequence[str], down: Sequence[str]) -> str:
+    against = f"; against {', '.join(map(quoted, down))}" if down else ""
+    return f"Source {source}: {', '.join(map(quoted, up))}{against}."
+
+
+def more_sources(n: int) -> str:
+    return f"{counted(n, 'more source')} in mixing.csv."
+
+
+def pair_fit(rms_z: float, beyond_3: float, segment: Any, left: str, right: str, r: float, rho: float) -> str:
+    judged = "fits" if rms_z <= FITS else "doesn't fit well; more sources may help (latentbits select)"
+    return (
+        f"The model {judged}: correlations of pairs differ from it by {rms_z:.2f} standard errors (rms; 1 if it is "
+        f"right), {beyond_3:.1%} of them by more than 3; most in segment {segment}: {quoted(left)} and "
+        f"{quoted(right)}, {r:.2f} in the data and {rho:.2f} in the model."
+    )
+
+
+def pair_fit_unknown() -> str:
+    return "Whether the model fits is unknown: no pair of columns has enough rows in a segment."
+
+
+def confused_sources(one: int, other: int) -> str:
+    return (
+        f"Sources {one} and {other} may be rotations of two others: their scales don't change differently from "
+        "segment to segment, which is all that would tell them apart; take other segments, or one source less."
+    )
+
+
+def clear_entries(clear: int, of: int, level: float, samples: int) -> str:
+    return (
+        f"{clear} of {of} entries of the mixing {'is' if clear == 1 else 'are'} clearly not 0 ({level:.0%} intervals "
+        f"of {samples} bootstrap refits, in intervals.csv)."
+    )
+
+
+# ---- binary factors --------------------------------------------------------------------------------------------------
+
+
+def factors_fitted(factors: int, discarded: int, data: DataSummary) -> str:
+    n = discarded
+    dropped = f"; {n} of {factors + n} {'was' if n == 1 else 'were'} discarded while learning" if n else ""
+    return f"{counted(factors, 'binary factor')} found in {size(data)}{dropped}."
+
+
+def no_factor() -> str:
+    return "Nothing in the data is stronger than the noise."
+
+
+def factor_states() -> str:
+    return "A factor is called on (1, not -1) in the rarer one of its two states."
+
+
+def factor(factor: int, probability: float, changes: Sequence[tuple[str, float]], strength: float) -> str:
+    return (
+        f"Factor {factor} is on in {probability:.0%} of the rows; switching it on changes {changed(changes)}. It is "
+        f"{strength:.1f} times as strong as the noise."
+    )
+
+
+def changed(changes: Sequence[tuple[str, float]]) -> str:
+    """Which variables a factor changes, and by how much."""
+    return ", ".join(f"{name} {value:+.3g}" for name, value in changes)
+
+
+def bic_prefers(factors: int, others: Sequence[tuple[int, float]]) -> str:
+    behind = " and to ".join(f"{n} by {difference:.0f}" for n, difference in others)
+    return f"BIC prefers {counted(factors, 'factor')} to {behind} (above 10 is clear)."
+
+
+def all_factors_kept(factors: int) -> str:
+    return f"All {factors} factors of the start were kept; there may be more (--components {2 * factors})."
+
+
+# ---- clusters --------------------------------------------------------------------------------------------------------
+
+
+def clusters_found(clusters: int, data: DataSummary) -> str:
+    return f"{counted(clusters, 'cluster')} found in {size(data)}."
+
+
+def cluster(cluster: int, share: float, sources: int, apart: Sequence[tuple[str, float]]) -> str:
+    words = [f"mean {name} is {abs(value):.1f} SD {'above' if value > 0 else 'below'} average" for name, value in apart]
+    far = f"; {', '.join(words)}" if words else ""
+    return f"Cluster {cluster} has {share:.1%} of the rows and {counted(sources, 'source')}{far}."
+
+
+def cluster_source(cluster: int, source: int, effects: Sequence[tuple[str, float]]) -> str:
+    words = ", ".join(f"{name} {value:+.1f}" for name, value in effects)
+    return f"Inside cluster {cluster}, a standard deviation of source {source} adds {words} standard deviations."
+
+
+def two_humps(cluster: int, source: int, share: float, splits: bool) -> str:
+    advice = "" if splits else "; --cluster-criterion clusters makes clusters of them"
+    return (
+        f"Source {source} of cluster {cluster} has two humps, {share:.0%} of its rows in the smaller one: two groups "
+        f"that the bound takes for one cluster{advice}."
+    )
+
+
+def bound_charges(clusters: int) -> str:
+    return (
+        "The bound charges every cluster for a mixing matrix of its own; latentbits select --model ica-mixture "
+        f"--clusters 1:{clusters + 3} asks held-out rows how many there are."
+    )
+
+
+# ---- how sure it is --------------------------------------------------------------------------------------------------
+
+
+def restarts(made: int, agreeing: int) -> str:
+    """Whether the restarts agree, and what to do if they don't."""
+    if made == 1:
+        return "There was one restart only; more of them (--restarts 10) show whether the answer is stable."
+    if agreeing > 1:
+        return f"{agreeing} of {counted(made, 'restart')} came within 0.01 % of the best objective."
+    return (
+        f"No other of {made} restarts came within 0.01 % of the best objective; more of them (--restarts {3 * made}) "
+        "may find a better answer."
+    )
+
+
+def no_restarts(converged: bool) -> str:
+    found = "and it was found" if converged else "which was not reached; raise --max-iter"
+    return f"There are no restarts: this model has one best answer, {found}."
+
+
+def chains(chains: int, samples: int, r_hat: float | None, effective_samples: float | None, agree: bool) -> str:
+    """Whether the chains agree, and what to do if they don't."""
+    line = f"{counted(samples, 'posterior sample')} of {counted(chains, 'chain')}"
+    if r_hat is None:
+        return f"{line}: too few to say whether the chains agree; take more (--samples)."
+    worth = f"R-hat {r_hat:.2f}, worth {effective_samples:,.0f} independent ones"
+    if agree:
+        return f"{line}, which agree ({worth})."
+    return f"{line}, which disagree ({worth}), so intervals depend on the seed; raise --burn, --samples or --thin."
+
+
+def stability(made: int, components: int, median: float, worst: float) -> str:
+    return f"How sure: {_stability(made, components, median, worst)}."
+
+
+def _stability(made: int, components: int, median: float, worst: float) -> str:
+    """How stable the components are, as a clause."""
+    if made == 1:
+        return "there was one restart only, so nothing is known about stability"
+    if components == 1:
+        return "one component is the same from every restart"
+    numbers = f"(stability {median:.2f}, the least of a component {worst:.2f}; 1 is the same, 0 as two different ones)"
+    if median >= STABLE and worst >= UNSTABLE:
+        return f"components are stable across restarts {numbers}"
+    if median >= UNSTABLE:
+        return f"most components are stable across restarts {numbers}, so trust the ranking more than single cells"
+    return f"components differ across restarts {numbers}, so this is one of several readings"
+
+
+def equal_members(members: Sequence[str]) -> str:
+    return f"All members have the same weight, as no cells were held out: {', '.join(members)}."
+
+
+def member_weights(held_out: int, weights: Sequence[tuple[str, float]], without: Sequence[str]) -> str:
+    weighted = ", ".join(f"{name} {weight:.2f}" for name, weight in weights)
+    end = f"; none: {', '.join(without)}" if without else ""
+    return f"Weights of the members' log odds, learned from {held_out:,} held-out cells: {weighted}{end}."
+
+
+def reliability(mean: float, worst: float | None) -> str:
+    """Calibration; a worst bin below the mean over all bins, which small bins can bring about, isn't named."""
+    end = "" if worst is None or worst < mean else f", in the worst bin of 100 cells or more by {worst:.3f}"
+    return f"On held-out cells predicted probabilities and shares of ones differ by {mean:.3f} on average{end}."
+
+
+def row_noise(kinds: Sequence[str]) -> str:
+    """Whether rows differ in how much noise has changed them."""
+    if not kinds:
+        return "Rows don't clearly differ in how many of their cells noise has changed; scores take them as they are."
+    done = {"white": "lost ones", "black": "got false ones"}
+    return f"Some rows have {' and '.join(done[kind] for kind in kinds)} far more than others; scores allow for it."
+
+
+def use_components_to_explain() -> str:
+    return (
+        "For the list this ensemble is the better choice, and it needs no number of components; to explain cells by "
+        "components, or to denoise, use aspect-bernoulli (latentbits fit)."
+    )
+
+
+def use_ensemble_to_rank() -> str:
+    return (
+        "This model explains cells by components and denoises; for the list of suspects alone an ensemble ranks "
+        "better, and needs no number of components (latentbits false-zeros)."
+    )
+
+
+# ---- how a number was chosen -----------------------------------------------------------------------------------------
+
+
+def chosen(best: int, tried: Sequence[int], criterion: str, others: Sequence[tuple[str, int]]) -> str:
+    line = f"{best} was chosen among {', '.join(map(str, tried))} components by {criterion}"
+    said = [f"{other} says {number}" for other, number in others]
+    return f"{line}; {', '.join(said)}." if said else f"{line}."
+
+
+def chosen_among(tried: Sequence[int]) -> str:
+    return f"That number was chosen among {', '.join(map(str, tried))}:"
+
+
+def choice(criterion: str, best: int, rival: int, at_the_end: bool, noun: str, indent: str = "") -> str:
+    line = f"{indent}{criterion}: {counted(best, noun)}"
+    if rival != best:
+        line += f"; {rival} would be as good, within one standard error"
+    if at_the_end:
+        line += "; that is the largest number tried, so try larger ones"
+    return line + "."
+
+
+def criteria_differ(predicts_cells: bool, indent: str = "") -> str:
+    why = "They differ because they ask different things: "
+    if not predicts_cells:
+        return (
+            f"{indent}{why}cv, what predicts rows that were not seen; bic and evidence, what explains all rows at the "
+            "smallest price in parameters."
+        )
+    return (
+        f"{indent}{why}aic and cv, what describes the rows; cells, what still helps to predict a cell, where short "
+        "rows make aspect-bernoulli and logistic-pca overconfident (beta-ica is not); bic and evidence charge for "
+        "every row's weights."
+    )
+
+
+def independent_chosen() -> str:
+    return "1 stands for independent columns, which this criterion prefers."
+
+
+def best_model(criterion: str, best: str, tied: Sequence[str]) -> str:
+    """Which model is best of several, and which are as good."""
+    line = f"Best by {criterion}: {best}"
+    return f"{line}; within one standard error of it: {', '.join(tied)}." if tied else f"{line}."
+
+
+# ---- models in notebooks ---------------------------------------------------------------------------------------------
+
+
+def fitted_to(class_name: str, rows: int | None, columns: int | None) -> str:
+    """What a model was fitted to, as far as it knows."""
+    sizes = [counted(n, what) for n, what in ((rows, "row"), (columns, "column")) if n is not None]
+    return f"{class_name}, fitted to {' x '.join(sizes)}" if sizes else f"{class_name}, fitted"
+
+
+def largest_r_hat(r_hat: float) -> str:
+    return f"Chains: R-hat {r_hat:.3f} (at most 1.05 means that they agree)."
+
+
+def gained(z: float) -> str:
+    """By how much an ensemble beats its baselines; a z of 2 or less is no gain."""
+    if z <= 2:
+        return f"Held-out cells are not predicted better than by row and column totals (z = {z:.1f})."
+    return f"Held-out cells are predicted better than by row and column totals (z = {z:.1f})."
+
+
+# ---- single answers --------------------------------------------------------------------------------------------------
+
+
+def surveyed(sites: int, visits: int, species: int, rate: float | None, error: float | None) -> str:
+    """What repeat visits say about how much a visit sees; a rate of None was given."""
+    table = f"{counted(sites, 'site')}, {counted(visits, 'visit')} and {species:,} species"
+    if rate is None:
+        return f"{table}; the rate is given."
+    known = "" if error is None else f" ± {error:.2f}"
+    sees = f"a visit sees an individual with probability {rate:.2f}{known}"
+    return f"{table}: {sees}, by species that were seen and missed again."
+
+
+def damage_found(components: Sequence[int], share: float) -> str:
+    """What the demo has found of the damage that it made."""
+    if not components:
+        return "No component came out as a white noise component, so nothing was removed; try another --seed."
+    named = " and ".join(map(str, components))
+    what = f"{plural(len(components), 'component')} {named} {'is a' if len(components) == 1 else 'are'} white noise"
+    kind = plural(len(components), "component")
+    return f"Found the damage: {what} {kind}, blank, with {share:.0%} of the data."
+
+
+assert all(code in globals() for code in Code), "a code without a sentence"
