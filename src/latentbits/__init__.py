@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from latentbits.data.histories import Histories
     from latentbits.data.marks import apply_marks
     from latentbits.data.readers import read_histories, read_table
+    from latentbits.data.row_facts import RowFacts
     from latentbits.data.segments import segments_by_length
     from latentbits.errors import DataError, DegenerateDataWarning, ModelFileError
     from latentbits.findings.account import Findings
@@ -83,6 +84,7 @@ __all__ = [
     "ProbitFactors",
     "RepeatedSurvey",
     "RowColumnBernoulli",
+    "RowFacts",
     "__version__",
     "analyse",
     "apply_marks",
@@ -120,6 +122,7 @@ _HOME = {
     "Histories": "latentbits.data.histories",
     "ModelFileError": "latentbits.errors",
     "RepeatedSurvey": "latentbits.models.repeated_survey",
+    "RowFacts": "latentbits.data.row_facts",
     "apply_marks": "latentbits.data.marks",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",

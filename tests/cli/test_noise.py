@@ -34,7 +34,7 @@ def test_auto_says_what_it_kept_and_why(run: Run, with_false_ones: Path, tmp_pat
     assert [trial["model"] for trial in trials] == ["none", "white", "black", "both"]
     assert [trial["model"] for trial in trials if trial["kept"]] == ["black"]
     gain, needed = trials[2]["gain_per_row"], trials[2]["needed"]
-    said = f"a black noise component is kept: it gains {gain:.2f} nats a row, and {needed:.2f} are needed."
+    said = f"a black noise component is kept: it gains {gain:.2f} nats per row, and {needed:.2f} are needed."
     assert summary["noise"]["decision"].endswith(said)
     assert summary["noise"]["decision"].startswith("No white noise component is kept: it would gain ")
     assert summary["noise"]["decision"] in result.stdout

@@ -27,6 +27,7 @@ from latentbits.data.encoding import (
     read_blocks,
 )
 from latentbits.data.messages import choose_names
+from latentbits.data.row_facts import RowFacts
 from latentbits.errors import DataError
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class BinaryData:
         come from no file.
     marks : PlacedMarks or None
         Cells that somebody has checked (see `apply_marks`): models neither suspect nor change them.
+    facts : RowFacts or None
+        Covariates, coordinates and effort of the rows, for the models that use them.
 
     Examples
     --------
@@ -107,6 +110,7 @@ value >= 1 present
     notes: tuple[str, ...] = ()
     reading: dict[str, Any] | None = None
     marks: PlacedMarks | None = None
+    facts: RowFacts | None = None
 
     def __post_init__(self) -> None:
         if sum(form is not None for form in (self.cells, self.sparse, self.packed)) != 1:
@@ -120,6 +124,10 @@ value >= 1 present
         binarize: float | None = None,
         row_names: Sequence[object] | None = None,
         column_names: Sequence[object] | None = None,
+        rows: Any = None,
+        covariates: Sequence[str] | None = None,
+        coordinates: Sequence[str] | None = None,
+        effort: str | None = None,
     ) -> BinaryData:
         """Check `X` and encode it.
 
@@ -138,6 +146,14 @@ value >= 1 present
             strictly: anything but 0, 1 and missing is an error.
         row_names, column_names : sequence, optional
             Names to use instead of those of `X`.
+        rows : data frame or RowFacts, optional
+            What is known of the rows, a line for each, in the same order.
+        covariates : sequence of str, optional
+            Columns of `rows` that are covariates; by default all but coordinates and effort.
+        coordinates : two names, optional
+            Columns of `rows` that say where a row is, such as ("lon", "lat").
+        effort : str, optional
+            The column of `rows` that says how much a row was looked at, such as minutes.
 
         Returns
         -------
@@ -157,6 +173,11 @@ value >= 1 present
         array([[ 0,  1],
                [ 1, -1]], dtype=int8)
         """
+        if rows is not None:
+            data = cls.of(X, binarize=binarize, row_names=row_names, column_names=column_names)
+            return data.with_facts(RowFacts.of(rows, covariates=covariates, coordinates=coordinates, effort=effort))
+        if any(role is not None for role in (covariates, coordinates, effort)):
+            raise DataError("covariates, coordinates and effort name columns of rows; give rows=frame too")
         if comes_in_blocks(X):
             X = read_blocks(X, cls.of, binarize)
         if not isinstance(X, BinaryData):
@@ -422,7 +443,7 @@ value >= 1 present
         ['b']
         """
         chosen = index if isinstance(index, slice) else np.asarray(index, dtype=None if len(index) else int)
-        beside = self._beside(chosen) if self.row_names or self.metadata or self.marks else {}
+        beside = self._beside(chosen) if self._has_more_than_cells() else {}
         if self.sparse is not None:
             parts = (self.sparse.data, self.sparse.indices, self.sparse.indptr)
             uniform = sp.csr_array(parts, shape=self.shape)  # SciPy can't slice unequal index types
@@ -431,6 +452,9 @@ value >= 1 present
             return replace(self, packed=self.packed.rows(chosen), **beside)
         return replace(self, cells=np.ascontiguousarray(self.dense()[chosen]), **beside)
 
+    def _has_more_than_cells(self) -> bool:
+        return bool(self.row_names or self.metadata or self.marks) or self.facts is not None
+
     def _beside(self, chosen: slice | np.ndarray) -> dict[str, Any]:
         """What is known of these rows beside their cells."""
         kept = np.arange(self.shape[0])[chosen]
@@ -438,7 +462,25 @@ value >= 1 present
             "row_names": self.row_names and [self.row_names[i] for i in kept],
             "metadata": self.metadata and {name: [texts[i] for i in kept] for name, texts in self.metadata.items()},
             "marks": self.marks and self.marks.of_rows(kept),
+            "facts": None if self.facts is None else self.facts[kept],
         }
+
+    def with_facts(self, facts: RowFacts | None) -> BinaryData:
+        """Set what is known of the rows.
+
+        Parameters
+        ----------
+        facts : RowFacts or None
+            A line for each row; None for nothing.
+
+        Returns
+        -------
+        BinaryData
+            The same cells, not copied.
+        """
+        if facts is not None and len(facts) != self.shape[0]:
+            raise DataError(f"rows has {len(facts)} lines, the data {self.shape[0]} rows; give one line per row")
+        return replace(self, facts=facts)
 
     def without_names(self) -> BinaryData:
         """Leave out everything but the cells.
@@ -515,7 +557,7 @@ value >= 1 present
         return frame
 
     def fingerprint(self) -> str:
-        """Identify shape, cells and column names.
+        """Identify shape, cells, column names and what is known of the rows.
 
         Returns
         -------
@@ -534,7 +576,8 @@ value >= 1 present
         for place, code in self._filled():
             places.update(place.astype("<i8").tobytes())
             codes.update(code.tobytes())
-        heading = json.dumps([self.shape, self.column_names, places.hexdigest(), codes.hexdigest()])
+        known = [] if self.facts is None else [self.facts.checksum()]
+        heading = json.dumps([self.shape, self.column_names, places.hexdigest(), codes.hexdigest(), *known])
         return hashlib.sha256(heading.encode()).hexdigest()[:16]
 
     def _filled(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:

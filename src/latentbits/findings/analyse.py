@@ -168,7 +168,7 @@ def analyse(
         selection=selection,
         part=part,
         shape=shape,
-        seconds={**watch.seconds, **known.seconds},
+        seconds={**known.seconds, **watch.seconds, **known.seconds},  # in their order; those of before count
     )
 
 

@@ -26,7 +26,7 @@ def find(subject: Subject, about: DataSummary) -> Parts:
     names = _names(model)
     mixing = pd.DataFrame(model.mixing_, columns=names)
     mixing.insert(0, "variable", attributes(data))
-    mixing.insert(1, "mean_", model.mean_)
+    mixing.insert(1, "mean_", model.intercepts_)
     factors = _factors(model, data)
     tables = {
         "causes": pd.DataFrame(

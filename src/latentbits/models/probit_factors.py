@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr, logsumexp, ndtr
 from sklearn.utils.validation import check_is_fitted
 
-from latentbits.data.binary_data import BinaryData
+from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.data.row_facts import RowFacts
 from latentbits.errors import DataError
 from latentbits.fitting.chains import Length, quantile_interval
 from latentbits.fitting.restarts import Restart, Runner
@@ -18,9 +21,21 @@ from latentbits.fitting.rows import safe_log
 from latentbits.fitting.workers import Workers
 from latentbits.models.base import Renamed
 from latentbits.models.factor_model import RestartedFactorModel
-from latentbits.models.probit_sampler import Draws, FactorSamples, Sampler, chain_loadings, pool, solve_rows
+from latentbits.models.knows_rows import KnowsRows
+from latentbits.models.probit_sampler import (
+    Draws,
+    FactorSamples,
+    Known,
+    Sampler,
+    SpaceSamples,
+    chain_loadings,
+    known_of,
+    pool,
+    solve_rows,
+)
+from latentbits.models.row_features import RowFeatures
 from latentbits.models.sampling import chains_agree, repeated_cells
-from latentbits.models.solved_rows import RowSolver
+from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource
 
 INSTEAD = "use a model that climbs, such as LogisticPCA"
@@ -29,7 +44,14 @@ KEPT_DRAWS = 40
 """Draws of each training row that are kept for `score_samples` and `sample`: their mean is near that of all."""
 
 
-class ProbitFactors(RestartedFactorModel):
+RATE, RATE_WITH_ROWS = 1.0, 0.1
+"""Of the prior of the loadings' precisions. What covariates explain leaves less to factors: with the smaller rate eight
+of them predict a survey of eleven species nearly as well as two."""
+
+CURVE_POINTS = 25
+
+
+class ProbitFactors(KnowsRows, RestartedFactorModel):
     """Bayesian probit factor analysis: a cell is 1 if a normal score behind it is above 0.
 
     The score of a cell is ``intercepts_[j] + row_effects_[i] + weights_[i] @ components_[:, j]`` plus standard normal
@@ -38,6 +60,13 @@ class ProbitFactors(RestartedFactorModel):
     loadings and of rows is in the probabilities, which are less extreme than those of a best fit. Loadings have a
     normal prior whose scale is learned for each component (automatic relevance determination): a needless component
     shrinks, so `n_components` is an upper limit.
+
+    **What is known of rows.** With `fit(X, rows=frame)`, or data made by ``BinaryData.of(X, rows=frame, ...)``, it is a
+    joint species distribution model: to the score of a cell is added the column's response to covariates (of each
+    number a line and a curve, of each category its effect, the logarithm of effort), shrunk to the mean response of all
+    columns by as much as they tell; and rows near each other may have similar factors, by a Gaussian process whose
+    scale and size are learned for each. Then `responses`, `variation`, `residual_correlations` and `predict_rows`
+    (unvisited rows) answer too. Training rows are recognised; new rows must bring the same columns.
 
     Parameters
     ----------
@@ -130,6 +159,8 @@ class ProbitFactors(RestartedFactorModel):
     similarity_ = "cosine"
     tol = 0.0
     _samples: FactorSamples
+    _space: SpaceSamples | None = None
+    _n_known = 0
     bias_ = Renamed("intercepts_")
 
     def __init__(
@@ -159,6 +190,51 @@ class ProbitFactors(RestartedFactorModel):
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
+    def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None, rows: Any = None) -> Self:
+        """Find the components, and the weights of the rows.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, pandas or polars frame, BinaryData, or blocks of rows
+            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            A row of weight 2 counts like two equal rows.
+        rows : data frame or RowFacts, optional
+            What is known of the rows. The columns of a frame are all covariates; for coordinates and effort give
+            ``RowFacts.of(frame, coordinates=("lon", "lat"), effort="minutes")``.
+
+        Returns
+        -------
+        Self
+            The fitted model.
+        """
+        return super().fit(self._with_rows(X, rows), y, sample_weight)
+
+    def fit_transform(
+        self, X: Any, y: None = None, sample_weight: ArrayLike | None = None, rows: Any = None
+    ) -> np.ndarray:
+        """Fit, and return the weights of the training rows.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, pandas or polars frame, BinaryData
+            As in `fit`.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            A row of weight 2 counts like two equal rows.
+        rows : data frame or RowFacts, optional
+            What is known of the rows, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            The weights of the training rows.
+        """
+        return self.fit(X, y, sample_weight, rows).weights_
+
     @property
     def max_iter(self) -> int:  # type: ignore[override]
         """Sweeps of a chain."""
@@ -176,15 +252,22 @@ class ProbitFactors(RestartedFactorModel):
     def _runner_maker(self, data: BinaryData, row_weight: np.ndarray) -> Callable[[Workers], Runner[Any]]:
         length = Length(self.n_burn, self.n_samples, self.thin)
         cells = repeated_cells(data, row_weight, INSTEAD)
-        sampler = Sampler(cells, self.n_components, bool(self.row_effects), length)
+        known, rate = None, RATE
+        self._n_known = 0
+        if data.facts is not None:
+            if np.any(row_weight != 1):
+                raise DataError("rows with covariates can't have other weights than 1; leave out sample_weight or rows")
+            known, rate = _known(RowFeatures(data.facts, warn=True), data.facts), RATE_WITH_ROWS
+            self._n_known = known.features.shape[1] - 1
+        sampler = Sampler(cells, self.n_components, bool(self.row_effects), length, known, rate)
         return lambda workers: sampler.run
 
     def _keep(self, state: Draws, row_weight: np.ndarray) -> np.ndarray:
-        return chain_loadings(state, self.n_components)
+        return chain_loadings(state, self.n_components, self._first)
 
     def _adopt(self, best: Restart[Any], runs: list[Restart[Any]]) -> None:
         number = next(n for n, run in enumerate(runs) if run is best)
-        self._samples = pool([run.state for run in runs], number, self.n_components)
+        self._samples, self._space = pool([run.state for run in runs], number, self.n_components, self._first)
         loadings = self._loadings.astype(np.float64)
         self.components_ = loadings.mean(axis=0)
         self.relevance_ = (loadings**2).mean(axis=(0, 2))
@@ -193,7 +276,7 @@ class ProbitFactors(RestartedFactorModel):
         self.converged_ = chains_agree(self._samples.largest_r_hat) and bool(best.converged)
 
     def _row_solver(self) -> RowSolver:
-        return partial(solve_rows, theta=self._samples.theta)
+        return partial(solve_rows, theta=self._samples.theta, encoder=self._encoder(), space=self._space)
 
     def _adopt_coordinates(self, coordinates: np.ndarray) -> None:
         self.row_effects_ = self._effects(coordinates)
@@ -203,9 +286,21 @@ class ProbitFactors(RestartedFactorModel):
     # ---- answers -------------------------------------------------------------------------------------------------
 
     @property
+    def _first(self) -> int:
+        """Where the loadings begin in theta: behind the intercept and the responses to features of rows."""
+        return 1 + self._n_known
+
+    def _encoder(self) -> RowFeatures | None:
+        facts = self._facts
+        encoder = None if facts is None else RowFeatures(facts)
+        if encoder is not None and encoder.width != self._n_known:
+            raise DataError("the samples of the model don't fit its covariates; fit it again")
+        return encoder
+
+    @property
     def _loadings(self) -> np.ndarray:
         """Of all samples, S x K x D."""
-        return self._samples.theta[:, :, 1 : self.n_components + 1].transpose(0, 2, 1)
+        return self._samples.theta[:, :, self._first : self._first + self.n_components].transpose(0, 2, 1)
 
     @property
     def r_hat_(self) -> dict[str, np.ndarray] | None:
@@ -224,7 +319,12 @@ class ProbitFactors(RestartedFactorModel):
         return coordinates[:, :, -1].astype(np.float64) @ self._samples.theta[:, 0, -1] / len(self._samples.theta)
 
     def _as_weights(self, coordinates: np.ndarray) -> np.ndarray:
-        return coordinates[:, :, : self.n_components].mean(axis=1, dtype=np.float64)
+        return coordinates[:, :, self._scores].mean(axis=1, dtype=np.float64)
+
+    @property
+    def _scores(self) -> slice:
+        """Where the factors are in the coordinates of rows."""
+        return slice(self._n_known, self._n_known + self.n_components)
 
     @property
     def _training_coordinates(self) -> np.ndarray:
@@ -234,7 +334,7 @@ class ProbitFactors(RestartedFactorModel):
         """The mean of Phi(score) over samples.
 
         Coordinates are N x n x (K + 1) (K without row effects), for n of the samples spread evenly over all; or N x K:
-        then the effects of rows are unknown, and integrated out.
+        then the effects of rows are unknown, and integrated out; covariates are at their means.
         """
         theta = self._samples.theta
         if W.ndim == 2:
@@ -244,7 +344,7 @@ class ProbitFactors(RestartedFactorModel):
 
     def _given_weights(self, W: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """Probabilities by one sample for weights without a row effect, which adds its variance to the noise's."""
-        score = W @ theta[:, 1 : self.n_components + 1].T + theta[:, 0]
+        score = W @ theta[:, self._first : self._first + self.n_components].T + theta[:, 0]
         return np.asarray(ndtr(score / np.sqrt(1 + theta[0, -1] ** 2 if self.row_effects else 1.0)))
 
     def _log_probabilities(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -255,7 +355,7 @@ class ProbitFactors(RestartedFactorModel):
         """Those of biases, row effects and a centred table of rank K (or of what rank the table can have)."""
         K, D = self.components_.shape
         rank = min(K, n_rows - 1, D)
-        return D + bool(self.row_effects) * (n_rows - 1) + rank * (n_rows - 1) + rank * D - rank**2
+        return D * self._first + bool(self.row_effects) * (n_rows - 1) + rank * (n_rows - 1) + rank * D - rank**2
 
     def components_interval(self, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Central credible intervals of the loadings, the axes aligned.
@@ -293,7 +393,214 @@ class ProbitFactors(RestartedFactorModel):
             Upper ends.
         """
         rows = self._solved(X)
-        return quantile_interval(rows.coordinates[:, :, : self.n_components], level, axis=1)
+        return quantile_interval(rows.coordinates[:, :, self._scores], level, axis=1)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log likelihood of each row with the held-out meaning: its coordinates are not fitted to it.
+
+        They are drawn from those of the training rows or, in a model with covariates, from what is known of the row.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Log likelihoods.
+        """
+        check_is_fitted(self)
+        if self._row_facts is None:
+            return super().score_samples(X)
+        data = self._data(X)
+        unseen = data.hide(np.ones(data.shape, bool))
+        cells, draws = data.dense(), SolvedRows(self, unseen).coordinates
+        theta = self._samples.theta.astype(np.float64)
+        totals = np.empty((len(theta), len(cells)))
+        for s, each in enumerate(theta):
+            score = draws[:, s] @ each[:, 1:].T + each[:, 0]
+            totals[s] = np.where(cells == MISSING, 0.0, log_ndtr(np.where(cells == 1, score, -score))).sum(axis=1)
+        return np.asarray(logsumexp(totals, axis=0) - np.log(len(theta)))
+
+    # ---- what is known of rows -----------------------------------------------------------------------------------
+
+    def predict_rows(self, rows: Any) -> pd.DataFrame:
+        """The probability of a 1 in each column of rows of which no cell was seen, such as unvisited sites.
+
+        Parameters
+        ----------
+        rows : data frame or RowFacts
+            What is known of them, with the columns of the fit.
+
+        Returns
+        -------
+        DataFrame
+            A line for each row, a column for each column of the training data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from latentbits import ProbitFactors
+        >>> rng = np.random.default_rng(0)
+        >>> sites = pd.DataFrame({"elevation": rng.uniform(200, 2000, 150)})
+        >>> liking = np.array([1.5, 1.0, -1.0, -1.5])
+        >>> X = (np.outer((sites["elevation"] - 1100) / 500, liking) + rng.normal(size=(150, 4)) > 0).astype(int)
+        >>> model = ProbitFactors(1, n_init=2, random_state=0).fit(X, rows=sites)
+        >>> low, high = model.predict_rows(pd.DataFrame({"elevation": [300, 1900]})).to_numpy()
+        >>> (high > low).tolist()
+        [True, True, False, False]
+        """
+        encoder = self._asked_of_rows("predict_rows")
+        facts = self._roles_of(rows)
+        encoder.encode(facts)  # so that what is missing is said of all rows at once
+        P = np.concatenate([self._of_unseen(facts[part]) for part in _parts(len(facts))])
+        return pd.DataFrame(P, columns=self._column_labels())
+
+    def responses(self, level: float = 0.9) -> pd.DataFrame:
+        """How the probability of a 1 changes with each covariate, the others at their means.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Posterior probability of each band, between 0 and 1.
+
+        Returns
+        -------
+        DataFrame
+            With the columns covariate, value (a number, or a category), column, probability, lower and upper.
+        """
+        encoder = self._asked_of_rows("responses")
+        theta = self._samples.theta.astype(np.float64)
+        spread = np.sqrt(1 + self._drawn_variance())
+        frames = []
+        for name, values, features in _curves(encoder):
+            where = encoder.slices()[name]
+            score = theta[:, None, :, 0] + np.einsum("vp,sdp->svd", features, theta[:, :, where])
+            p = ndtr(score / spread[:, None])
+            lower, upper = quantile_interval(p, level, axis=0)
+            frames.append(_long(name, values, self._column_labels(), p.mean(axis=0), lower, upper))
+        return pd.concat(frames, ignore_index=True)
+
+    def variation(self) -> pd.DataFrame:
+        """Shares of the variance of each column's scores: by covariates, space, factors, and unexplained.
+
+        Returns
+        -------
+        DataFrame
+            A line for each column; the shares of a line sum to 1. "factors" are what columns have in common beside
+            covariates and space, row effects included; "unexplained" is the noise of single cells.
+        """
+        encoder, facts = self._asked_of_rows("variation"), self._facts
+        assert facts is not None
+        features, theta = encoder.encode(facts)[:, 1:], self._samples.theta.astype(np.float64)
+        apart = features - features.mean(axis=0)
+        covariance = apart.T @ apart / len(apart)
+        b = theta[:, :, 1 : self._first]
+        known = np.einsum("sdp,pq,sdq->d", b, covariance, b) / len(theta)
+        space = self._space_variance(facts, encoder)
+        parts = np.column_stack([known, space, self._drawn_variance().mean(axis=0), np.ones(len(known))])
+        shares = parts / parts.sum(axis=1, keepdims=True)
+        names = ["covariates", "space", "factors", "unexplained"]
+        return pd.DataFrame(shares, columns=names, index=self._column_labels())
+
+    def residual_correlations(self) -> pd.DataFrame:
+        """Correlations of the scores of columns that covariates and space leave.
+
+        Returns
+        -------
+        DataFrame
+            Columns by columns: posterior means, the noise of single cells included.
+        """
+        check_is_fitted(self)
+        V, size = self._drawn_loadings(), 1 + self._drawn_variance()
+        total = sum((v @ v.T + np.eye(len(v))) / np.sqrt(np.outer(s, s)) for v, s in zip(V, size, strict=True))
+        names = self._column_labels()
+        return pd.DataFrame(total / len(V), columns=names, index=names)
+
+    def _asked_of_rows(self, question: str) -> RowFeatures:
+        check_is_fitted(self)
+        encoder = self._encoder()
+        if encoder is None:
+            raise DataError(f"{question} needs to know of the rows; fit with rows=frame")
+        return encoder
+
+    def _roles_of(self, rows: Any) -> RowFacts:
+        """A frame has the roles of the fit."""
+        facts = self._facts
+        assert facts is not None
+        if isinstance(rows, RowFacts):
+            return rows
+        covariates = [*facts.numbers, *facts.categories]
+        return RowFacts.of(
+            rows, covariates=covariates, coordinates=facts.coordinate_names or None, effort=facts.effort_name
+        )
+
+    def _of_unseen(self, facts: RowFacts) -> np.ndarray:
+        theta, K = self._samples.theta.astype(np.float64), self.n_components + bool(self.row_effects)
+        cells = np.full((len(facts), theta.shape[1]), MISSING, np.int8)
+        features, centres = known_of(BinaryData(cells, facts=facts), self._encoder(), self._space, len(theta), K)
+        known, spread = theta[:, :, : self._first], np.sqrt(1 + self._drawn_variance())
+        return _mean_of(
+            ndtr((features @ known[s].T + centres[:, s] @ theta[s, :, self._first :].T) / spread[s])
+            for s in range(len(theta))
+        )
+
+    def _drawn_loadings(self) -> np.ndarray:
+        """S x D x (K + 1), the last of them the size of row effects (K without)."""
+        return self._samples.theta[:, :, self._first :].astype(np.float64)
+
+    def _drawn_variance(self) -> np.ndarray:
+        """What a row's own coordinates add to the variance of scores, S x D."""
+        return (self._drawn_loadings() ** 2).sum(axis=2)
+
+    def _space_variance(self, facts: RowFacts, encoder: RowFeatures) -> np.ndarray:
+        functions = encoder.places(facts)
+        if self._space is None or functions is None:
+            return np.zeros(self.n_features_in_)
+        V, centres = self._drawn_loadings(), self._space.centres(functions)
+        return np.mean([(centres[:, s] @ v.T).var(axis=0) for s, v in enumerate(V)], axis=0)
+
+    def _column_labels(self) -> list[str]:
+        return self._column_names() or [str(j) for j in range(self.n_features_in_)]
+
+
+def _known(encoder: RowFeatures, facts: RowFacts) -> Known:
+    """What the sampler is to know of the training rows."""
+    features = encoder.encode(facts)
+    functions = encoder.places(facts)
+    if encoder.basis is None or functions is None:
+        return Known.nothing(len(features))._replace(features=features)
+    return Known(features, np.ascontiguousarray(functions.transpose(0, 2, 1)), encoder.basis.variances)
+
+
+def _curves(encoder: RowFeatures) -> Iterable[tuple[str, list[Any], np.ndarray]]:
+    """Of each covariate its name, some of its values, and the features of these."""
+    for number in encoder.numbers:
+        values = np.linspace(number.low, number.high, CURVE_POINTS)
+        yield number.name, values.tolist(), np.column_stack(number.encode(values))
+    for category in encoder.categories:
+        levels = sorted(category.levels)
+        yield category.name, levels, np.column_stack(category.encode(np.array(levels, object)))
+
+
+def _long(name: str, values: list[Any], columns: list[str], *parts: np.ndarray) -> pd.DataFrame:
+    probability, lower, upper = (part.ravel() for part in parts)
+    return pd.DataFrame(
+        {
+            "covariate": name,
+            "value": pd.Series(np.repeat(np.array(values, object), len(columns)), dtype=object),
+            "column": columns * len(values),
+            "probability": probability,
+            "lower": lower,
+            "upper": upper,
+        }
+    )
+
+
+def _parts(n_rows: int, size: int = 256) -> Iterable[slice]:
+    return (slice(start, start + size) for start in range(0, max(n_rows, 1), size))
 
 
 def _spread(n: int, k: int) -> np.ndarray:

@@ -22,6 +22,7 @@ from latentbits.fitting.chains import Length, by_chain, diagnosed, run_chain
 from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.probit_gibbs import probit_rows, probit_sweeps
+from latentbits.models.row_features import RowFeatures
 from latentbits.models.sampling import largest_r_hat, watched_cells
 from latentbits.models.solved_rows import Solution
 from latentbits.numerics import kernel_array
@@ -43,12 +44,15 @@ ROWS = 64
 class Draws(NamedTuple):
     """S samples of one chain.
 
-    theta: (S, D, Q) biases, loadings, size of row effects; log_likelihood: (S,); cells: (S, C) watched probabilities.
+    theta: (S, D, Q) biases, responses, loadings, size of row effects; log_likelihood: (S,); cells: (S, C) watched
+    probabilities; scales: (S, n) and coefficients: (S, n, R) of what neighbours have in common, R = 0 without places.
     """
 
     theta: np.ndarray
     log_likelihood: np.ndarray
     cells: np.ndarray
+    scales: np.ndarray
+    coefficients: np.ndarray
 
 
 class Known(NamedTuple):
@@ -131,15 +135,19 @@ class Sampler:
     n_components: int
     row_effects: bool
     length: Length
+    known: Known | None = None
+    rate: float = 1.0
 
     def run(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[Draws]:
         """A chain from its start to its last sample, or until it is interrupted; its objective is the mean trace."""
-        chain = Chain(self.cells, self.n_components, self.row_effects, rng)
+        chain = Chain(self.cells, self.n_components, self.row_effects, rng, self.known, self.rate)
+        *_, coefficients, chosen = chain.space
         rows, columns = watched_cells(*self.cells.shape)
 
         def take(log_likelihood: float) -> tuple[np.ndarray, ...]:
             cells = ndtr(np.einsum("cq,cq->c", chain.g[rows], chain.theta[columns]))
-            return chain.theta.astype(np.float32), np.array(log_likelihood), cells.astype(np.float32)
+            parts = chain.theta.astype(np.float32), np.array(log_likelihood), cells.astype(np.float32)
+            return *parts, chosen[:, 0].copy(), coefficients.astype(np.float32)
 
         draws = Draws(*run_chain(self._stretches(chain), take, monitor))
         return Climbed(draws, float(draws.log_likelihood.mean()))
@@ -153,22 +161,69 @@ class Sampler:
             yield chain.sweep(thin), thin, True
 
 
-def solve_rows(data: BinaryData, theta: np.ndarray, *, workers: Workers) -> Solution:
+class SpaceSamples(NamedTuple):
+    """What neighbours have in common in S samples: scales (S, n), coefficients (S, n, R), turns (S, K, K).
+
+    The first K of the n kinds of coordinates are factors, drawn on the axes of the chain; `turns` bring them to the
+    axes of all samples.
+    """
+
+    scales: np.ndarray
+    coefficients: np.ndarray
+    turns: np.ndarray
+
+    def centres(self, functions: np.ndarray) -> np.ndarray:
+        """What rows have in common with their neighbours, N x S x n, by the functions at their places (L x N x R)."""
+        S, n, _ = self.coefficients.shape
+        out = np.empty((functions.shape[1], S, n))
+        for scale in np.unique(self.scales):
+            chosen = self.scales == scale
+            out[:, chosen] = functions[scale] @ self.coefficients[chosen].T.astype(np.float64)
+        K = self.turns.shape[1]
+        out[:, :, :K] = np.einsum("skl,nsl->nsk", self.turns, out[:, :, :K])
+        return out
+
+
+def solve_rows(
+    data: BinaryData,
+    theta: np.ndarray,
+    encoder: RowFeatures | None = None,
+    space: SpaceSamples | None = None,
+    *,
+    workers: Workers,
+) -> Solution:
     """Coordinates of rows, one draw for each sample of the columns (S x D x Q): N x S x (Q - 1).
 
-    A row's coordinates given the columns depend on no other row. So training rows and new ones are the same thing.
+    The first of them are the features that are known of a row, the same in all samples, without the constant. A row's
+    coordinates given the columns depend on no other row. So training rows and new ones are the same thing.
     """
     cells, samples = kernel_array(data.dense(), np.int8), kernel_array(theta)
+    P = 1 if encoder is None else 1 + encoder.width
     W = np.empty((len(cells), len(theta), theta.shape[2] - 1), np.float32)
 
     def one(start: int) -> None:
         rows = slice(start, start + ROWS)
-        n = len(cells[rows])
-        known = np.ones((n, 1)), np.zeros((n, *W.shape[1:]))
-        probit_rows(cells[rows], *known, samples, ROW_SEED, ROW_BURN, ROW_SWEEPS, W[rows])
+        features, centres = known_of(data.rows(rows), encoder, space, len(theta), theta.shape[2] - P)
+        drawn = np.empty(centres.shape, np.float32)
+        probit_rows(cells[rows], features, centres, samples, ROW_SEED, ROW_BURN, ROW_SWEEPS, drawn)
+        W[rows, :, : P - 1] = features[:, None, 1:]
+        W[rows, :, P - 1 :] = drawn
 
     workers.map(one, range(0, len(cells), ROWS))
     return Solution(W)
+
+
+def known_of(
+    data: BinaryData, encoder: RowFeatures | None, space: SpaceSamples | None, n_samples: int, n_drawn: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Features of rows (N x P), and the prior means of what is drawn of them (N x S x n)."""
+    n_rows = data.shape[0]
+    nothing = np.zeros((n_rows, n_samples, n_drawn))
+    if encoder is None or data.facts is None:
+        return np.ones((n_rows, 1)), nothing
+    functions = None if space is None else encoder.places(data.facts)
+    centres = nothing if space is None or functions is None else space.centres(functions)
+    return kernel_array(encoder.encode(data.facts)), kernel_array(centres)
 
 
 assert MISSING < 0, "the kernels take any code below 0 as missing"
@@ -202,18 +257,22 @@ class FactorSamples(NamedTuple):
         return largest_r_hat(self.r_hat)
 
 
-def chain_loadings(draws: Draws, n_components: int) -> np.ndarray:
-    """What is kept of one chain: its mean loadings, K x D."""
-    V = _loadings(draws.theta, n_components)
+def chain_loadings(draws: Draws, n_components: int, first: int = 1) -> np.ndarray:
+    """What is kept of one chain: its mean loadings, K x D; they begin at `first` in theta."""
+    V = _loadings(draws.theta, n_components, first)
     return align(V, V[-1]).mean(axis=0)
 
 
-def pool(chains: Sequence[Draws], best: int, n_components: int) -> FactorSamples:
+def pool(
+    chains: Sequence[Draws], best: int, n_components: int, first: int = 1
+) -> tuple[FactorSamples, SpaceSamples | None]:
     """The samples of all chains, on the axes of their mean, by falling strength."""
     draws = Draws(*(np.concatenate(parts) for parts in zip(*chains, strict=True)))
-    V = align(_loadings(draws.theta, n_components), chain_loadings(chains[best], n_components))
+    own = _loadings(draws.theta, n_components, first)
+    turned = turns(own, chain_loadings(chains[best], n_components, first))
+    V = turned @ own
     theta = draws.theta.copy()
-    theta[:, :, 1 : n_components + 1] = V.transpose(0, 2, 1)
+    theta[:, :, first : first + n_components] = V.transpose(0, 2, 1)
     chain = np.repeat(np.arange(len(chains)), [len(part.theta) for part in chains])
     parts = {
         "log_likelihood": draws.log_likelihood,
@@ -222,11 +281,18 @@ def pool(chains: Sequence[Draws], best: int, n_components: int) -> FactorSamples
         "bias": theta[:, :, 0],
     }
     r_hat, ess = diagnosed(by_chain(chain, parts))
-    return FactorSamples(theta, chain, draws.log_likelihood, draws.cells, r_hat, ess)
+    has_space = draws.coefficients.shape[2] > 0
+    space = SpaceSamples(draws.scales, draws.coefficients, turned.astype(np.float32)) if has_space else None
+    return FactorSamples(theta, chain, draws.log_likelihood, draws.cells, r_hat, ess), space
 
 
 def align(V: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Loadings of samples (S, K, D), each turned towards the mean of all, and the mean to its principal axes.
+    """Loadings of samples (S, K, D), each turned towards the mean of all, and the mean to its principal axes."""
+    return turns(V, reference) @ V.astype(np.float64)
+
+
+def turns(V: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """The rotations (S, K, K) that align the loadings of samples.
 
     In turns: each sample is turned to be nearest to the means, and the means are taken of the samples as turned. The
     axes are in the order of their strength over all samples, the largest mean loading of each positive.
@@ -234,19 +300,20 @@ def align(V: np.ndarray, reference: np.ndarray) -> np.ndarray:
     V = V.astype(np.float64)
     for _ in range(ROUNDS):
         left, _, right = np.linalg.svd(V @ reference.T)
-        turned = (left @ right).transpose(0, 2, 1) @ V
-        mean = turned.mean(axis=0)
+        made = (left @ right).transpose(0, 2, 1)
+        mean = (made @ V).mean(axis=0)
         moved = np.linalg.norm(mean - reference)
         reference = mean
         if moved <= SETTLED * np.linalg.norm(mean):
             break
-    turned = np.linalg.eigh(reference @ reference.T)[1].T @ turned
-    turned = turned[:, np.argsort(-(turned**2).mean(axis=(0, 2)), kind="stable")]
-    mean = turned.mean(axis=0)
+    made = np.linalg.eigh(reference @ reference.T)[1].T @ made
+    turned = made @ V
+    order = np.argsort(-(turned**2).mean(axis=(0, 2)), kind="stable")
+    made, mean = made[:, order], turned[:, order].mean(axis=0)
     largest = mean[np.arange(len(mean)), np.abs(mean).argmax(axis=1)]
-    return turned * np.where(largest < 0, -1.0, 1.0)[:, None]
+    return made * np.where(largest < 0, -1.0, 1.0)[:, None]
 
 
-def _loadings(theta: np.ndarray, n_components: int) -> np.ndarray:
+def _loadings(theta: np.ndarray, n_components: int, first: int) -> np.ndarray:
     """S x K x D."""
-    return theta[:, :, 1 : n_components + 1].transpose(0, 2, 1)
+    return theta[:, :, first : first + n_components].transpose(0, 2, 1)

@@ -10,7 +10,18 @@ from typing import Any
 
 from latentbits.constraints import Number
 from latentbits.models.abilities import BY_CELL, WITH_RESTARTS, WITH_WEIGHTS, Ability
-from latentbits.models.schema import CELL_MODEL, COLUMNS, FACTOR_MODEL, RESTARTED, Array, Items, Named, Value, sampled
+from latentbits.models.schema import (
+    CELL_MODEL,
+    COLUMNS,
+    FACTOR_MODEL,
+    RESTARTED,
+    ROW_FACTS,
+    Array,
+    Items,
+    Named,
+    Value,
+    sampled,
+)
 from latentbits.models.spec import ITERATIONS, RESTARTS, ModelSpec, Option, Parameter, components
 
 _HERE = "latentbits.models"
@@ -93,16 +104,26 @@ _PROBIT_FACTORS = ModelSpec(
         relevance_=Array("K", low=0),
         intercepts_=Array("D"),
         row_effects_=Array("N"),
-        _training_draws=Array("N", None, "P", dtype="float32", low=-_LARGEST_SAMPLE, high=_LARGEST_SAMPLE),
+        _row_facts=ROW_FACTS,
+        _n_known=Value(int, low=0, high=10**6, size="F"),
+        _training_draws=Array("N", None, ("P", "F"), dtype="float32", low=-_LARGEST_SAMPLE, high=_LARGEST_SAMPLE),
         _samples=Named(
             "FactorSamples",
             **sampled("bias"),
-            theta=Array("S", "D", "Q", dtype="float32", low=-_LARGEST_SAMPLE, high=_LARGEST_SAMPLE),
+            theta=Array("S", "D", ("Q", "F"), dtype="float32", low=-_LARGEST_SAMPLE, high=_LARGEST_SAMPLE),
+        ),
+        _space=Named(
+            "SpaceSamples",
+            optional=True,
+            scales=Array("S", "P", dtype="int64", low=0, high=4),
+            coefficients=Array("S", "P", None, dtype="float32"),
+            turns=Array("S", "K", "K", dtype="float32"),
         ),
     ),
     sizes={"K": ("n_components",), "P": ("n_components", "row_effects"), "Q": (1, "n_components", "row_effects")},
+    added=("_n_known", "_space"),
     renamed={"bias_": "intercepts_"},
-    stored_types=(f"{_HERE}.probit_sampler:FactorSamples",),
+    stored_types=(f"{_HERE}.probit_sampler:FactorSamples", f"{_HERE}.probit_sampler:SpaceSamples"),
 )
 
 # ---- factorisations of scikit-learn, which are not generative ----------------------------------------------------

@@ -36,9 +36,12 @@ def _expect(right: bool, name: str, what: str) -> None:
         raise ValueError(f"{name} is not {what}")
 
 
-def _bind(name: str, sizes: dict[str, Any], letter: str | int, found: int) -> None:
+def _bind(name: str, sizes: dict[str, Any], letter: str | int | tuple[str, ...], found: int) -> None:
     """A size that is met again must be the same."""
-    known = letter if isinstance(letter, int) else sizes.setdefault(letter, found)
+    if isinstance(letter, str):
+        known = sizes.setdefault(letter, found)
+    else:
+        known = letter if isinstance(letter, int) else sum(sizes.get(part, 0) for part in letter)
     if known != found:
         raise ValueError(f"{name} has the size {found} where {known} fits to the rest")
 
@@ -48,8 +51,8 @@ class Array:
 
     Parameters
     ----------
-    *shape : str, int or None
-        Letters; None is any size.
+    *shape : str, int, tuple or None
+        Letters; None is any size, a tuple the sum of sizes that are bound before.
     dtype : str
         NumPy's name of it.
     low, high : float
@@ -65,7 +68,7 @@ class Array:
 
     def __init__(
         self,
-        *shape: str | int | None,
+        *shape: str | int | tuple[str, ...] | None,
         dtype: str = "float64",
         low: float = -LARGEST,
         high: float | str = LARGEST,
@@ -419,6 +422,19 @@ def sampled(*more: str) -> dict[str, Any]:
         "ess": Entries({**ess, "log_likelihood": Array(low=0)}, optional=True),
     }
 
+
+ROW_FACTS = Entries(
+    {
+        "numbers": Entries(Array("N", nan=True)),
+        "categories": Entries(Texts("N")),
+        "coordinates": Array("N", 2, optional=True),
+        "coordinate_names": Items(Value(str)),
+        "effort": Array("N", low=0, optional=True),
+        "effort_name": Value(str, optional=True),
+    },
+    optional=True,
+)
+"""Covariates, coordinates and effort of the training rows."""
 
 CELL_MODEL: dict[str, Any] = {"data_checksum_": Value(str), "n_rows_": Value(int, low=0, high=_COUNT)}
 """What models without weights know of the rows."""

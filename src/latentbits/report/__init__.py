@@ -100,8 +100,10 @@ def write_report(findings: Findings, path: str | Path, *, ratings: dict[str, Any
     render_report(findings, ratings=ratings).save(path)
 
 
-def report_on(model: Any, X: Any, *, shape: tuple[int, int] | None = None, **fit_params: Any) -> Report:
-    """What a fitted model says about X, without a verdict, as a page; `fit_params` went into the fit beside X."""
+def report_on(model: Any, X: Any, *, shape: tuple[int, int] | None = None, **more: Any) -> Report:
+    """What a fitted model says about X, without a verdict, as a page; `more` went into the fit, or asks an ensemble."""
     from latentbits.findings.analyse import analyse
+    from latentbits.models.abilities import Ability, abilities_of
 
-    return render_report(analyse(model, X, verdict=False, shape=shape, **fit_params))
+    asked = {"question": more} if Ability.MEMBERS in abilities_of(model) else more
+    return render_report(analyse(model, X, verdict=False, shape=shape, **asked))

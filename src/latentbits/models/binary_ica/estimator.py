@@ -55,8 +55,8 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         "blica" fits the tetrachoric correlations of all segments: fast, and the best choice in most cases. "mle"
         maximises the full likelihood, starting from BLICA's solution, with the entries of the mixing kept within 8 in
         size (in separable data they would diverge). One or two sources are integrated over; for more, the likelihood
-        is that of expectation propagation, too low by about 0.02 a row, unless `n_points` is given. "ivae" is a linear
-        variational autoencoder, which does well only with fewer sources than columns.
+        is that of expectation propagation, too low by about 0.03 per row, unless `n_points` is given. "ivae" is a
+        linear variational autoencoder, which does well only with fewer sources than columns.
     shrinkage : {"matched", "published"}, default="matched"
         Of "blica" (and the start of "mle"). Correlations of few rows are too noisy to be fitted as they are, and are
         shrunk. With "matched" those of the model are shrunk in the same way, so that strengths aren't underestimated
@@ -329,7 +329,7 @@ def _warn_about_size(n: int, m: int, U: int, rows: float, *, stacklevel: int) ->
     if rows < rows_needed(n, m):
         warnings.warn(
             f"{counted(U, 'segment')} with {rows:.1f} rows each on average are too few for {counted(m, 'source')} of "
-            f"{counted(n, 'column')}, which take about {rows_needed(n, m)} rows a segment; use fewer segments or "
+            f"{counted(n, 'column')}, which take about {rows_needed(n, m)} rows per segment; use fewer segments or "
             "sources",
             stacklevel=stacklevel,
         )

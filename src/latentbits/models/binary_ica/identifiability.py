@@ -16,7 +16,7 @@ RANK_TOLERANCE = 1e-9
 FEW, HALF, MANY = 5, 50, 300
 """Rows a segment for up to a third, up to half, and more of the columns as sources.
 
-In simulations (4 to 12 columns, 10 and 40 segments, 5 to 300 rows a segment) the mixing of a third as many sources as
+In simulations (4 to 12 columns, 10 and 40 segments, 5 to 300 rows per segment) the mixing of a third as many sources as
 columns was found with 5 rows (similarity 0.8 on a scale where chance is 0), that of half as many with 20 to 50, and
 that of as many with 300. Looking for more sources than there are spoils those: of 4 sources of 12 columns in segments
 of 50 rows, the similarity was 0.96 if 4 were sought, 0.94 if 6 were, and 0.75 if 12 were.
@@ -148,7 +148,7 @@ def correlation_jacobian(A: np.ndarray, log_s: np.ndarray) -> np.ndarray:
 
 
 def rows_needed(n_variables: int, n_components: int) -> int:
-    """How many rows a segment it takes to find the mixing of so many sources of so many columns."""
+    """How many rows per segment it takes to find the mixing of so many sources of so many columns."""
     if n_components <= max(n_variables // 3, 1):
         return FEW
     return HALF if n_components <= n_variables // 2 else MANY

@@ -12,7 +12,7 @@ states at which their errors are large and all on one side.
 
 For more sources than a grid can cover, each row's posterior is approximated by a normal distribution (expectation
 propagation), and its probability by that of the approximation. At the strengths of the paper the logarithm is too low
-by about 0.02 per row, much the same for all rows and at all states near each other, so that it hardly moves the
+by about 0.03 per row, much the same for all rows and at all states near each other, so that it hardly moves the
 maximum; and it costs as much as the cells times the squared number of sources. The errors of quasi-random points are
 smaller on average, but differ from state to state, and a climb with many sources ends where they are large and all on
 one side.

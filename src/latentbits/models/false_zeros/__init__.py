@@ -5,7 +5,7 @@ from typing import get_args
 from latentbits.constraints import Choice, Number
 from latentbits.models.abilities import BY_CELL, Ability
 from latentbits.models.aspect import NOISE_TRIALS, Noise
-from latentbits.models.schema import CELL_MODEL, COLUMNS, Array, Entries, Frame, Member, Named, Texts, Value
+from latentbits.models.schema import CELL_MODEL, COLUMNS, ROW_FACTS, Array, Entries, Frame, Member, Named, Texts, Value
 from latentbits.models.spec import ModelSpec, Option, Parameter
 
 __all__ = ["SPECS"]
@@ -13,7 +13,7 @@ __all__ = ["SPECS"]
 _HERE = "latentbits.models.false_zeros"
 
 MEMBER_CLASSES = {
-    "probit_factors": "ProbitFactors",
+    **dict.fromkeys(("probit_factors", "covariates_2", "covariates_8"), "ProbitFactors"),
     **dict.fromkeys(("aspects_12", "aspects_4", "aspects_2"), "AspectBernoulli"),
     "ising": "IsingModel",
     "linear_autoencoder": "LinearAutoencoder",
@@ -44,6 +44,7 @@ SPECS = (
         fitted={
             **COLUMNS,
             **CELL_MODEL,
+            "_row_facts": ROW_FACTS,
             "members_": Entries({name: Member(kind) for name, kind in MEMBER_CLASSES.items()}, "M", some=True),
             "intercept_": Value(float),
             "member_weights_": Array("M", low=0),

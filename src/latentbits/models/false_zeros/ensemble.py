@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,8 @@ from latentbits.models.false_zeros.scored_rows import (
     lost_share,
 )
 from latentbits.models.false_zeros.stacking import (
+    STRENGTH,
+    STRENGTH_WITH_ROWS,
     HeldOut,
     HeldOutScores,
     Line,
@@ -53,6 +55,7 @@ from latentbits.models.false_zeros.stacking import (
     stand_aside,
     too_many_cells,
 )
+from latentbits.models.knows_rows import KnowsRows
 from latentbits.models.royle_nichols import visits_of_rows
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import counted
@@ -61,7 +64,7 @@ FEW_REVISITED = 10
 """Rows of a pilot below which the scale of the probability is mostly chance."""
 
 
-class FalseZeros(CellModel):
+class FalseZeros(KnowsRows, CellModel):
     """Which zeros are false: a ranking by an ensemble of different models, with a probability.
 
     No number of components is asked for. Probit factors, aspect models of 12, 4 and 2 components (each the mean of many
@@ -69,6 +72,10 @@ class FalseZeros(CellModel):
     weighted mean of their log-odds, with weights learned from held-out cells of the table (`member_weights_`). The
     held-out cells also tell how good the answer is (`held_out_`, `gains_`). Members that would take too long for a
     table are left out, with a warning.
+
+    **What is known of rows.** With `fit(X, rows=frame)`, or data made by ``BinaryData.of(X, rows=frame, ...)``, two
+    models of covariates, coordinates and effort join (`ProbitFactors` with 2 and with 8 factors): "covariates_2" and
+    "covariates_8". `member_scores_` says what they are worth.
 
     **When to use which.** For the list of suspects this ranks better than `AspectBernoulli.suspects`, and takes longer.
     `AspectBernoulli` explains cells by components that can be named and rated, and denoises.
@@ -92,7 +99,7 @@ class FalseZeros(CellModel):
         None: rows are taken as they are.
     members : list of str or None, default=None
         Names of the members to use; None for all of "probit_factors", "aspects_12", "aspects_4", "aspects_2", "ising"
-        and "linear_autoencoder".
+        and "linear_autoencoder", and with `rows` "covariates_2" and "covariates_8".
     binarize : float, optional
         Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
     random_state : int, Generator, RandomState or None, default=None
@@ -174,6 +181,28 @@ class FalseZeros(CellModel):
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
+    def fit(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None, rows: Any = None) -> Self:
+        """Learn what the cells of a row say about each other.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, pandas or polars frame, BinaryData
+            N x D, of 0, 1 and missing (NaN, None, pd.NA); anything else is refused unless `binarize` is set.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            A row of weight 2 counts like two equal rows.
+        rows : data frame or RowFacts, optional
+            What is known of the rows. The columns of a frame are all covariates; for coordinates and effort give
+            ``RowFacts.of(frame, coordinates=("lon", "lat"), effort="minutes")``.
+
+        Returns
+        -------
+        Self
+            The fitted model.
+        """
+        return super().fit(self._with_rows(X, rows), y, sample_weight)
+
     def _fit(self, data: BinaryData, row_weight: np.ndarray) -> None:
         rng = as_generator(self.random_state)
         members = self._willing(data, row_weight)
@@ -198,7 +227,7 @@ class FalseZeros(CellModel):
 
     def _willing(self, data: BinaryData, row_weight: np.ndarray) -> list[Member]:
         """The members that can be fitted to these data; the others are warned of."""
-        members = chosen_members(self.members)
+        members = chosen_members(self.members, data)
         reasons = {member.name: stand_aside(member, data, row_weight) for member in members}
         willing = [member for member in members if not reasons[member.name]]
         if not willing:
@@ -231,8 +260,9 @@ class FalseZeros(CellModel):
         cells = HiddenCells.of(held_out.data, held_out.folds.of_observed())
         cell_weight = held_out.row_weight[cells.row]
         odds = np.stack([log_odds(p) for p in held_out.by_members], axis=1)
-        self._adopt_stack(fit_stack(odds, cells.x, cell_weight))
-        predicted = expit(cross_fitted(odds, cells.x, cell_weight, cells.fold))
+        strength = STRENGTH if held_out.data.facts is None else STRENGTH_WITH_ROWS
+        self._adopt_stack(fit_stack(odds, cells.x, cell_weight, strength))
+        predicted = expit(cross_fitted(odds, cells.x, cell_weight, cells.fold, strength))
         self._learn_lines(held_out, cells, cell_weight, predicted)
         self._adopt_scores(
             score(held_out, cells, predicted, dict(zip(self.members_, self.member_weights_, strict=True)))

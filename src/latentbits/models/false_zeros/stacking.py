@@ -58,6 +58,8 @@ class Member(NamedTuple):
         (rows, columns) -> whether it would take too long.
     whole_weights : bool
         Whether row weights must be whole numbers.
+    knows_rows : bool
+        Whether it is made for what is known of rows, and stands aside without; the others don't look at it.
     """
 
     name: str
@@ -65,10 +67,15 @@ class Member(NamedTuple):
     predict: str
     too_large: Callable[[int, int], bool]
     whole_weights: bool = False
+    knows_rows: bool = False
+
+    def of_interest(self, data: BinaryData) -> BinaryData:
+        """The data, with what is known of rows if the member uses it."""
+        return data if self.knows_rows or data.facts is None else data.with_facts(None)
 
     def predicted(self, model: Any, data: BinaryData) -> np.ndarray:
         """Probabilities of a 1 in all cells of these rows, by the fitted model."""
-        probabilities: np.ndarray = getattr(model, self.predict)(data)
+        probabilities: np.ndarray = getattr(model, self.predict)(self.of_interest(data))
         return probabilities
 
 
@@ -88,6 +95,16 @@ def _probit_factors(n_rows: int, n_columns: int, seed: int) -> Any:
     return model_class("probit-factors")(K, n_init=2, n_burn=100, n_samples=100, thin=2, random_state=seed)
 
 
+def _probit_with_rows(n_components: int) -> Callable[[int, int, int], Any]:
+    """Few factors serve few columns, where covariates and space leave little; many serve many."""
+
+    def make(n_rows: int, n_columns: int, seed: int) -> Any:
+        K = max(1, min(n_components, n_columns // 2))
+        return model_class("probit-factors")(K, n_init=2, n_burn=150, n_samples=100, thin=3, random_state=seed)
+
+    return make
+
+
 def _ising(n_rows: int, n_columns: int, seed: int) -> Any:
     return model_class("ising")(10.0, max_iter=60, tol=1e-6)
 
@@ -103,6 +120,8 @@ def too_many_cells(n_rows: int, n_columns: int) -> bool:
 
 MEMBERS = (
     Member("probit_factors", _probit_factors, "reconstruct", too_many_cells, whole_weights=True),
+    Member("covariates_2", _probit_with_rows(2), "reconstruct", too_many_cells, whole_weights=True, knows_rows=True),
+    Member("covariates_8", _probit_with_rows(8), "reconstruct", too_many_cells, whole_weights=True, knows_rows=True),
     Member("aspects_12", _aspects(12, 20), "average_reconstruction", too_many_cells),
     Member("aspects_4", _aspects(4, 10), "average_reconstruction", too_many_cells),
     Member("aspects_2", _aspects(2, 10), "average_reconstruction", too_many_cells),
@@ -111,10 +130,10 @@ MEMBERS = (
 )
 
 
-def chosen_members(names: Sequence[str] | None) -> list[Member]:
-    """The members of these names, in the order of `MEMBERS`; all of them for None."""
+def chosen_members(names: Sequence[str] | None, data: BinaryData | None = None) -> list[Member]:
+    """The members of these names, in the order of `MEMBERS`; for None all that can use the data."""
     if names is None:
-        return list(MEMBERS)
+        return [member for member in MEMBERS if data is None or data.facts is not None or not member.knows_rows]
     known = [member.name for member in MEMBERS]
     unknown = [name for name in names if name not in known]
     if isinstance(names, str) or unknown or not names:
@@ -126,6 +145,10 @@ def chosen_members(names: Sequence[str] | None) -> list[Member]:
 def stand_aside(member: Member, data: BinaryData, row_weight: np.ndarray) -> str:
     """Why a member can't be fitted to these data; empty if it can."""
     n_rows, n_columns = data.shape
+    if member.knows_rows and data.facts is None:
+        return f"{member.name} needs to know of the rows (rows=frame)"
+    if member.knows_rows and np.any(row_weight != 1):
+        return f"{member.name} takes each row once, and some row weights are not 1"
     if member.too_large(n_rows, n_columns):
         size = f"{counted(n_rows, 'row')} and {counted(n_columns, 'column')}"
         return f"{member.name} would take too long for {size}"
@@ -219,7 +242,8 @@ def counting_rows(data: BinaryData, row_weight: np.ndarray) -> tuple[BinaryData,
 
 
 def _fit(member: Member, seed: int, data: BinaryData, row_weight: np.ndarray) -> Any:
-    return member.make(*data.shape, seed).fit(data, sample_weight=row_weight)
+    known = member.of_interest(data)
+    return member.make(*data.shape, seed).fit(known, sample_weight=row_weight)
 
 
 def _member_predicts(member: Member, seed: int, data: BinaryData, row_weight: np.ndarray) -> np.ndarray:
@@ -245,6 +269,10 @@ def _predict_hidden(
 
 STRENGTH = 100.0
 """Of the pull towards equal weights: as much as some hundreds of cells know."""
+
+STRENGTH_WITH_ROWS = 10.0
+"""The same where members know of the rows, and may be far better than those that don't: held-out cells of surveys are
+predicted better than with 100, and hardly worse than with 1."""
 
 LARGEST_INTERCEPT = 3.0
 
@@ -310,12 +338,14 @@ def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, strength
     return Stack(float(found.x[0]), found.x[1:])
 
 
-def cross_fitted(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, fold: np.ndarray) -> np.ndarray:
+def cross_fitted(
+    odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, fold: np.ndarray, strength: float = STRENGTH
+) -> np.ndarray:
     """The ensemble's log odds of hidden cells, with weights learned on the other folds: what can be expected of it."""
     out = np.empty(len(x))
     for number in np.unique(fold):
         inside = fold == number
-        stack = fit_stack(odds[~inside], x[~inside], cell_weight[~inside])
+        stack = fit_stack(odds[~inside], x[~inside], cell_weight[~inside], strength)
         out[inside] = stack.combine(list(odds[inside].T))
     return out
 

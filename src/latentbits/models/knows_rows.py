@@ -1,0 +1,50 @@
+"""What models share that use what is known of rows: covariates, coordinates and effort."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from latentbits.data.binary_data import BinaryData
+from latentbits.data.row_facts import RowFacts
+from latentbits.errors import DataError
+from latentbits.models.base import BinaryModel
+
+__all__ = ["KnowsRows"]
+
+
+class KnowsRows(BinaryModel):
+    """Fitted to data with `facts`, a model wants them of every row; of the training rows it knows them."""
+
+    _row_facts: dict[str, Any] | None = None
+    """`RowFacts._stored` of the training rows."""
+    data_checksum_: str | None
+
+    @property
+    def _facts(self) -> RowFacts | None:
+        return None if self._row_facts is None else RowFacts(**self._row_facts)
+
+    def _with_rows(self, X: Any, rows: Any) -> Any:
+        """X with what is known of its rows."""
+        return X if rows is None else BinaryData.of(X, binarize=self.binarize, rows=rows)
+
+    def _data(self, X: Any, *, reset: bool = False) -> Any:
+        data = super()._data(X, reset=reset)
+        if not isinstance(data, BinaryData):
+            return data
+        if reset:
+            self._row_facts = None if data.facts is None else data.facts._stored()
+            return data
+        facts = self._facts
+        if facts is None:
+            return data if data.facts is None else replace(data, facts=None)
+        if data.facts is not None:
+            return data
+        if len(facts) == data.shape[0]:
+            known = replace(data, facts=facts)
+            if self._checksum(known) == self.data_checksum_:
+                return known
+        raise DataError(
+            f"the model was fitted with {', '.join(facts.names)} of the rows; give them of these rows too: "
+            "BinaryData.of(X, rows=frame, ...) with the same columns"
+        )
