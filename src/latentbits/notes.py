@@ -11,8 +11,6 @@ from enum import StrEnum, auto
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["Code", "Level", "Note", "Role", "frozen"]
-
 
 class Level(StrEnum):
     """How clear the answer is to the question whether there is anything to find."""

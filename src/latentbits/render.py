@@ -13,8 +13,6 @@ from latentbits.findings.account import SCHEMA, DataSummary, Findings, SuspectLi
 from latentbits.notes import Code, Note, Role
 from latentbits.wording import place
 
-__all__ = ["block", "lines", "list_lines", "summary"]
-
 N_LISTED = 5
 """Suspects of each kind that the terminal shows, if nobody asks for more."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from latentbits.fitting.held_out import Gain
     from latentbits.tasks.verdict import Verdict
 
-__all__ = ["headline", "label", "sentence", "verdict"]
-
 STABLE, UNSTABLE = 0.9, 0.6
 FITS = 1.3
 """An rms z up to this is called a fit: right models had 0.7 to 1.1, one source too few about 1.6 and more."""

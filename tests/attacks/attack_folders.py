@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from latentbits import AspectBernoulli, BinaryData, FalseZeros, apply_marks, simulate
 from latentbits.cli.main import program
-from latentbits.cli.options.ratings import _loaded
+from latentbits.cli.options.asking import _loaded
 from latentbits.data.marks import Marks
 from latentbits.errors import DataError
 from latentbits.findings.account import components_checksum

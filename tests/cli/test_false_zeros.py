@@ -13,7 +13,7 @@ from click.testing import Result
 from pandas.testing import assert_frame_equal
 
 from latentbits import FalseZeros, read_table, simulate
-from latentbits.models.false_zeros import members
+from latentbits.models.false_zeros import stacking
 from latentbits.storage import run_folder
 from latentbits.storage.persistence import load_model
 
@@ -376,8 +376,8 @@ def test_noise_none_reaches_the_ensemble(folder: Path):
 
 
 def test_it_is_compared_with_others(run: Run, sites, monkeypatch):
-    few = tuple(member for member in members.MEMBERS if member.name in MEMBERS)
-    monkeypatch.setattr(members, "MEMBERS", few)  # all six take half a minute
+    few = tuple(member for member in stacking.MEMBERS if member.name in MEMBERS)
+    monkeypatch.setattr(stacking, "MEMBERS", few)  # all six take half a minute
     result = run("compare", sites, "--models", "independent,false-zeros", "--criterion", "cells", "--folds", 2)
     assert result.exit_code == 0, result.output
     assert "false-zeros" in result.stdout

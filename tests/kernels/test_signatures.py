@@ -19,7 +19,6 @@ from latentbits import (
     simulate,
     solve_bqp,
 )
-from latentbits.kernels.arrays import kernel_array
 from latentbits.models import bernoulli_nmf, logistic_pca
 from latentbits.models import mixture as bernoulli_mixture
 from latentbits.models import probit_sampler as probit_factors
@@ -28,6 +27,7 @@ from latentbits.models.aspect import maximum_likelihood as sparse_zeros
 from latentbits.models.aspect import statistics as aspect
 from latentbits.models.binary_factors import encoders
 from latentbits.models.ica_mixture import cluster_updates as ica_mixture
+from latentbits.numerics import kernel_array
 
 X = simulate.aspect_bernoulli(40, 8, 2, missing=0.1, random_state=0).X
 SPARSE = np.hstack([X[:, :1], np.eye(40, 20)])  # a column that is exact, and many that are not

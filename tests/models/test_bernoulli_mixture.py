@@ -4,8 +4,8 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from latentbits import BernoulliMixture, BinaryData, DataError
-from latentbits.fitting.cell_sums import column_products, row_products
 from latentbits.fitting.climb import Monitor, climb
+from latentbits.fitting.rows import column_products, row_products
 from latentbits.fitting.workers import Workers
 from latentbits.models.latent_classes import relative_entropy
 from latentbits.models.mixture import MixtureEM, State

@@ -16,7 +16,7 @@ from latentbits.correlations.repair import repair_correlation
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.encoding import check_row_weight
 from latentbits.data.segments import encode_labels, take_out
-from latentbits.fitting.cell_sums import indicator_blocks
+from latentbits.fitting.rows import indicator_blocks
 from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
 from latentbits.kernels.bivariate_normal import LARGEST, fit_tables
 from latentbits.wording import counted

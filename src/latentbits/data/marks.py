@@ -18,7 +18,7 @@ The file is JSON::
   "Samos (row 3)" where others have the same name; or a position counted from 0 (whole number);
   "mark": "confirm" (the cell is truly a 1), "reject" (it is truly a 0) or "unsure" (it stays in question).
 - "data": `BinaryData.fingerprint()`, or absent. Of other data only names count: a position says nothing there.
-- Everything else is about ratings of components; see latentbits/cli/options/ratings.py.
+- Everything else is about ratings of components; see latentbits/cli/options/asking.py.
 """
 
 from __future__ import annotations

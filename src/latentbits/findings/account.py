@@ -22,27 +22,6 @@ if TYPE_CHECKING:
     from latentbits.report import Report
     from latentbits.tasks.verdict import Verdict
 
-__all__ = [
-    "Data",
-    "DataSummary",
-    "Fact",
-    "Figure",
-    "Findings",
-    "ModelSummary",
-    "Parts",
-    "Provenance",
-    "Selection",
-    "Subject",
-    "SuspectList",
-    "Unit",
-    "attributes",
-    "components_checksum",
-    "data_table",
-    "labelled",
-    "unused",
-    "with_names",
-]
-
 Data = Union["BinaryData", "NumberTable"]
 N_SUSPECTS = 1000
 """Cells in suspects.csv of each kind, at most."""

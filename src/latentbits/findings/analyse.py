@@ -46,8 +46,6 @@ from latentbits.tasks.verdict import verdict as verdict_on
 from latentbits.version import __version__
 from latentbits.wording import place
 
-__all__ = ["analyse", "choice_notes", "rows_table", "selection_tables", "summary_of_data"]
-
 MOST_CELLS, PART_CELLS = 20_000_000, 2_000_000
 """Tables with more cells are asked about a part of their rows, of so many cells."""
 

@@ -34,8 +34,6 @@ from latentbits.models.cell_ranking import Kind
 from latentbits.notes import Code, Note, Role
 from latentbits.tasks.stability import component_stability
 
-__all__ = ["N_SUSPECTS", "SUSPECTED", "find", "of_all_rows"]
-
 N_LISTED = 5
 SUSPECTED = 0.5
 LEVEL = 0.95

@@ -16,8 +16,6 @@ from latentbits.models.binary_factors.binary_model import EXACT_LIMIT
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis
 from latentbits.notes import Code, Note, Role
 
-__all__ = ["find", "rows_table"]
-
 N_NAMED = 3
 """Variables that a sentence names, at most."""
 

@@ -26,8 +26,6 @@ from latentbits.models.binary_ica.estimator import BinaryICA
 from latentbits.models.binary_ica.judgement import GoodnessOfFit, SourceIntervals
 from latentbits.notes import Code, Note, Role
 
-__all__ = ["find"]
-
 N_LISTED = 4
 MOST_PAIRS = 1000
 """Lines of pairs.csv."""

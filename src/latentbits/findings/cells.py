@@ -15,8 +15,6 @@ from latentbits.findings.account import DataSummary, Fact, Figure, Parts, Subjec
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.notes import Code, Note, Role
 
-__all__ = ["find", "strongest_pairs"]
-
 N_PAIRS = 1000
 N_LISTED = 5
 

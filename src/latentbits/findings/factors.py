@@ -29,8 +29,6 @@ from latentbits.models.factor_model import FactorModel
 from latentbits.notes import Code, Note, Role
 from latentbits.tasks.stability import component_stability
 
-__all__ = ["agreement", "components_table", "find", "sampling", "weights_table"]
-
 
 def find(subject: Subject, about: DataSummary) -> Parts:
     """What such a model has to say about rows."""

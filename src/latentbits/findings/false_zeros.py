@@ -27,8 +27,6 @@ from latentbits.models.false_zeros.ensemble import FalseZeros
 from latentbits.models.false_zeros.later import GIVEN_THE_REST, PRESENT, SEEN_LATER
 from latentbits.notes import Code, Note, Role
 
-__all__ = ["N_SUSPECTS", "find"]
-
 PROBABILITIES = (GIVEN_THE_REST, PRESENT, SEEN_LATER, "P(0 | the rest)")
 """What the probability of a suspect can be of: the names of its column."""
 

@@ -15,8 +15,6 @@ from latentbits.findings.account import DataSummary, Fact, Figure, Parts, Subjec
 from latentbits.models.ica_mixture.estimator import ICAMixture
 from latentbits.notes import Code, Note, Role
 
-__all__ = ["find", "rows_table"]
-
 N_NAMED = 3
 """Variables that a sentence names at most; and clusters whose sources are described in sentences."""
 

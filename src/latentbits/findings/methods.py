@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from latentbits.tasks.select import OrderSelection
     from latentbits.tasks.verdict import Verdict
 
-__all__ = ["methods_text"]
-
 
 class Described(NamedTuple):
     """What a model is in a sentence ("we fitted ..."), whom to cite, and a sentence about what it has found."""

@@ -34,23 +34,6 @@ WAIT_FOR_ANY = 300.0
 """Seconds to wait for a worker if there is none left."""
 
 
-def is_dask_array(X: Any) -> bool:
-    """Whether X is one, without importing Dask."""
-    return type(X).__module__.startswith("dask.array")
-
-
-def active_client() -> Any:
-    """The Dask client in whose context this is called; None if there is none."""
-    try:
-        from distributed import default_client
-    except ImportError:
-        return None
-    try:
-        return default_client()
-    except ValueError:  # Dask's way to say that there is none
-        return None
-
-
 class ClusterData:
     """A table on the workers of a cluster, in blocks of rows; it has what fits need to know.
 

@@ -9,16 +9,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Protocol
 
-__all__ = [
-    "BY_CELL",
-    "WITH_RESTARTS",
-    "WITH_WEIGHTS",
-    "ZERO_ONE_DATA",
-    "Ability",
-    "abilities_of",
-    "members_of",
-]
-
 
 class Ability(StrEnum):
     """One thing that a model can do, or that a fitted model has."""

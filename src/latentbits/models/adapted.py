@@ -29,8 +29,6 @@ from latentbits.models.solved_rows import RowSolver, Solution
 from latentbits.numerics import RandomSource
 from latentbits.wording import counted
 
-__all__ = ["NMF", "FastICA"]
-
 EDGE = 1e-3
 """Reconstructions are clipped to [EDGE, 1 - EDGE] where a likelihood is computed from them."""
 

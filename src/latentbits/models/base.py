@@ -33,7 +33,24 @@ from latentbits.wording import counted, place
 if TYPE_CHECKING:
     from latentbits.report import Report
 
-__all__ = ["BinaryModel", "Model", "RestartedModel", "check_estimator", "check_learnable", "degeneracy"]
+
+class Renamed:
+    """The old name of a fitted attribute or method: ``bias_ = Renamed("intercepts_")``."""
+
+    def __init__(self, new: str) -> None:
+        self.new = new
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.old = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        value = getattr(instance, self.new)
+        warn_user(
+            f"{owner.__name__}.{self.old} is now {self.new}; the old name goes with the next version", FutureWarning
+        )
+        return value
 
 
 class Model(ShownModel, ABC):

@@ -34,17 +34,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData, row_blocks
-from latentbits.fitting.cell_sums import block_groups
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.restarts import Restart
+from latentbits.fitting.rows import block_groups
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.tanh_rows import BACKGROUND, tanh_bound, tanh_rows
 from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.solved_rows import RowSolver, Solution
-from latentbits.numerics import RandomSource
-
-__all__ = ["BernoulliNMF", "MaximumLikelihood", "Normalised", "State", "normalised", "rates", "solve_rows"]
+from latentbits.numerics import RandomSource, kernel_array
 
 LEAST = 1e-12
 """The smallest entry during a climb: updates are multiplicative, and 0 would stay 0. It is less than the background."""

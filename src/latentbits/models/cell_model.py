@@ -12,13 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
 from latentbits.data.encoding import check_row_weight
-from latentbits.fitting.cell_sums import safe_log
+from latentbits.fitting.rows import safe_log
 from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.abilities import BY_CELL
+from latentbits.models.base import Renamed
 from latentbits.models.cell_ranking import CellRanker
-from latentbits.models.deprecated import Renamed
-
-__all__ = ["CellModel"]
 
 N_GROUPS = 5
 """Number of groups of columns that are held out in turn: as many as the parts of the cells in `verdict`."""

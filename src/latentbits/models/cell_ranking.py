@@ -16,8 +16,6 @@ from latentbits.data.messages import Places
 from latentbits.errors import DataError
 from latentbits.models.base import BinaryModel
 
-__all__ = ["FALSE_VALUE", "CellRanker", "Kind", "RankedCells", "check_kind", "check_top", "may_be_false"]
-
 Kind = Literal["absence", "presence"]
 
 FALSE_VALUE: dict[Kind, int] = {"absence": 0, "presence": 1}

@@ -44,24 +44,8 @@ from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
 from latentbits.errors import DataError, warn_user
 from latentbits.fitting.climb import Climbed, Monitor, ascend, flatten
 from latentbits.fitting.restarts import Schedule, best_of
+from latentbits.models.base import Renamed
 from latentbits.models.cell_model import CellModel
-from latentbits.models.deprecated import Renamed
-
-__all__ = [
-    "IsingModel",
-    "IsingState",
-    "LinearAutoencoder",
-    "PseudoLikelihood",
-    "centred",
-    "couplings_of",
-    "filled",
-    "gram",
-    "log_odds",
-    "predicted",
-    "share_of_ones",
-    "smoothed_means",
-    "symmetric",
-]
 
 
 def share_of_ones(data: BinaryData, row_weight: np.ndarray) -> float:

@@ -26,12 +26,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData, row_blocks
 from latentbits.data.encoding import check_row_weight
-from latentbits.fitting import cell_sums as cells
+from latentbits.fitting import rows as cells
 from latentbits.fitting.workers import Workers
 from latentbits.models.factor_model import FactorModel
 from latentbits.models.solved_rows import RowSolver, Solution
-
-__all__ = ["RIDGES", "Effects", "IndependentBernoulli", "RowColumnBernoulli", "fit_effects", "solve_effects"]
 
 RIDGES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 """The ridges to choose from: from rows that hardly differ (a spread of 0.03 in the log-odds) to a spread of 3."""

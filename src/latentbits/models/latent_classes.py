@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit, ndtri, xlogy
 
-__all__ = ["LikelihoodRatio", "class_figures", "class_sizes", "relative_entropy"]
-
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodRatio:

@@ -24,18 +24,15 @@ import numpy as np
 from scipy.special import expit, log_expit, logit
 
 from latentbits.data.binary_data import BinaryData, row_blocks
-from latentbits.fitting.cell_sums import block_groups
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.restarts import Restart
+from latentbits.fitting.rows import block_groups
 from latentbits.fitting.workers import Workers, n_workers
-from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
-from latentbits.models.deprecated import Renamed
+from latentbits.models.base import Renamed
 from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.solved_rows import RowSolver, Solution
-from latentbits.numerics import RandomSource
-
-__all__ = ["LogisticPCA", "PenalisedLikelihood", "PrincipalForm", "State", "principal_form", "solve_rows"]
+from latentbits.numerics import RandomSource, kernel_array
 
 FARTHEST = 500.0
 """An extrapolated bias stays within this: the optimal bias of a constant column is infinite."""

@@ -19,19 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError
-from latentbits.fitting.cell_sums import column_products, row_products
 from latentbits.fitting.climb import ArrayLearner
 from latentbits.fitting.restarts import Restart
+from latentbits.fitting.rows import column_products, row_products
 from latentbits.fitting.workers import Workers, n_workers, run_all
-from latentbits.kernels.arrays import aligned_zeros, kernel_array
 from latentbits.kernels.em_passes import LANES, mixture_pass
-from latentbits.models.factor_model import ClimbingFactorModel
+from latentbits.models.factor_model import ClimbingFactorModel, random_components
 from latentbits.models.latent_classes import LikelihoodRatio, class_figures, class_sizes
 from latentbits.models.solved_rows import RowSolver, Solution, SolvedRows
-from latentbits.models.starts import random_components
-from latentbits.numerics import RandomSource, as_generator, check_number
-
-__all__ = ["BernoulliMixture", "MixtureEM", "State", "joint_log_likelihood", "responsibilities"]
+from latentbits.numerics import RandomSource, aligned_zeros, as_generator, check_number, kernel_array
 
 EDGE = 1e-10
 """H and pi stay this far from 0 (and H from 1): no row gets probability 0."""

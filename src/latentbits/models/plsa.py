@@ -30,8 +30,6 @@ from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.solved_rows import RowSolver, Solution
 from latentbits.numerics import RandomSource
 
-__all__ = ["PLSA", "Ones", "PoissonEM", "State", "chance_of_one", "log_chances", "solve_rows"]
-
 EDGE = 1e-10
 """H stays at least this large: no one of a new row gets probability 0."""
 

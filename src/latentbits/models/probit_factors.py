@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.row_facts import RowFacts
 from latentbits.errors import DataError
-from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.chains import Length, quantile_interval
 from latentbits.fitting.restarts import Restart, Runner
+from latentbits.fitting.rows import safe_log
 from latentbits.fitting.workers import Workers
-from latentbits.models.deprecated import Renamed
+from latentbits.models.base import Renamed
 from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.models.knows_rows import KnowsRows
 from latentbits.models.probit_sampler import (
@@ -37,8 +37,6 @@ from latentbits.models.row_features import RowFeatures
 from latentbits.models.sampling import chains_agree, repeated_cells
 from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource
-
-__all__ = ["ProbitFactors"]
 
 INSTEAD = "use a model that climbs, such as LogisticPCA"
 

@@ -21,25 +21,11 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.fitting.chains import Length, by_chain, diagnosed, run_chain
 from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.probit_gibbs import probit_rows, probit_sweeps
 from latentbits.models.row_features import RowFeatures
 from latentbits.models.sampling import largest_r_hat, watched_cells
 from latentbits.models.solved_rows import Solution
-
-__all__ = [
-    "Chain",
-    "Draws",
-    "FactorSamples",
-    "Known",
-    "Sampler",
-    "SpaceSamples",
-    "align",
-    "chain_loadings",
-    "known_of",
-    "pool",
-    "solve_rows",
-]
+from latentbits.numerics import kernel_array
 
 START = 0.3
 """Standard deviation of the loadings and coordinates that a chain starts from."""

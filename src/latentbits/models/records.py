@@ -24,8 +24,6 @@ from latentbits.models.schema import (
 )
 from latentbits.models.spec import ITERATIONS, RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS"]
-
 _HERE = "latentbits.models"
 
 # ---- models that are fitted from several starts ------------------------------------------------------------------

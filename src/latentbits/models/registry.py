@@ -7,8 +7,6 @@ from typing import Any
 from latentbits.models import aspect, binary_factors, binary_ica, false_zeros, ica_mixture, records
 from latentbits.models.spec import ModelSpec, spec_of
 
-__all__ = ["MODELS", "NUMBER_MODELS", "SEGMENT_MODELS", "TABLE_MODELS", "model_class", "model_name"]
-
 MODELS: dict[str, ModelSpec] = {
     spec.name: spec
     for family in (aspect, records, false_zeros, binary_ica, binary_factors, ica_mixture)

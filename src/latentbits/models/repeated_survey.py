@@ -41,8 +41,6 @@ from latentbits.models.survey_rates import (
 from latentbits.models.view import ShownModel
 from latentbits.numerics import RandomSource
 
-__all__ = ["RepeatedSurvey", "Survey"]
-
 Floats = NDArray[np.float64]
 
 

@@ -24,18 +24,6 @@ from scipy.special import gammaln, logsumexp, xlog1py
 from latentbits.errors import DataError
 from latentbits.wording import counted
 
-__all__ = [
-    "CEILING",
-    "abundance_of",
-    "history_log_likelihood",
-    "met_by_any",
-    "missed_by_all",
-    "present_if_never_seen",
-    "seen_later",
-    "seen_later_if_never_seen",
-    "visits_of_rows",
-]
-
 CEILING = 1 - 1e-6
 """No species is more certain to be seen than this: the abundance behind a probability of 1 would be infinite."""
 

@@ -9,8 +9,6 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError, warn_user
 from latentbits.fitting.chains import LARGEST_R_HAT
 
-__all__ = ["chains_agree", "largest_r_hat", "repeated_cells", "watched_cells"]
-
 WATCHED_CELLS = 100
 """Cells whose probabilities are followed along the chains: unlike components they have no labels to be switched."""
 

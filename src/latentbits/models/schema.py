@@ -13,31 +13,6 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Protocol
 
-__all__ = [
-    "CELL_MODEL",
-    "COLUMNS",
-    "FACTOR_MODEL",
-    "LARGEST",
-    "NUMBER_COLUMNS",
-    "PARAMETER_TYPES",
-    "RESTARTED",
-    "ROW_FACTS",
-    "Array",
-    "Entries",
-    "Frame",
-    "Items",
-    "Labels",
-    "Member",
-    "Named",
-    "Plain",
-    "Same",
-    "Schema",
-    "Texts",
-    "Value",
-    "check_fitted",
-    "sampled",
-]
-
 LARGEST = 1e100
 """Numbers beyond this overflow in products; no fit comes near."""
 

@@ -20,8 +20,6 @@ from latentbits.fitting.workers import Workers, n_workers
 if TYPE_CHECKING:
     from latentbits.models.factor_model import FactorModel
 
-__all__ = ["RowSolver", "Solution", "SolvedRows", "lazy", "solve"]
-
 Value = TypeVar("Value")
 
 LARGEST_GAP = 1e-4

@@ -17,8 +17,6 @@ from latentbits.models.schema import PARAMETER_TYPES, Schema, check_fitted
 if TYPE_CHECKING:
     from latentbits.models.abilities import Ability
 
-__all__ = ["ITERATIONS", "RESTARTS", "ModelSpec", "Option", "Parameter", "components", "resolve", "spec_of"]
-
 
 @dataclass(frozen=True)
 class Option:

@@ -27,19 +27,6 @@ from scipy.special import expit, logit, logsumexp, xlog1py, xlogy
 
 from latentbits.models.royle_nichols import CEILING, abundance_of, history_log_likelihood
 
-__all__ = [
-    "BOUNDS",
-    "LEAST",
-    "Rate",
-    "SeenCells",
-    "SpeciesRates",
-    "balanced",
-    "common_rate",
-    "effort_of",
-    "effort_table",
-    "rates_of_species",
-]
-
 BOUNDS = (0.005, 0.995)
 """Where r is looked for. At both ends the likelihood tends to a limit: one visit sees all, or abundance has none."""
 

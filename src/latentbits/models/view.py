@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits import sentences, views
 from latentbits.wording import place
 
-__all__ = ["ShownModel", "largest_r_hat", "n_agreeing", "n_rows"]
-
 MOST_ROWS = 12
 """Components in the table."""
 

@@ -23,15 +23,6 @@ from latentbits.plots.style import (
     whole_numbers,
 )
 
-__all__ = [
-    "plot_bound",
-    "plot_cluster_means",
-    "plot_clusters",
-    "plot_source_densities",
-    "plot_source_effects",
-    "plot_strengths",
-]
-
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7f7f")
 """The palette of Okabe and Ito, distinguishable with any colour vision; reused cyclically."""
 

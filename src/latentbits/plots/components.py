@@ -31,8 +31,6 @@ from latentbits.plots.style import (
     whole_numbers,
 )
 
-__all__ = ["plot_components", "plot_weights"]
-
 TICK: dict[str, Any] = {
     "marker": "|",
     "markersize": 11,

@@ -16,8 +16,6 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.plots.style import house_style, new_figure, remove_frame, shortened, spread
 from latentbits.wording import place
 
-__all__ = ["plot_denoising"]
-
 CELLS = {
     "0": "#ffffff",
     "1": "#404040",

@@ -22,17 +22,6 @@ from latentbits.plots.style import (
     whole_numbers,
 )
 
-__all__ = [
-    "plot_causes",
-    "plot_loadings",
-    "plot_mixing",
-    "plot_pair_fit",
-    "plot_projections",
-    "plot_scree",
-    "plot_sizes",
-    "plot_source_scales",
-]
-
 MOST_LABELS = 120
 MOST_PANELS = 12
 

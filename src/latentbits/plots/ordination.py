@@ -23,8 +23,6 @@ from latentbits.plots.style import (
     shortened,
 )
 
-__all__ = ["plot_ordination", "plot_stability"]
-
 MOST_NAMED = 15
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
 """Okabe and Ito's colours, distinguishable with any colour vision; more groups than these repeat them."""

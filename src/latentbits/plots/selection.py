@@ -21,8 +21,6 @@ from latentbits.plots.style import (
     whole_numbers,
 )
 
-__all__ = ["plot_comparison", "plot_objective", "plot_selection"]
-
 WORDS = {
     "aic": "AIC (lower is better)",
     "bic": "BIC (lower is better)",

@@ -16,28 +16,6 @@ from numpy.typing import NDArray
 
 from latentbits.wording import place
 
-__all__ = [
-    "BEST",
-    "HOUSE",
-    "INK",
-    "KINDS",
-    "QUIET",
-    "Kind",
-    "NotebookFigure",
-    "attribute",
-    "components_of",
-    "house_style",
-    "kinds_of",
-    "names_of",
-    "new_figure",
-    "remove_frame",
-    "shares_of",
-    "shortened",
-    "spread",
-    "titles_of",
-    "whole_numbers",
-]
-
 INK = "#262626"
 QUIET = "#a6a6a6"
 BEST = "#0072b2"

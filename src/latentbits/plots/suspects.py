@@ -17,8 +17,6 @@ from scipy.spatial.distance import squareform
 from latentbits.data.binary_data import BinaryData
 from latentbits.plots.style import BEST, INK, QUIET, Floats, attribute, house_style, names_of, new_figure, shortened
 
-__all__ = ["plot_couplings", "plot_member_weights", "plot_reliability", "plot_suspects"]
-
 MOST_ROWS, MOST_COLUMNS = 60, 60
 MOST_NAMES = 45
 SUSPECT = "#d55e00"

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from latentbits.correlations.factor_analysis import FactorSolution
 
-__all__ = ["factor_page"]
-
 
 def factor_page(found: FactorSolution, title: str) -> str:
     """The page of a solution; everything that comes from data is escaped."""

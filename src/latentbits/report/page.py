@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from latentbits.findings.account import Figure
 
-__all__ = ["page_content", "render"]
-
 N_TABLE_LINES = 50
 BETTER = {"aic": "lower", "bic": "lower", "evidence": "higher", "cv": "higher", "cells": "higher"}
 """Criteria of `select_order` that are drawn, and which way is better."""

@@ -31,8 +31,6 @@ from latentbits.models.solved_rows import SolvedRows
 from latentbits.storage.files import escape_formula
 from latentbits.wording import place
 
-__all__ = ["N_TOTALS", "Positions", "ensemble_part", "packed_floats", "page_names", "suspect_lists", "workbench"]
-
 MOST_CELLS = 250_000
 MOST_COLUMNS = 1_000
 _PIXEL = re.compile(r"r(\d+)c(\d+)")

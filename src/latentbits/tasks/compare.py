@@ -26,8 +26,6 @@ from latentbits.tasks.source_selection import SegmentedRows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Comparison", "compare"]
-
 WITHOUT = "independent columns"
 """The name of the baseline of segments."""
 

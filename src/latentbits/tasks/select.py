@@ -22,13 +22,11 @@ from latentbits.plots import plot_selection
 from latentbits.tasks import trials
 from latentbits.tasks.source_selection import SegmentedRows, pair_jobs
 from latentbits.tasks.stability import component_stability
-from latentbits.tasks.trials import CRITERIA, HELD_OUT, LOWER_IS_BETTER, check_criteria, default_criterion
+from latentbits.tasks.trials import HELD_OUT, LOWER_IS_BETTER, check_criteria, default_criterion
 from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["CRITERIA", "HeldOutCells", "OrderSelection", "check_criteria", "select_order"]
 
 
 @dataclass(frozen=True, eq=False)

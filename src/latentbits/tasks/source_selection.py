@@ -14,8 +14,6 @@ from latentbits.errors import DataError
 from latentbits.models.binary_ica.judgement import pair_score
 from latentbits.tasks import trials
 
-__all__ = ["SegmentedRows", "pair_jobs"]
-
 
 class SegmentedRows(NamedTuple):
     """Rows with the labels of their segments, and the fold in which each row is held out."""

@@ -11,8 +11,6 @@ from latentbits.errors import DataError
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.numerics import Similarity, check_number, match_components
 
-__all__ = ["component_stability"]
-
 
 def component_stability(model: Any, *, top: int = 5) -> np.ndarray:
     """Stability of each component of a fitted model: how well the next best restarts reproduce it.

@@ -21,21 +21,6 @@ from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.base import check_estimator, check_learnable
 from latentbits.wording import counted
 
-__all__ = [
-    "CRITERIA",
-    "HELD_OUT",
-    "LOWER_IS_BETTER",
-    "CellScore",
-    "Outcome",
-    "check_criteria",
-    "data_for",
-    "default_criterion",
-    "fit_all",
-    "fit_without_cells",
-    "fit_without_rows",
-    "summary_of",
-]
-
 
 def data_for(estimator: Any, X: Any, n_components: int | None = None) -> Data:
     """X validated for the estimator: BinaryData for models of 0-1 data, else an array of numbers.

@@ -24,8 +24,6 @@ from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials
 from latentbits.tasks.select import OrderSelection, check_criteria, held_out_jobs
 
-__all__ = ["Verdict", "verdict", "verdicts_of_selection"]
-
 N_FOLDS = 5
 MOST_STARTS, MOST_STARTS_OF_LARGE = 10, 3
 LARGE = 20_000

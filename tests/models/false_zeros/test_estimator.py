@@ -9,9 +9,9 @@ from scipy.special import expit
 from latentbits import BinaryData, DataError, DegenerateDataWarning, FalseZeros, simulate
 from latentbits.fitting.held_out import log_odds
 from latentbits.metrics import denoising_auc
-from latentbits.models.false_zeros import members as members_module
-from latentbits.models.false_zeros.members import MEMBERS
+from latentbits.models.false_zeros import stacking as members_module
 from latentbits.models.false_zeros.scored_rows import ScoredRows
+from latentbits.models.false_zeros.stacking import MEMBERS
 
 FEW = ["aspects_4", "aspects_2", "ising", "linear_autoencoder"]
 CLEAN = simulate.aspect_bernoulli(150, 30, 3, concentration=0.3, sharpness=0.2, random_state=0).X
@@ -74,7 +74,7 @@ class TestWeights:
         assert list(FalseZeros(2, random_state=0).fit(table).members_) == expected
 
     def test_of_large_tables_some_rows_are_enough_to_learn_the_weights(self, monkeypatch):
-        monkeypatch.setattr("latentbits.models.false_zeros.members.MOST_HIDDEN", 1200)
+        monkeypatch.setattr("latentbits.models.false_zeros.stacking.MOST_HIDDEN", 1200)
         part = FalseZeros(2, members=["linear_autoencoder"], noise=None, random_state=0).fit(LOST.X)
         assert part.n_hidden_ == 40 * 30
 

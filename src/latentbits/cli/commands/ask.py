@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from latentbits import sentences
-from latentbits.cli.options.asking import ASKING, kind_option, question_about, refuse_asking, with_visit_columns
-from latentbits.cli.options.ratings import CHANGES, Ratings, marks_option, note_unused_marks, ratings_option, values_for
+from latentbits.cli.options.asking import (
+    ASKING,
+    CHANGES,
+    Ratings,
+    kind_option,
+    marks_option,
+    note_unused_marks,
+    question_about,
+    ratings_option,
+    refuse_asking,
+    values_for,
+    with_visit_columns,
+)
 from latentbits.cli.options.reading import (
     READING,
     check_file,
@@ -45,23 +56,9 @@ from latentbits.wording import counted, place
 if TYPE_CHECKING:
     import pandas as pd
 
-    from latentbits.cli.options.ratings import Ratings
+    from latentbits.cli.options.asking import Ratings
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.marks import Marks
-
-__all__ = [
-    "denoise",
-    "explain",
-    "note_question_of_fit",
-    "open_model_and_rows",
-    "read_afresh_option",
-    "refuse_ratings_of_ensemble",
-    "refuse_unable",
-    "report",
-    "rows",
-    "rows_for",
-    "suspects",
-]
 
 
 def read_afresh_option(command: Command) -> Command:

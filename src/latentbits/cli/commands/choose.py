@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from latentbits.data.numbers import NumberTable
     from latentbits.tasks.select import OrderSelection
 
-__all__ = ["compare", "select", "select_number"]
-
 
 def select_number(
     model: str,

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from latentbits.models.aspect.aspect_model import AspectModel
     from latentbits.simulate.zero_one_tables import AspectTruth
 
-__all__ = ["completion", "demo", "simulate"]
-
 N_COMPONENTS, N_RESTARTS, CORROSION = 10, 8, 0.8
 _MEASURES = {"noise_removal_rate": "noise removal rate", "auc": "finding lost pixels (AUC)"}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latentbits.cli.commands.choose import select_number
-from latentbits.cli.options.asking import ASKING, kind_option, question_about, typed, with_visit_columns
+from latentbits.cli.options.asking import ASKING, kind_option, marks_option, question_about, typed, with_visit_columns
 from latentbits.cli.options.learning import (
     CHOOSING,
     FOLDS,
@@ -20,7 +20,6 @@ from latentbits.cli.options.learning import (
     model_option,
     parameters_of,
 )
-from latentbits.cli.options.ratings import marks_option
 from latentbits.cli.options.reading import (
     check_file,
     read,
@@ -52,9 +51,6 @@ if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.marks import Marks
     from latentbits.findings.account import Data, Findings, Provenance
-
-__all__ = ["false_zeros", "fit", "where_lines"]
-
 
 # ---- fit -------------------------------------------------------------------------------------------------------------
 

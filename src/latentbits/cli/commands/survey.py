@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from latentbits.data.histories import Histories
     from latentbits.models.repeated_survey import RepeatedSurvey
 
-__all__ = ["factors", "repeat_visits", "tetrachoric"]
-
 
 @click.command(
     "repeat-visits",

@@ -25,8 +25,6 @@ from latentbits.models.aspect.statistics import solve_weights
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource
 
-__all__ = ["AspectBernoulli"]
-
 
 class AspectBernoulli(AspectModel):
     """Aspect Bernoulli: each cell of a row is caused by one of K components, picked by the row's own weights.

@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.climb import Learner
-from latentbits.fitting.cluster import ClusterData, active_client, is_dask_array
+from latentbits.fitting.cluster import ClusterData
 from latentbits.fitting.restarts import Restart, Runner
+from latentbits.fitting.rows import active_client, is_dask_array
 from latentbits.fitting.workers import Workers, n_workers, stopped_together
 from latentbits.models.aspect.aspect_rows import AspectRows
 from latentbits.models.aspect.noise_components import (
@@ -36,8 +37,6 @@ from latentbits.models.cell_ranking import Kind
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import as_generator
 from latentbits.storage.checkpoints import ProblemCheckpoints
-
-__all__ = ["AspectModel", "Components"]
 
 NEGLIGIBLE = 0.001
 """A component of a smaller share of the data says nothing about how full content is."""

@@ -22,8 +22,6 @@ from latentbits.wording import counted
 if TYPE_CHECKING:
     from latentbits.models.aspect.aspect_model import AspectModel, Components
 
-__all__ = ["NOISE_OF", "AspectRows", "SuspectedCells"]
-
 NOISE_OF: dict[Kind, str] = {"absence": WHITE, "presence": BLACK}
 """The phantom behind each kind of false cell."""
 

@@ -31,11 +31,9 @@ from latentbits.models.aspect.variational import (
     pass_components,
     solve_mean_weights,
 )
-from latentbits.models.deprecated import Renamed
+from latentbits.models.base import Renamed
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import RandomSource, check_number, expected_log_dirichlet, kl_beta
-
-__all__ = ["BetaICA"]
 
 
 class BetaICA(SampledModel):

@@ -23,26 +23,13 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.fitting.chains import Length, by_chain, diagnosed, run_chain
 from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.gibbs import gibbs_sweeps, sample_rows
 from latentbits.models.aspect.aspect_model import Components
 from latentbits.models.aspect.noise_components import KNOWN
 from latentbits.models.aspect.variational import Prior
 from latentbits.models.sampling import largest_r_hat, watched_cells
 from latentbits.models.solved_rows import Solution
-
-__all__ = [
-    "Chain",
-    "Draws",
-    "Posterior",
-    "Sampler",
-    "align",
-    "chain_components",
-    "pool",
-    "posterior_means",
-    "reordered",
-    "solve_sampled_weights",
-]
+from latentbits.numerics import kernel_array
 
 COLDEST, STEPS = 0.2, 20
 """The first half of the burn-in climbs from this temperature to 1 in steps: chains of three toys in three forgot their

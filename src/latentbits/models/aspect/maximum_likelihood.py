@@ -31,25 +31,12 @@ from latentbits.data.codes import with_index_types
 from latentbits.fitting.climb import RowsLost
 from latentbits.fitting.rows import Chunk, PlacedLearner, RowLearner, Rows, Sums, column_counts, rows_of
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.sparse_pass import VECTOR, exact_entries, sparse_pass
 from latentbits.models.aspect.noise_components import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import SMALL_WORK, pass_arrays, pass_over
-from latentbits.models.starts import shifted_components
-
-__all__ = [
-    "Evaluated",
-    "ExpandedState",
-    "ExpandedZeros",
-    "MaximumLikelihood",
-    "State",
-    "ZeroSums",
-    "em_weights",
-    "equal_weights",
-    "onto_simplex",
-    "worth_expanding",
-]
+from latentbits.models.factor_model import shifted_components
+from latentbits.numerics import kernel_array
 
 EDGE = 1e-10
 """H stays this far from 0 and 1: small enough for phantoms, and no cell gets probability 0."""

@@ -14,23 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-__all__ = [
-    "BLACK",
-    "CONTENT",
-    "EXTINCT",
-    "KNOWN",
-    "NESTED",
-    "NO_NOISE",
-    "WHITE",
-    "NoiseComponents",
-    "at_prior",
-    "find_phantoms",
-    "gain_of",
-    "needed_gain",
-    "noise_trials",
-    "phantom_levels",
-]
-
 CONTENT, WHITE, BLACK = "content", "white", "black"
 EXTINCT = "extinct"
 """A component that has returned to its prior; it explains nothing."""

@@ -35,17 +35,6 @@ from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.numerics import as_generator
 from latentbits.wording import counted
 
-__all__ = [
-    "Batches",
-    "OnlineModel",
-    "Pace",
-    "RunningSums",
-    "batch_step",
-    "first_sums",
-    "running_in_batches",
-    "running_on",
-]
-
 ROW_PASSES = 9
 """Passes over a batch that solve for its rows: three rounds of accelerated EM. Plain EM would need a hundred, and steps
 with rows half solved for hardly move the components."""

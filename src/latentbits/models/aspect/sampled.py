@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
-from latentbits.fitting.cell_sums import safe_log
 from latentbits.fitting.chains import LEAST_DRAWS, Length
 from latentbits.fitting.restarts import Restart, Runner
+from latentbits.fitting.rows import safe_log
 from latentbits.fitting.workers import Progress, Workers, n_workers, stopped_together
 from latentbits.models.aspect import Inference
 from latentbits.models.aspect.aspect_model import AspectModel, Components
@@ -34,8 +34,6 @@ from latentbits.wording import counted
 
 if TYPE_CHECKING:
     from latentbits.models.aspect.aspect_rows import AspectRows
-
-__all__ = ["Evidence", "SampledModel", "integrate"]
 
 LEVELS = np.linspace(0, 1, 25) ** 3
 """Dense near 0, where the mean changes most."""

@@ -15,22 +15,10 @@ import numpy as np
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.rows import Chunk, Sums, ThreadRows, added, chunks_of, rows_of
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.fold_in import fold_in
 from latentbits.models.solved_rows import Solution
-
-__all__ = [
-    "Statistics",
-    "cause_probabilities",
-    "collect",
-    "common_zeros",
-    "pass_arrays",
-    "pass_over",
-    "reweight",
-    "shrink_to_average",
-    "solve_weights",
-]
+from latentbits.numerics import kernel_array
 
 SMALL_WORK = 200_000  # cells x components up to which the pass runs in float64: speed doesn't matter there
 

@@ -18,25 +18,13 @@ import numpy as np
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.rows import Chunk, RowLearner, Rows, Sums, column_counts, rows_of
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.gamma_functions import gamma_functions
 from latentbits.models.aspect.maximum_likelihood import Evaluated, em_weights, equal_weights, onto_simplex
 from latentbits.models.aspect.noise_components import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.statistics import collect, pass_arrays, pass_over
+from latentbits.models.factor_model import shifted_components
 from latentbits.models.solved_rows import Solution
-from latentbits.models.starts import shifted_components
-from latentbits.numerics import kl_beta, kl_dirichlet
-
-__all__ = [
-    "BayesState",
-    "EMState",
-    "Prior",
-    "VariationalBayes",
-    "VariationalEM",
-    "pass_components",
-    "pass_weights",
-    "solve_mean_weights",
-]
+from latentbits.numerics import kernel_array, kl_beta, kl_dirichlet
 
 SMALL = 1e-10  # least weight after an extrapolation: from 0 it could never rise again
 ROWS = 1024  # rows whose special functions are computed at a time

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from latentbits.constraints import Choice
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
-from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.binary_quadratic import box_rows, enumerate_rows, greedy_rows, quadratic_table
 from latentbits.models.binary_factors import Encoder
+from latentbits.numerics import kernel_array
 
 ENUM_LIMIT = 20
 """More bits are not enumerated: 2^20 codes take about a millisecond per row, and every bit doubles that."""

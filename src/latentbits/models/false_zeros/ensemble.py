@@ -15,10 +15,9 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
 from latentbits.fitting.held_out import HiddenCells, log_odds
 from latentbits.models.aspect import Noise
-from latentbits.models.base import degeneracy
+from latentbits.models.base import Renamed, degeneracy
 from latentbits.models.cell_model import CellModel
 from latentbits.models.cell_ranking import FALSE_VALUE, Kind, check_kind
-from latentbits.models.deprecated import Renamed
 from latentbits.models.false_zeros.later import (
     PRESENT,
     SEEN_LATER,
@@ -27,16 +26,6 @@ from latentbits.models.false_zeros.later import (
     fit_rate,
     left_to_see,
     placed_revisits,
-)
-from latentbits.models.false_zeros.members import (
-    HeldOut,
-    Member,
-    Part,
-    chosen_members,
-    counting_rows,
-    fit_all,
-    stand_aside,
-    too_many_cells,
 )
 from latentbits.models.false_zeros.scored_rows import (
     Block,
@@ -49,21 +38,27 @@ from latentbits.models.false_zeros.scored_rows import (
 from latentbits.models.false_zeros.stacking import (
     STRENGTH,
     STRENGTH_WITH_ROWS,
+    HeldOut,
     HeldOutScores,
     Line,
+    Member,
+    Part,
     Stack,
+    chosen_members,
+    counting_rows,
     cross_fitted,
     equal_stack,
+    fit_all,
     fit_line,
     fit_stack,
     score,
+    stand_aside,
+    too_many_cells,
 )
 from latentbits.models.knows_rows import KnowsRows
 from latentbits.models.royle_nichols import visits_of_rows
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.wording import counted
-
-__all__ = ["FalseZeros"]
 
 FEW_REVISITED = 10
 """Rows of a pilot below which the scale of the probability is mostly chance."""

@@ -25,8 +25,6 @@ from latentbits.models.royle_nichols import (
     visits_of_rows,
 )
 
-__all__ = ["GIVEN_THE_REST", "Scale", "fit_exponent", "fit_rate", "left_to_see", "placed_revisits"]
-
 GIVEN_THE_REST = "P(1 | the rest)"
 PRESENT = "P(present)"
 SEEN_LATER = "P(seen later)"

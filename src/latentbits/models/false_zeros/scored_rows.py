@@ -30,8 +30,6 @@ from latentbits.models.registry import model_class
 if TYPE_CHECKING:
     from latentbits.models.false_zeros.ensemble import FalseZeros
 
-__all__ = ["Block", "ScoredRows", "allow_for", "explain_cell", "explain_cells", "find_row_noise", "lost_share"]
-
 _PHANTOMS: dict[Kind, str] = {"absence": "white", "presence": "black"}
 
 N_COMPONENTS, N_INIT = 4, 5

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from latentbits.kernels.arrays import kernel_array
 from latentbits.kernels.source_pass import source_pass
 from latentbits.models.ica_mixture.cluster_posterior import (
     LOG_2PI,
@@ -23,6 +22,7 @@ from latentbits.models.ica_mixture.cluster_posterior import (
     log_mean_dirichlet,
     log_mean_gamma,
 )
+from latentbits.numerics import kernel_array
 
 
 class Hidden(NamedTuple):
