@@ -100,7 +100,9 @@ def _fit_notes(fit: GoodnessOfFit) -> Iterator[Note]:
 
 
 def _interval_notes(sure: SourceIntervals) -> Iterator[Note]:
-    """How sure the mixing is."""
+    """How sure the mixing is, if there are sources."""
+    if sure.mixing.low.size == 0:
+        return
     for one, other in sure.confused()[:N_LISTED]:
         yield Note(Code.CONFUSED_SOURCES, {"one": one, "other": other})
     clear = int(((sure.mixing.low > 0) | (sure.mixing.high < 0)).sum())
