@@ -108,14 +108,15 @@ class Algorithm1:
         eta, top, steady = 1.0 / len(self.X), -np.inf, 0
         monitor.converged = False
         while monitor.n_iter == 0 or not monitor.finished:
-            codes = codes_of(state.theta, self.X, self.encoder, self.workers)
-            sums = moments(self.X, codes.astype(np.float64))
+            codes = codes_of(state.theta, self.X, self.encoder, self.workers).astype(np.float64)
+            sums = moments(self.X, codes)
             state, eta = self._moved(state, sums, eta)
             gone = np.flatnonzero(discarded(state.theta, self.delta))
             for i in gone[::-1]:
                 discards.append(self._discard(state.theta, int(i), numbers.pop(i), monitor.n_iter + 1))
                 state = State(without(state.theta, int(i)), np.delete(state.alpha, i))
-            H = harmony(state, sums, self.tau) if len(gone) == 0 else top
+            kept = sums if len(gone) == 0 else moments(self.X, np.delete(codes, gone, axis=1))
+            H = harmony(state, kept, self.tau)
             monitor.record(H)
             risen = top + monitor.tol * monitor.n_cells < H or len(gone) > 0
             top, steady = (H if len(gone) == 0 else -np.inf), (0 if risen else steady + 1)
