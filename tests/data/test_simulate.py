@@ -138,7 +138,7 @@ class TestAspectBernoulli:
             ((0, 5, 2), {}, "n_rows is 0"),
             ((5, 0, 2), {}, "n_columns is 0"),
             ((5, 5, 0), {}, "n_components is 0"),
-            ((5, 5, 1), {"white_phantom": True, "black_phantom": True}, "too few for 2 phantoms"),
+            ((5, 5, 1), {"white_phantom": True, "black_phantom": True}, "too few for 2 noise components"),
             ((5, 5, 2), {"concentration": 0.0}, "concentration is 0.0"),
             ((5, 5, 2), {"sharpness": np.nan}, "sharpness is nan"),
             ((5, 5, 2), {"density": 1.0}, "density is 1.0"),

@@ -184,8 +184,8 @@ class Selection(NamedTuple):
     ----------
     tried : tuple of int
         The numbers.
-    best : int
-        The one that was taken.
+    best : int or None
+        The one that was taken, if that is known.
     seed : int or None
         That was given.
     choices : tuple of mappings
@@ -195,7 +195,7 @@ class Selection(NamedTuple):
     """
 
     tried: tuple[int, ...]
-    best: int
+    best: int | None
     seed: int | None
     choices: tuple[Mapping[str, Any], ...]
     table: pd.DataFrame | None = None
@@ -300,7 +300,7 @@ class Findings:
     >>> X = simulate.aspect_bernoulli(100, 20, 2, sharpness=0.1, random_state=0).X
     >>> found = analyse(AspectBernoulli(2, n_init=2, random_state=0), X)
     >>> str(found.verdict.level), found.facts["restarts"].value["made"], len(found.tables["components"])
-    ('clear', 2, 2)
+    ('weak', 2, 2)
     """
 
     model: ModelSummary

@@ -129,7 +129,7 @@ def analyse(
     >>> X = simulate.aspect_bernoulli(100, 20, 2, sharpness=0.1, random_state=0).X
     >>> found = analyse(AspectBernoulli(2, n_init=2, random_state=0), X)
     >>> found
-    Findings(AspectBernoulli, 100 x 20 cells, clear)
+    Findings(AspectBernoulli, 100 x 20 cells, weak)
     >>> found.tables["suspects"].columns.tolist()
     ['row', 'column', 'kind', 'score', 'phantom']
     """
@@ -428,7 +428,7 @@ def _notes(
         yield from choice_notes(found, indent="    ")
         if found.best_order == 1:
             yield Note(Code.INDEPENDENT_CHOSEN)
-    if selection is not None:
+    if selection is not None and selection.choices:
         yield _chosen(selection)
     yield from parts.notes
     if not any(note.role is Role.SURE for note in parts.notes):

@@ -101,9 +101,9 @@ class Verdict:
     >>> X = simulate.aspect_bernoulli(100, 20, 2, sharpness=0.1, random_state=0).X
     >>> found = verdict(AspectBernoulli(2, n_init=1, random_state=0), X, random_state=0)
     >>> found.predicts, found.z > 2, str(found.level)
-    (True, True, 'clear')
+    (True, True, 'weak')
     >>> print(str(found).partition(" (")[0])
-    Held-out cells are predicted better than by row and column totals
+    Held-out cells are predicted better than by row and column totals, but only after shrinkage
     """
 
     predicts: bool | None

@@ -281,10 +281,12 @@ def _record(run: RunFolder, file: str | None, asked: Values) -> Values:
 
     record, chosen = run.fit_record, run.fit_record.get("selection")
     warned = tuple(UserWarning(text) for text in record.get("notes", ()))
-    selection = None
+    selection, table = None, run.selection
     if chosen is not None:
         best = chosen.get("best", chosen["choices"][0]["best"])
-        selection = Selection(tuple(chosen["tried"]), best, chosen["seed"], tuple(chosen["choices"]), run.selection)
+        selection = Selection(tuple(chosen["tried"]), best, chosen["seed"], tuple(chosen["choices"]), table)
+    elif table is not None:
+        selection = Selection(tuple(table["n_components"].astype(int)), None, None, (), table)
     return {
         "verdict": Verdict.from_dict(record["verdict"]) if "verdict" in record else False,
         "selection": selection,
