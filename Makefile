@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
+PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 DEMO := demo-report
 DOCS := build/docs
@@ -10,7 +12,7 @@ VERSIONS ?= newest
 
 .PHONY: demo test attack check docs wheel release-check clean
 
-demo: $(READY)
+demo: $(INSTALLED)
 	$(RUN)/latentbits demo --out $(DEMO) --force
 
 test: $(READY) check
@@ -38,16 +40,21 @@ release-check: $(READY)
 	$(RUN)/python tools/release.py
 
 $(VENV)/.docs-ready: $(READY) requirements/docs.lock
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.lock
+	$(PIP) -r requirements/docs.lock
 	@touch $@
 
-$(READY): requirements/dev.lock pyproject.toml
+$(READY): $(INSTALLED) requirements/dev.lock
+	$(PIP) -r requirements/dev.lock
+	@touch $@
+
+# What the program needs to run; modules are compiled to bytecode as they are imported, not all of them at once.
+$(INSTALLED): requirements/runtime.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "latentbits needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.lock
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $(READY)
+	$(PIP) --no-compile -r requirements/runtime.lock
+	$(PIP) --no-compile --no-deps --no-build-isolation -e .
+	@touch $@
 
 clean:
 	rm -rf $(VENV) $(DEMO) build docs/api docs/guides docs/gallery
