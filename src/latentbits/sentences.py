@@ -702,14 +702,49 @@ def gained(z: float) -> str:
 # ---- single answers --------------------------------------------------------------------------------------------------
 
 
-def surveyed(sites: int, visits: int, species: int, rate: float | None, error: float | None) -> str:
-    """What repeat visits say about how much a visit sees; a rate of None was given."""
-    table = f"{counted(sites, 'site')}, {counted(visits, 'visit')} and {species:,} species"
-    if rate is None:
-        return f"{table}; the rate is given."
-    known = "" if error is None else f" ± {error:.2f}"
-    sees = f"a visit sees an individual with probability {rate:.2f}{known}"
-    return f"{table}: {sees}, by species that were seen and missed again."
+def surveyed(sites: int, visits: str, species: int, total: Mapping[str, float]) -> str:
+    """How much repeat visits have seen, and how much is there."""
+    there = f"{total['estimated']:,.0f} ({total['lower']:,.0f}-{total['upper']:,.0f})"
+    return (
+        f"{counted(sites, 'site')} with {visits} each and {species:,} species: {total['seen']:,.0f} presences were "
+        f"seen, {there} are estimated."
+    )
+
+
+def detected(low: float, median: float, high: float, rate: float, abundance: float) -> str:
+    """What a visit detects, on both scales."""
+    why = "because they are few" if abundance >= 0.5 else "wherever they are"
+    return (
+        f"A visit sees a species where it is with probability {median:.2f} (median of the species; {low:.2f} to "
+        f"{high:.2f}), an individual with {rate:.2f}; species are missed {why} ({max(abundance, 1 - abundance):.0%})."
+    )
+
+
+def not_counted(species: int, bound: float, low: float, high: float) -> str:
+    """What is said of species that were never seen anywhere."""
+    return (
+        f"Species that no visit has seen anywhere are not counted: {species:,} were seen, and there are at least about "
+        f"{bound:,.1f} ({low:,.1f}-{high:,.1f}; Chao2, 95 % interval)."
+    )
+
+
+def richest_gap(site: str, seen: float, estimated: float, low: float, high: float, further: float) -> str:
+    """The site where most is missing."""
+    visits = "more than 100 further visits" if further == float("inf") else f"{counted(int(further), 'further visit')}"
+    return (
+        f"{site}: {seen:.0f} seen, {estimated:.1f} estimated ({low:.0f}-{high:.0f}); {visits} would find 95 % of them."
+    )
+
+
+def left_out(level: str, seen: float, predicted: float, auc: float, frequencies: float) -> str:
+    """Whether a left-out visit is predicted."""
+    said = {
+        "clear": "A further visit is predicted, better than by the species' frequencies",
+        "weak": "A further visit is predicted only slightly better than by the species' frequencies",
+        "none": "A further visit is not predicted better than by the species' frequencies",
+    }[level]
+    share = f"{predicted:,.0f} first sightings were predicted and {seen:,.0f} seen"
+    return f"{said} (AUC {auc:.2f} against {frequencies:.2f}, mean of the visits left out in turn); {share}."
 
 
 def damage_found(components: Sequence[int], share: float) -> str:

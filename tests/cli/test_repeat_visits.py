@@ -36,8 +36,24 @@ def test_it_is_the_table_of_python(run: Run, visits: Path) -> None:
     assert result.exit_code == 0, result.stderr
     histories = read_histories(visits, site="plot", visit="day", species="bird")
     expected = RepeatedSurvey(random_state=3).fit(histories).suspects(top=15)
-    assert_frame_equal(pd.read_csv(io.StringIO(result.stdout)), expected)
-    assert "40 sites, 3 visits and 10 species: a visit sees an individual with probability 0." in result.stderr
+    assert_frame_equal(pd.read_csv(io.StringIO(result.stdout)), expected.round(4))
+    assert "40 sites with 3 visits each and 10 species: " in result.stderr
+    assert "are estimated" in result.stderr
+    assert "A visit sees a species where it is with probability 0." in result.stderr
+
+
+def test_a_folder_with_a_page(run: Run, visits: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    result = run("repeat-visits", visits, *ASKED, "--detection", 0.5, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    sites, present = pd.read_csv(out / "sites.csv"), pd.read_csv(out / "present.csv")
+    assert (sites["lower"] <= sites["estimated"]).all()
+    assert present.shape == (40, 11)
+    assert len(pd.read_csv(out / "left_out_visits.csv")) == 3
+    assert json.loads((out / "summary.json").read_text())["total"]["species"] == 10
+    page = (out / "report.html").read_text()
+    assert "Look for these" in page
+    assert page.count("<img") == 4
 
 
 def test_cells_of_each_site_as_json(run: Run, visits: Path, tmp_path: Path) -> None:
@@ -46,13 +62,20 @@ def test_cells_of_each_site_as_json(run: Run, visits: Path, tmp_path: Path) -> N
     assert result.exit_code == 0, result.stderr
     rows = [line["row"] for line in json.loads(out.read_text())]
     assert len(rows) == len(set(rows)) > 30
-    assert "the rate is given" in result.stderr
+
+
+def test_effort_of_visits(run: Run, visits: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(visits)
+    table.assign(minutes=10 + 5 * table["day"]).to_csv(tmp_path / "effort.csv", index=False)
+    result = run("repeat-visits", tmp_path / "effort.csv", *ASKED, "--effort", "minutes", "--top", 3)
+    assert result.exit_code == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 4
 
 
 def test_columns_must_be_named(run: Run, visits: Path) -> None:
     result = run("repeat-visits", visits, "--visits", "day")
     assert result.exit_code == 2
-    assert "--long SITE SPECIES" in result.stderr
+    assert "--visits needs --long SITE SPECIES" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -60,7 +83,8 @@ def test_columns_must_be_named(run: Run, visits: Path) -> None:
     [
         (["--long", "plot", "bird", "--visits", "week"], '"week"'),
         (["--long", "plot", "bird", "--visits", "plot"], "given twice"),
-        ([*ASKED, "--rate", 0.4, "--per-species"], "leave one of them out"),
+        ([*ASKED, "--rate", 0.4, "--detection", 0.5], "give one of them"),
+        ([*ASKED, "--detection", 1], "below 1"),
     ],
 )
 def test_what_does_not_fit_is_refused(run: Run, visits: Path, options: list[str], words: str) -> None:

@@ -40,3 +40,12 @@ def seen_later(history, n_later, abundance, rate):
     more = [later for later in itertools.product((0, 1), repeat=n_later) if any(later)]
     joint = sum(history_probability([*history, *later], abundance, rate) for later in more)
     return joint / history_probability(history, abundance, rate)
+
+
+def occupancy_probability(history, abundance, rate):
+    """Of a history where a species that is there, with probability 1 - exp(-abundance), is seen with the rate."""
+    there = 1.0
+    for seen in history:
+        there *= rate if seen else 1.0 - rate
+    absent = math.exp(-abundance)
+    return (1.0 - absent) * there + (0.0 if any(history) else absent)

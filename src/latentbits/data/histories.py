@@ -184,8 +184,9 @@ every value >= 1 present
             The columns that say where, on which visit and what. A row without a species says that the visit was made.
         value : str, optional
             The column that says whether the species was seen. Without it every row is a sighting.
-        surveyed : sequence of (site, visit) or "all", optional
-            The visits that were made; "all" if every visit was made to every site. By default those that occur in the
+        surveyed : sequence of (site, visit), "all" or "seen", optional
+            The visits that were made; "all" if every visit was made to every site, "seen" if every visit saw something.
+            By default those that occur in the
             table: a visit that saw nothing must be in it, as a row without a species or with a value of 0. Where a
             visit was made, species that it has no row of are 0; where it wasn't, all are missing.
         binarize : float, optional
@@ -258,6 +259,32 @@ every value >= 1 present
     def detections(self) -> NDArray[np.int_]:
         """How many visits saw each species at each site, N x D."""
         return np.count_nonzero(self.cells == 1, axis=1)
+
+    def in_order(self) -> NDArray[np.intp]:
+        """Which visit was a site's first, second, ...; -1 where it had no more.
+
+        Returns
+        -------
+        int array of shape (N, most visits of a site)
+            Positions of visits.
+        """
+        most = int(self.surveyed.sum(axis=1).max(initial=0))
+        order = np.argsort(~self.surveyed, axis=1, kind="stable")[:, :most]
+        return np.where(np.take_along_axis(self.surveyed, order, axis=1), order, -1)
+
+    def numbered(self) -> Histories:
+        """Number the visits of each site 1, 2, 3, ...; on many dates each site has few.
+
+        Returns
+        -------
+        Histories
+            With as many visits as the site that has most.
+        """
+        order = self.in_order()
+        cells = np.take_along_axis(self.cells, np.maximum(order, 0)[:, :, None], axis=1)
+        cells = np.where(order[:, :, None] < 0, np.int8(MISSING), cells)
+        names = [str(v + 1) for v in range(order.shape[1])]
+        return replace(self, cells=np.ascontiguousarray(cells), visit_names=names)
 
     def ever_seen(self) -> BinaryData:
         """Return what was seen on any visit.

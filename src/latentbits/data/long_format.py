@@ -177,8 +177,12 @@ def _is_key(j: int, name: str, content: Content) -> bool:
     return content.text or numbers
 
 
-Surveyed = Iterable[Sequence[object]] | Literal["all"] | None
-"""Which visits were made: pairs of site and visit, "all" of them, or (None) those that the table has."""
+Surveyed = Iterable[Sequence[object]] | Literal["all", "seen"] | None
+"""Which visits were made: pairs of site and visit, "all" of them, or those that the table has (None; "seen" if every
+visit saw something)."""
+
+_IMPROBABLE = 0.01
+"""Files of sightings alone are refused if it is less probable than this that no visit saw nothing."""
 
 _MOST_CELLS = 10**9
 _SITE, _VISIT, _SPECIES = range(3)
@@ -209,6 +213,8 @@ def collect_visits(
     observed = Observations(names, positions(columns, names, origin), 3, tokens, origin)
     lines = _read(observed, rows)
     observed.refuse_bad_values()
+    if surveyed is None:
+        _refuse_sightings_alone(observed, lines)
     made = _visits_made(observed, lines, surveyed)
     return _histories(observed, made, columns, surveyed)
 
@@ -232,14 +238,42 @@ def _read(observed: Observations, rows: Iterable[tuple[int, Sequence[str]]]) -> 
     return made
 
 
+def _refuse_sightings_alone(observed: Observations, made: dict[Visit, int]) -> None:
+    """Refuse a file in which visits that saw nothing seem to be missing: of them the model would know nothing.
+
+    By visits that saw one species and two, Chao's lower bound of those that saw none; with so many expected, the
+    probability that there are none is exp(-bound).
+    """
+    import math
+
+    n_seen = dict.fromkeys(made, 0)
+    for (site, visit, _), code in observed.codes.items():
+        n_seen[site, visit] = n_seen.get((site, visit), 0) + (code == 1)
+    n_pairs = len(observed.positions[_SITE]) * len(observed.positions[_VISIT])
+    if 0 in n_seen.values() or len(n_seen) == n_pairs:
+        return
+    once, twice = (sum(n == number for n in n_seen.values()) for number in (1, 2))
+    expected = once * (once - 1) / (2 * (twice + 1))
+    if math.exp(-expected) >= _IMPROBABLE:
+        return
+    chance = f"{math.exp(-expected):.1g}" if expected < 30 else "less than 1e-13"
+    raise observed.origin.error(
+        f"every one of the {len(n_seen):,} visits saw something, though {once:,} saw a single species: by these about "
+        f"{expected:,.0f} visits saw nothing, and that none did has the probability {chance}. It looks like a file of "
+        "sightings alone. Without the visits in vain everything would be taken for easy to see. Give the visits that "
+        "were made (--visits-made FILE, surveyed=), or say that every visit was made to every site (--all-visits, "
+        'surveyed="all"), or that every visit did see something (--every-visit-saw, surveyed="seen")'
+    )
+
+
 def _visits_made(observed: Observations, lines: dict[Visit, int], surveyed: Surveyed) -> Iterable[Visit]:
     """The visits that were made; one that the table has and the caller's list hasn't is refused."""
     origin, sites, visits = observed.origin, observed.positions[_SITE], observed.positions[_VISIT]
-    if surveyed is None:
+    if surveyed is None or surveyed == "seen":
         return lines
     if isinstance(surveyed, str):
         if surveyed != "all":
-            raise origin.error(f'surveyed={surveyed!r} is unknown; use "all", or pairs of site and visit')
+            raise origin.error(f'surveyed={surveyed!r} is unknown; use "all", "seen", or pairs of site and visit')
         return [(i, v) for i in sites.values() for v in visits.values()]
     made: dict[Visit, None] = {}
     for number, pair in enumerate(surveyed, start=1):
@@ -278,7 +312,8 @@ def _histories(observed: Observations, made: Iterable[Visit], columns: Sequence[
     codes = observed.codes
     places = np.array(list(codes), int).reshape(-1, 3)
     cells[tuple(places.T)] = np.array(list(codes.values()), np.uint8).view(np.int8)
-    rule = "visits that don't occur were not made" if surveyed is None else "the visits that were made are given"
+    by_table = surveyed is None or surveyed == "seen"
+    rule = "visits that don't occur were not made" if by_table else "the visits that were made are given"
     site, visit, kind = map(quoted, columns[:3])
     note = f"each row is an observation of {kind} at {site} on the visit {visit}; {rule}"
     return Histories(cells, sites, visits, species, row_label=columns[_SITE], notes=(note,))

@@ -25,6 +25,8 @@ from latentbits.data.read_options import (
     takes_read_options,
     useless_option,
 )
+from latentbits.data.visit_tables import FORMS, RawTable, of_tables, of_texts, of_wide
+from latentbits.errors import DataError
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
@@ -139,29 +141,36 @@ def read_table(path: str | Path, **given: Any) -> BinaryData:
 
 
 def read_histories(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     *,
-    site: str,
-    visit: str,
-    species: str,
+    site: str | None = None,
+    visit: str | None = None,
+    species: str | None = None,
     value: str | None = None,
-    surveyed: Surveyed = None,
+    surveyed: Surveyed | str | Path = None,
     **reading: Any,
 ) -> Histories:
-    """Read a file with a line for each observation of a species on a visit to a site.
+    """Read repeat visits: a line for each observation of a species on a visit to a site, or one of the other forms.
+
+    Without `site`, `visit` and `species` it is one of these: a wide table whose columns are called owl_visit1,
+    owl_visit2, ... or v1_owl, v2_owl, ..., or owl, tit, owl.1, tit.1, ... (a block for each visit); a table of
+    histories as text, such as "01-1" (- where the visit wasn't made), a column for each species; several files, or a
+    workbook with several sheets, a table of sites by species for each visit.
 
     Parameters
     ----------
-    path : str or Path
-        The file, of any format with columns that `read_table` reads.
-    site, visit, species : str
+    path : str, Path, or list of these
+        The file, of any format with columns that `read_table` reads; of a list each is a visit.
+    site, visit, species : str, optional
         The columns that say where, on which visit and what. A line without a species says that the visit was made.
     value : str, optional
         The column that says whether the species was seen. Without it every line is a sighting.
-    surveyed : sequence of (site, visit) or "all", optional
-        The visits that were made; "all" if every visit was made to every site. By default those that occur in the
-        file: a visit that saw nothing must be in it, as a line without a species or with a value of 0. Where a visit
-        was made, species that it has no line of are 0; where it wasn't, all are missing.
+    surveyed : sequence of (site, visit), path, "all" or "seen", optional
+        The visits that were made, or a file that lists them in the columns `site` and `visit`; "all" if every visit was
+        made to every site; "seen" if every visit saw something. By default those that occur in the file: a visit that
+        saw nothing must be in it, as a line without a species or with a value of 0, and a file where such visits seem
+        to be missing is refused. Where a visit was made, species that it has no line of are 0; where it wasn't, all are
+        missing.
     **reading
         How the file is read: the options of `read_table` but those about wide tables, such as `delimiter`,
         `threshold`, `decimal`, `encoding` and `sheet`.
@@ -190,9 +199,40 @@ def read_histories(
     """
     if "long" in reading:
         raise TypeError("read_histories has no option 'long'; site, visit and species say what the columns are")
+    options = ReadOptions.of(reading, "read_histories")
+    if not isinstance(path, (str, Path)):
+        return of_tables({Path(file).stem: read_table(file, **reading) for file in path})
+    if site is None and visit is None and species is None:
+        return _of_other_forms(Path(path), options, reading)
+    if site is None or visit is None or species is None:
+        raise DataError("a line for each observation has a site, a visit and a species; name the columns of all three")
+    if isinstance(surveyed, Path) or (isinstance(surveyed, str) and surveyed not in ("all", "seen")):
+        listed = read_raw(surveyed, delimiter=reading.get("delimiter"), encoding=reading.get("encoding", "utf-8"))
+        surveyed = list(zip(listed.column(site), listed.column(visit), strict=True))
     columns = [site, visit, species, *([] if value is None else [value])]
     observed = _Observed("visit", columns, partial(collect_visits, surveyed=surveyed))
-    return _read(path, ReadOptions.of(reading, "read_histories"), observed)
+    return _read(path, options, observed)
+
+
+def read_raw(path: str | Path, **reading: Any) -> RawTable:
+    """The columns of a file as texts."""
+    return _read(path, ReadOptions.of(reading, "read_histories"), _Observed("visit", [], RawTable.of))
+
+
+def _of_other_forms(path: Path, options: ReadOptions, reading: dict[str, Any]) -> Histories:
+    """Sheets, texts or a wide table, whichever it is."""
+    if path.suffix.lower() == ".xlsx" and options.sheet is None:
+        from latentbits.data.text_reader import ExcelSheet
+
+        check_is_file(path, Origin(path.name))
+        sheets = ExcelSheet(path, Origin(path.name)).names()
+        if len(sheets) > 1:
+            return of_tables({sheet: read_table(path, sheet=sheet, **reading) for sheet in sheets})
+    texts = of_texts(_read(path, options, _Observed("visit", [], RawTable.of)))
+    found = texts if texts is not None else of_wide(read_table(path, **reading))
+    if found is None:
+        raise DataError(f"{path.name}: the columns don't say which visit they are about; {FORMS}")
+    return found
 
 
 class _Observed(NamedTuple):

@@ -323,6 +323,12 @@ class ExcelSheet:
         check_unpacked(self.file.stat().st_size, 8 * len(rows) * width, ARRAY_BYTES, self.origin)
         return [row + [""] * (width - len(row)) for row in rows]
 
+    def names(self) -> list[str]:
+        """The names of the sheets that aren't empty."""
+        with refusing_damage(self.origin, "this can't be read as .xlsx", "save the table again"):
+            check_archive(self.file, SHEET_BYTES, self.origin)
+            return [name for name, rows in self._sheets() if rows]
+
     def _sheets(self) -> Iterator[tuple[str, list[list[str]]]]:
         """The names of all sheets, and their rows up to the last cell that isn't empty."""
         import openpyxl

@@ -1,11 +1,9 @@
-"""RepeatedSurvey: a model of what was ever seen, and the rate at which visits see what is there.
-
-It has no record: model files, comparisons and `latentbits fit` are about tables, and this is about histories.
-"""
+"""RepeatedSurvey: what is there although no visit has seen it, from a model of what was ever seen and of visits."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,128 +12,100 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.constraints import Number
-from latentbits.data.binary_data import BinaryData
+from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.encoding import check_row_weight
 from latentbits.data.histories import Histories
 from latentbits.data.messages import Places
 from latentbits.errors import DataError, warn_user
-from latentbits.models.abilities import Ability
-from latentbits.models.royle_nichols import (
-    abundance_of,
-    present_if_never_seen,
-    seen_later,
-    seen_later_if_never_seen,
-    visits_of_rows,
-)
-from latentbits.models.survey_rates import (
-    BOUNDS,
-    LEAST,
-    Rate,
-    SeenCells,
-    balanced,
-    common_rate,
-    effort_of,
-    effort_table,
-    rates_of_species,
+from latentbits.models.abilities import Ability, abilities_of
+from latentbits.models.detection import IDEAS, Idea, Visited, kinds_of, posterior
+from latentbits.models.royle_nichols import visits_of_rows
+from latentbits.models.survey_answers import (
+    Answers,
+    answers,
+    chao2,
+    expected_finds,
+    further_visits,
+    interval,
+    on_both_scales,
+    rank_within,
+    ranked,
 )
 from latentbits.models.view import ShownModel
-from latentbits.numerics import RandomSource
+from latentbits.numerics import RandomSource, as_generator
 
 Floats = NDArray[np.float64]
 
+DOUBT = 0.05
+"""No prediction of the estimator is taken for more certain than this share of the species' frequency."""
 
-class Survey(NamedTuple):
-    """What is used of a survey: visits and sightings of each cell, and how probable it was to see it.
+N_HELD_OUT = 5
+"""Every so manieth column is hidden in turn, where an estimator's prediction of a cell depends on the cell."""
 
-    Attributes
-    ----------
-    n_visits, n_seen : int array of shape (N, D)
-        Visits that looked for the species at the site, and those that saw it.
-    effort : float array of shape (N, D)
-        The number of visits that `ever_seen` is about: those made, or where none was made those of similar cells.
-    ever_seen : float array of shape (N, D)
-        Probability that at least one of so many visits sees it.
-    row_names : list of str or None
-        Names of the sites.
-    """
-
-    n_visits: NDArray[np.int_]
-    n_seen: NDArray[np.int_]
-    effort: Floats
-    ever_seen: Floats
-    row_names: list[str] | None
-
-    def abundance(self, rates: Floats) -> Floats:
-        """Expected numbers of individuals, which don't depend on the number of visits."""
-        return abundance_of(self.ever_seen, self.effort, rates)
+HARDLY = 0.03
+"""Visits that see less of what is there don't bound how much is there."""
 
 
 class RepeatedSurvey(ShownModel):
     """Which species are at a site although no visit has seen them, learned from repeat visits.
 
     A site that was visited several times has a history for each species: seen, not seen, seen. `estimator` learns from
-    the table of what was *ever seen*, as from any other 0-1 table, how probable each species was to be seen at each
-    site. How often species that were seen once were seen again gives the detection rate of a visit. Both together give
-    the probability that a species is there although it was never seen, and that a later visit sees it.
+    the table of what was *ever seen*, as from any other 0-1 table, where a species is to be expected given the rest of
+    the row. How often species that were seen once were seen again gives what a visit detects. Both together give the
+    probability that a species is there although it was never seen, and that a later visit sees it.
 
-    The bridge between them is the model of Royle and Nichols (2003): a species has a Poisson distributed number of
-    individuals at a site, and each visit sees each individual with the same probability, the rate. Species are then
-    easy to see where they are many, and easily missed where they are few.
+    Detection differs between species. Their rates come from a common distribution whose spread is learned: species
+    that are alike are drawn together, species that differ are left alone, and those with few sightings borrow most.
+    Why a species that is there is missed is decided by the data as well, between two ideas: each visit sees a species
+    with the same probability wherever it is (MacKenzie et al. 2002), or it sees each *individual* with the same
+    probability, so that species are easily missed where they are few (Royle and Nichols 2003).
 
     What the data can say, and what they can't:
 
-    - The probability of being *seen later* can be checked, by going there. It depends little on the bridge, as long as
-      the later visits are about as many as those made. Where species differ in how easily they are seen, or come and go
-      between visits, more is seen than predicted: of Swiss birds that two visits had missed the third saw 3 to 4 %,
-      where 2 % were predicted. Read it as a lower bound; it ranks all the same.
-    - The probability of being *present* can't be checked by any number of sightings. It is what would be seen after
-      endless visits, and relies on the bridge: that species are missed because they are few, that visits are
-      independent, and that nothing comes or goes between them. With another idea of why species are missed it is
-      another number.
-    - The rate, and with it the probability of being present, depends on how well `estimator` fits. One that follows the
-      table too closely takes every sighting for certain, so that the rate becomes too low and presence too probable;
-      one that is too coarse does the opposite. The probability of being seen later hardly changes.
-    - The rate is one of individuals, and those are no count of anything: twice as conspicuous and half as many would be
-      seen as often. Its standard error counts cells as independent and the model of what was ever seen as true, so it
-      is too small.
-    - Rows may have different numbers of visits. `estimator` doesn't know them, so what it predicts for rows of n visits
-      is corrected by a factor (`effort_`) until it agrees with what was seen there, and put on the scale of the
-      expected number of individuals. That takes sites with few visits for sites like the others; if the poor ones were
-      visited less, their species are overestimated.
+    - The probability of being *seen later* can be checked, by going there, as long as later visits are like those
+      made. Where species come and go between visits, or the season differs, more or less is seen than predicted.
+    - The probability of being *present* can't be checked by sightings. It is what endless visits would see, and assumes
+      that visits are independent and that nothing comes or goes between them.
+    - Intervals allow for what isn't known of rates and occupancy, and for chance; not for a wrong model, nor for errors
+      of `estimator`. They are 90 % intervals.
+    - Species that no visit saw anywhere are not counted; `total` gives Chao's lower bound of them.
 
     Parameters
     ----------
     estimator : estimator, optional
-        The model of what was ever seen: `fit(X)` and `reconstruct(X)`, the probability of a 1 in each cell from a fit
-        that saw it. By default `FalseZeros()`.
-    rate : float, optional
-        The rate, if it is known from elsewhere; at least 0.001 and below 1. By default it is learned.
-    per_species : bool, default=False
-        Whether each species has a rate of its own. They are drawn towards each other by a Beta prior, whose mean and
-        strength are learned from all species.
+        The model of what was ever seen: `fit(X)` and `reconstruct(X)`, the probability of a 1 in each cell; a class of
+        your own gets an array of 0 and 1 (with NaN where no visit was made). By default `FalseZeros()`.
+    detection : float or array-like of shape (n_species,), optional
+        The probability that a visit sees a *species* that is there, if it is known; above 0 and below 1. By default it
+        is learned.
+    rate : float or array-like of shape (n_species,), optional
+        The probability that a visit sees an *individual*, if it is known; at least 0.001 and below 1.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the default estimator. One that is given has its own.
+        Seed of the draws, and of the default estimator. An estimator that is given has its own.
     n_jobs : int or None, default=None
         Threads of the default estimator; -1 is all cores.
 
     Attributes
     ----------
-    rate_ : float
-        Probability that a visit sees an individual, common to all species.
-    rate_se_ : float
-        Its standard error by the curvature of the likelihood; 0 if the rate was given, infinite if the data don't
-        bound it.
-    rates_ : ndarray of shape (n_columns,)
-        The rate of each species; all the common one unless `per_species`.
-    rate_strength_ : float
-        Strength of the prior of the rates, as a number of trials; infinite unless `per_species`.
-    effort_ : DataFrame
-        For each number of visits: n_visits, the number of cells, how many of them were seen and were predicted to be by
-        `estimator`, and the factor by which expected numbers of individuals are corrected.
+    species_ : DataFrame
+        A line for each species: at how many sites it was seen, at how many it is (`estimated`, with the ends `lower`
+        and `upper` of a 90 % interval), `detection` by a visit of average effort where it is (with its interval), the
+        corresponding `rate` of individuals, and after how many further visits to each site 95 % of them are found.
+    sites_ : DataFrame
+        A line for each site: visits, how many species were seen, how many are there, with the interval, and how many
+        further visits find 95 % of them.
+    abundance_share_ : float
+        The share of the draws in which species are missed because they are few; the rest miss species as such.
+    effort_ : float or None
+        How steeply detection rises with effort, as a power: 1 is in proportion. None without effort.
+    draws_ : Draws
+        The draws from the posterior.
+    score_ : ndarray of shape (n_sites, n_species)
+        What the estimator said, as the model used it.
     estimator_ : estimator
         The fitted model of what was ever seen.
-    survey_ : Survey
-        Visits and sightings of the fit, and the probability of having been seen, cell by cell.
+    survey_ : Histories
+        The histories of the fit.
     n_features_in_ : int
         Number of species.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -143,20 +113,25 @@ class RepeatedSurvey(ShownModel):
 
     References
     ----------
+    D. I. MacKenzie et al., "Estimating site occupancy rates when detection probabilities are less than one", Ecology
+    83, 2248-2255, 2002.
+
     J. A. Royle and J. D. Nichols, "Estimating abundance from repeated presence-absence data or point counts", Ecology
     84, 777-790, 2003.
 
     Examples
     --------
     >>> from latentbits import AspectBernoulli, RepeatedSurvey, simulate
-    >>> truth = simulate.repeated_surveys(200, 30, 3, rate=0.4, random_state=0)
-    >>> model = RepeatedSurvey(AspectBernoulli(3, n_init=5, random_state=0)).fit(truth.histories)
+    >>> truth = simulate.repeated_surveys(60, 12, 3, rate=0.4, random_state=0)
+    >>> model = RepeatedSurvey(AspectBernoulli(2, n_init=2, random_state=0), random_state=0).fit(truth.histories)
     >>> present = model.predict_proba()
     >>> later = model.predict_proba(later_visits=1)
     >>> bool((later <= present).all())
     True
-    >>> list(model.suspects(top=5))
-    ['row', 'column', 'n_visits', 'present', 'seen_next']
+    >>> list(model.suspects(top=5))[:4]
+    ['row', 'column', 'n_visits', 'present']
+    >>> list(model.sites_)
+    ['row', 'n_visits', 'seen', 'estimated', 'lower', 'upper', 'further_visits']
     """
 
     _abilities = frozenset({Ability.VISITS})
@@ -165,19 +140,27 @@ class RepeatedSurvey(ShownModel):
         self,
         estimator: Any = None,
         *,
-        rate: float | None = None,
-        per_species: bool = False,
+        detection: ArrayLike | None = None,
+        rate: ArrayLike | None = None,
         random_state: RandomSource = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
+        self.detection = detection
         self.rate = rate
-        self.per_species = per_species
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, histories: Any, y: None = None, sample_weight: ArrayLike | None = None) -> RepeatedSurvey:
-        """Learn the probability of being seen, and the detection rate.
+    def fit(
+        self,
+        histories: Any,
+        y: None = None,
+        sample_weight: ArrayLike | None = None,
+        rows: Any = None,
+        effort: ArrayLike | None = None,
+        visit_facts: Mapping[str, ArrayLike] | None = None,
+    ) -> RepeatedSurvey:
+        """Learn where species are to be expected, and what visits detect.
 
         Parameters
         ----------
@@ -187,6 +170,12 @@ class RepeatedSurvey(ShownModel):
             Not used; scikit-learn's convention.
         sample_weight : array-like of shape (n_sites,), optional
             How often each site counts.
+        rows : data frame or RowFacts, optional
+            What is known of the sites, for an estimator that takes it, as `FalseZeros` does.
+        effort : array-like of shape (n_sites, n_visits), optional
+            How much was done on each visit, such as minutes; above 0 where a visit was made.
+        visit_facts : mapping of str to array-like of shape (n_sites, n_visits), optional
+            Other numbers that detection may depend on, such as day, hour or observer (0 or 1).
 
         Returns
         -------
@@ -196,22 +185,34 @@ class RepeatedSurvey(ShownModel):
         Raises
         ------
         DataError
-            If the histories are not 0-1 data, or say nothing about the rate.
+            If the histories are not 0-1 data, or say nothing about detection.
         """
-        self._check_parameters()
         survey = Histories.of(histories)
+        known = self._known_hazards(survey.shape[2])
         weight = check_row_weight(sample_weight, survey.shape[0])
-        if not survey.surveyed[weight > 0].any():
-            raise DataError("no visit was made to any site that counts; give histories with a 0 or a 1")
+        _check_informative(survey, weight, known is not None)
+        rng = as_generator(self.random_state)
         estimator = self._unfitted()
-        weights = {} if sample_weight is None else {"sample_weight": weight}
         data = survey.ever_seen()
-        self.estimator_ = estimator.fit(data, **weights)
+        given = {} if sample_weight is None else {"sample_weight": weight}
+        given |= {} if rows is None else {"rows": rows}
+        self.estimator_ = estimator.fit(_for(estimator, data), **given)
         self._adopt_columns(survey)
-        u = self._reconstructed(data)
-        self.effort_ = effort_table(u, survey.detections > 0, survey.n_visits, weight)
-        self.survey_ = self._summary(survey, u)
-        self._fit_rates(weight)
+        self.survey_ = survey
+        seen = data.dense() == 1
+        observed = data.dense() != MISSING
+        share = (weight @ seen + 0.5) / (weight @ observed + 1)
+        self._frequencies = np.log(-np.log1p(-share))
+        self._facts = _checked_facts(survey, effort, visit_facts)
+        self.score_ = self._scored(data)
+        asked = self._visited(survey, self.score_, self._facts, weight)
+        ideas: tuple[Idea, ...] = IDEAS
+        if known is not None:
+            ideas = ("presence",) if self.detection is not None else ("abundance",)
+        self.draws_ = posterior(asked, rng, ideas, known)
+        self.abundance_share_ = float(self.draws_.abundance.mean())
+        self.effort_ = None if "effort" not in self._facts else float(np.median(self.draws_.common[:, 2]))
+        self._summarise(asked, int(rng.integers(2**31)))
         return self
 
     def predict_proba(self, histories: Any = None, later_visits: ArrayLike | None = None) -> Floats:
@@ -222,8 +223,8 @@ class RepeatedSurvey(ShownModel):
         histories : Histories, or array-like of shape (n_sites, n_visits, n_species), optional
             Sites to ask about, with the species of the fit; by default those of the fit.
         later_visits : float, or array-like of shape (n_sites,) or (n_sites, n_species), optional
-            So many more visits, and the probability that any of them sees the species. By default the probability that
-            it is present.
+            So many more visits of average effort, and the probability that any of them sees the species. By default the
+            probability that it is present.
 
         Returns
         -------
@@ -231,13 +232,11 @@ class RepeatedSurvey(ShownModel):
             Presence of species that were seen is 1.
         """
         check_is_fitted(self)
-        survey = self._asked_about(histories)
-        lam = survey.abundance(self.rates_)
-        if later_visits is not None:
-            n_rows, n_columns = survey.n_visits.shape
-            n_later = visits_of_rows(later_visits, n_rows, "later_visits", n_columns=n_columns)
-            return seen_later(lam, survey.n_seen, survey.n_visits, n_later, self.rates_)
-        return np.where(survey.n_seen > 0, 1.0, present_if_never_seen(lam, survey.n_visits, self.rates_))
+        if later_visits is None:
+            return self._answers(histories).present.mean
+        survey = self.survey_ if histories is None else Histories.of(histories)
+        n, _, d = survey.shape
+        return self._answers(histories, visits_of_rows(later_visits, n, "later_visits", n_columns=d)).later.mean
 
     def suspects(self, histories: Any = None, *, top: int | None = 100, per_row: int | None = None) -> pd.DataFrame:
         """List the species that were never seen at a site and are most likely present, the most likely first.
@@ -255,37 +254,68 @@ class RepeatedSurvey(ShownModel):
         -------
         DataFrame
             With the columns row, column, n_visits (made in vain), present (probability that the species is there) and
-            seen_next (probability that the next visit sees it).
+            seen_next (probability that the next visit sees it), both with the ends of a 90 % interval: present_lower,
+            present_upper, seen_next_lower, seen_next_upper.
         """
         check_is_fitted(self)
         for name, number in {"top": top, "per_row": per_row}.items():
             Number(1, integer=True, optional=True).check(name, number)
-        survey = self._asked_about(histories)
-        rows, columns = np.nonzero((survey.n_seen == 0) & (survey.n_visits > 0))
-        n_visits, rates = survey.n_visits[rows, columns], self.rates_[columns]
-        lam = survey.abundance(self.rates_)[rows, columns]
-        present = present_if_never_seen(lam, n_visits, rates)
-        order = np.argsort(-present, kind="stable")
+        survey = self.survey_ if histories is None else Histories.of(histories)
+        found = self._answers(histories)
+        never = (survey.detections == 0) & (survey.n_visits > 0)
+        rows, columns = ranked(found.present.mean, never)
         if per_row is not None:
-            order = order[_rank_within(rows[order]) < per_row]
-        order = order[:top]
-        names = [str(name) for name in self.feature_names_in_] if hasattr(self, "feature_names_in_") else None
+            few = rank_within(rows) < per_row
+            rows, columns = rows[few], columns[few]
+        at = rows[:top], columns[:top]
+        kinds = {"present": found.present, "seen_next": found.later}
         return pd.DataFrame(
             {
-                "row": Places(survey.row_names, len(survey.n_seen), "row").labels(rows[order]),
-                "column": Places(names, self.n_features_in_, "column").labels(columns[order]),
-                "n_visits": n_visits[order],
-                "present": present[order],
-                "seen_next": seen_later_if_never_seen(lam, n_visits, 1, rates)[order],
+                "row": Places(survey.row_names, survey.shape[0], "row").labels(at[0]),
+                "column": Places(self._column_names(), self.n_features_in_, "column").labels(at[1]),
+                "n_visits": survey.n_visits[at],
+                **{name: kind.mean[at] for name, kind in kinds.items()},
+                **{f"{n}_{end}": getattr(k, end)[at] for n, k in kinds.items() for end in ("lower", "upper")},
             }
         )
 
+    def curve(self, most: int = 10) -> pd.DataFrame:
+        """What further visits to every site would bring.
+
+        Parameters
+        ----------
+        most : int, default=10
+            Up to how many further visits.
+
+        Returns
+        -------
+        DataFrame
+            For each number of `further_visits` the expected number of species seen (`found`), summed over sites, and
+            how many there are (`present`).
+        """
+        check_is_fitted(self)
+        Number(1, integer=True).check("most", most)
+        found, present = expected_finds(self.draws_, self._asked, np.arange(most + 1))
+        return pd.DataFrame(
+            {"further_visits": range(most + 1), "found": found.sum(axis=(1, 2)), "present": present.sum()}
+        )
+
+    def total(self) -> dict[str, float]:
+        """How much is there altogether.
+
+        Returns
+        -------
+        dict
+            Of all sites and species together `seen`, `estimated`, and `lower` and `upper` of a 90 % interval; how many
+            `species` were seen, and Chao's lower bound of how many there are, `chao2`, with its 95 % interval
+            `chao2_lower` and `chao2_upper`: species that were never seen anywhere are in no other number.
+        """
+        check_is_fitted(self)
+        return dict(self._total)
+
     # ---- parts of fit ------------------------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        Number(0.001, 1, optional=True).check("rate", self.rate)  # a lower one means thousands of individuals
-        if self.rate is not None and self.per_species:
-            raise DataError("rate is given for all species, and per_species learns one for each; leave one of them out")
+    def _known_hazards(self, n_species: int) -> Floats | None:
         if self.estimator is not None and not (
             hasattr(self.estimator, "fit") and hasattr(self.estimator, "reconstruct")
         ):
@@ -293,6 +323,18 @@ class RepeatedSurvey(ShownModel):
                 f"estimator={type(self.estimator).__name__} can't fit and reconstruct 0-1 tables; give a model such as "
                 "FalseZeros()"
             )
+        given = {"detection": self.detection, "rate": self.rate}
+        named = [name for name, value in given.items() if value is not None]
+        if len(named) == 2:
+            raise DataError("detection is of species and rate of individuals; give one of them, the other follows")
+        if not named:
+            return None
+        values = np.asarray(given[named[0]], float)
+        if values.shape not in ((), (n_species,)):
+            raise DataError(f"{named[0]} has the shape {values.shape}; give a number, or one for each of the species")
+        for value in np.unique(values):  # a lower rate means thousands of individuals, and 1 that nothing is missed
+            Number(0.001, 1).check(named[0], float(value))
+        return np.log(-np.log1p(-np.broadcast_to(values, (n_species,))))
 
     def _unfitted(self) -> Any:
         if self.estimator is not None:
@@ -307,65 +349,159 @@ class RepeatedSurvey(ShownModel):
         if survey.column_names is not None:
             self.feature_names_in_ = np.array(survey.column_names, dtype=object)
 
-    def _reconstructed(self, data: BinaryData) -> Floats:
-        u = np.asarray(self.estimator_.reconstruct(data), float)
+    def _column_names(self) -> list[str] | None:
+        return [str(name) for name in self.feature_names_in_] if hasattr(self, "feature_names_in_") else None
+
+    def _scored(self, data: BinaryData) -> Floats:
+        """What the rest of the table says about each cell: as complementary log-log, less that of its species."""
+        u = _given_the_rest(self.estimator_, data)
         if u.shape != data.shape or not np.isfinite(u).all():
             kind = type(self.estimator_).__name__
             raise DataError(f"{kind}.reconstruct gives no probability for some cells; use another estimator")
-        return u
+        share = -np.expm1(-np.exp(self._frequencies))
+        u = (1 - DOUBT) * np.clip(u, 0, 1) + DOUBT * share
+        return np.log(-np.log1p(-np.minimum(u, 1 - 1e-9))) - self._frequencies
 
-    def _summary(self, survey: Histories, u: Floats) -> Survey:
-        typical = np.average(self.effort_["n_visits"], weights=self.effort_["cells"])
-        effort = effort_of(survey.n_visits, typical)
-        u = balanced(u, effort, self.effort_)
-        n_seen = survey.detections
-        return Survey(survey.n_visits, n_seen, effort, np.where(n_seen > 0, np.maximum(u, LEAST), u), survey.row_names)
+    def _visited(self, survey: Histories, score: Floats, facts: Mapping[str, Floats], weight: Floats) -> Visited:
+        """What the sampler sees; without facts of visits their order has no meaning, and they are sorted."""
+        cells = np.ascontiguousarray(survey.cells.transpose(0, 2, 1))
+        if not facts:
+            cells = np.sort(cells, axis=2)
+            cells = np.ascontiguousarray(cells[:, :, (cells != MISSING).any(axis=(0, 1))])
+        made = survey.surveyed
+        visits = np.stack([_standardised(name, values, made) for name, values in facts.items()]) if facts else None
+        visits = np.zeros((0, len(made), cells.shape[2])) if visits is None else visits
+        amount = (np.nan_to_num(facts["effort"]) * made if "effort" in facts else made).sum(axis=1).astype(float)
+        has_any = amount > 0
+        site = np.zeros(len(amount))
+        if np.ptp(amount[has_any]) > 0:
+            site[has_any] = np.log(amount[has_any]) - np.log(amount[has_any]).mean()
+        return Visited(cells, score, site, visits, weight, kinds_of(cells, visits))
 
-    def _asked_about(self, histories: Any) -> Survey:
+    def _summarise(self, asked: Visited, seed: int) -> None:
+        self._seed, self._asked = seed, asked
+        found, survey = answers(self.draws_, asked, 1.0, np.random.default_rng(seed)), self.survey_
+        self._found = found
+        seen = survey.detections > 0
+        detection, rate = on_both_scales(self.draws_, asked)
+        per_site, per_species = further_visits(self.draws_, asked)
+        low, high = interval(found.species)
+        ends = np.quantile(detection, (0.05, 0.95), axis=0)
+        n, _, d = survey.shape
+        self.species_ = pd.DataFrame(
+            {
+                "column": Places(self._column_names(), d, "column").labels(np.arange(d)),
+                "seen": seen.sum(axis=0),
+                "estimated": found.species.mean(axis=0),
+                "lower": low,
+                "upper": high,
+                "detection": detection.mean(axis=0),
+                "detection_lower": ends[0],
+                "detection_upper": ends[1],
+                "rate": rate.mean(axis=0),
+                "further_visits": per_species,
+            }
+        )
+        low, high = interval(found.sites)
+        self.sites_ = pd.DataFrame(
+            {
+                "row": Places(survey.row_names, n, "row").labels(np.arange(n)),
+                "n_visits": survey.surveyed.sum(axis=1),
+                "seen": seen.sum(axis=1),
+                "estimated": found.sites.mean(axis=0),
+                "lower": low,
+                "upper": high,
+                "further_visits": per_site,
+            }
+        )
+        low, high = interval(found.total)
+        counts = {"seen": seen.sum(), "estimated": found.total.mean(), "lower": low, "upper": high}
+        bound = dict(zip(("chao2", "chao2_lower", "chao2_upper"), chao2(seen), strict=True))
+        self._total = {
+            name: float(value) for name, value in (counts | {"species": seen.any(axis=0).sum()} | bound).items()
+        }
+        _warn_if_unbounded(self.species_, found)
+
+    def _answers(self, histories: Any, later: ArrayLike = 1.0) -> Answers:
+        if histories is None and np.ndim(later) == 0 and later == 1.0:
+            return self._found
         if histories is None:
-            return self.survey_
-        survey = Histories.of(histories)
-        return self._summary(survey, self._reconstructed(survey.ever_seen()))
-
-    def _fit_rates(self, row_weight: Floats) -> None:
-        found, cells = Rate(self.rate or 0.0, 0.0), None
-        if self.rate is None:
-            cells = SeenCells.of(self.survey_.ever_seen, self.survey_.n_seen, self.survey_.n_visits, row_weight)
-            _check_informative(cells)
-            found = common_rate(cells)
-            _warn_at_the_edge(found)
-        self.rate_, self.rate_se_ = float(found.value), found.standard_error
-        self.rates_, self.rate_strength_ = np.full(self.n_features_in_, self.rate_), np.inf
-        if self.per_species and cells is not None:
-            species = rates_of_species(cells, self.n_features_in_, self.rate_)
-            self.rates_, self.rate_strength_ = species.values, species.strength
+            asked = self._visited(self.survey_, self.score_, self._facts, np.ones(self.survey_.shape[0]))
+        else:
+            survey = Histories.of(histories)
+            if self._facts:
+                raise DataError("the model knows facts of the visits of its fit; ask about these sites, or fit without")
+            asked = self._visited(survey, self._scored(survey.ever_seen()), {}, np.ones(survey.shape[0]))
+        rng = np.random.default_rng(self._seed)
+        return answers(self.draws_, asked, later, rng, fitted=histories is None)
 
 
-def _check_informative(cells: SeenCells) -> None:
-    if not cells.u.size:
+def _for(estimator: Any, data: BinaryData) -> Any:
+    """The table as an estimator takes it: a class of the user's own gets an array."""
+    if Ability.READ_ZERO_ONE in abilities_of(estimator):
+        return data
+    cells = data.dense()
+    return np.where(cells == MISSING, np.nan, cells) if (cells == MISSING).any() else cells.astype(int)
+
+
+def _given_the_rest(model: Any, data: BinaryData) -> Floats:
+    """The probability of a 1 in each cell in which the cell itself has no part, as far as the model can give it."""
+    abilities = abilities_of(model)
+    if Ability.READ_ZERO_ONE not in abilities:
+        return np.asarray(model.reconstruct(_for(model, data)), float)
+    if Ability.MEMBERS in abilities and model.held_out_ is not None:
+        return np.asarray(model.predict_proba(data), float)
+    if Ability.PREDICT_HELD_OUT in abilities:
+        return np.asarray(model.predict_held_out(data), float)
+    cells, u = data.dense(), np.empty(data.shape)
+    for k in range(N_HELD_OUT):
+        hidden = np.zeros(data.shape[1], bool)
+        hidden[k::N_HELD_OUT] = True
+        part = BinaryData(np.where(hidden, np.int8(MISSING), cells), column_names=data.column_names)
+        u[:, hidden] = model.reconstruct(part)[:, hidden]
+    return u
+
+
+def _check_informative(survey: Histories, weight: Floats, known: bool) -> None:
+    counts = weight > 0
+    if not survey.surveyed[counts].any():
+        raise DataError("no visit was made to any site that counts; give histories with a 0 or a 1")
+    if not known and not ((survey.detections > 0) & (survey.n_visits > 1))[counts].any():
         raise DataError(
             "no species was seen at a site with two visits or more, so nothing says how much a visit sees; give such "
             "sites, or the rate"
         )
 
 
-def _warn_at_the_edge(rate: Rate) -> None:
-    if not rate.at_the_edge:
-        return
-    if rate.value > 0.5:
-        warn_user(f"species that were seen were hardly missed by another visit: the rate is at its limit {BOUNDS[1]}")
-    else:
+def _checked_facts(
+    survey: Histories, effort: ArrayLike | None, facts: Mapping[str, ArrayLike] | None
+) -> dict[str, Floats]:
+    given = {} if effort is None else {"effort": effort}
+    result = {}
+    for name, values in {**given, **(facts or {})}.items():
+        table = np.asarray(values, float)
+        if table.shape != survey.surveyed.shape:
+            raise DataError(f"{name} has the shape {table.shape}; give a number for each site and visit")
+        of_visits = table[survey.surveyed]
+        if not np.isfinite(of_visits).all() or (name == "effort" and (of_visits <= 0).any()):
+            what = "a number above 0" if name == "effort" else "a number"
+            raise DataError(f"{name} must be {what} for each visit that was made; correct the others")
+        result[name] = table
+    return result
+
+
+def _standardised(name: str, values: Floats, made: NDArray[np.bool_]) -> Floats:
+    """Log effort, whose coefficient is a power, centred; other facts in standard deviations."""
+    table = np.zeros(values.shape)
+    of_visits = np.log(values[made]) if name == "effort" else values[made]
+    spread = 1.0 if name == "effort" else max(float(of_visits.std()), 1e-12)
+    table[made] = (of_visits - of_visits.mean()) / spread
+    return table
+
+
+def _warn_if_unbounded(species: pd.DataFrame, found: Answers) -> None:
+    if (species["detection"].median()) < HARDLY:
         warn_user(
-            f"the rate is at its limit {BOUNDS[0]}: the histories don't bound how many species are there unseen, or "
-            "the estimator follows them too closely; read the probability of being seen later, not that of presence"
+            "hardly anything was seen again, so the histories don't bound how many species are there unseen; read the "
+            "probability of being seen later, not that of presence"
         )
-
-
-def _rank_within(groups: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The position of each entry among those of its group, from 0."""
-    order = np.argsort(groups, kind="stable")
-    sorted_groups = groups[order]
-    first = np.searchsorted(sorted_groups, sorted_groups)
-    rank = np.empty(groups.size, np.intp)
-    rank[order] = np.arange(groups.size) - first
-    return rank

@@ -15,19 +15,15 @@ numbers where nothing but u is asked for (effort).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp, xlog1py
+from scipy.special import xlog1py
 
 from latentbits.errors import DataError
 from latentbits.wording import counted
 
 CEILING = 1 - 1e-6
 """No species is more certain to be seen than this: the abundance behind a probability of 1 would be infinite."""
-
-_BLOCK_TERMS = 1 << 18
 
 Floats = NDArray[np.float64]
 
@@ -135,98 +131,3 @@ def seen_later_if_never_seen(abundance: ArrayLike, n_visits: ArrayLike, n_later:
     left = np.asarray(abundance) * missed_by_all(n_visits, rate)
     result: Floats = -np.expm1(-left * met_by_any(n_later, rate))
     return result
-
-
-def seen_later(
-    abundance: ArrayLike, n_seen: ArrayLike, n_visits: ArrayLike, n_later: ArrayLike, rate: ArrayLike
-) -> Floats:
-    """P(seen on any of m more visits | seen on y of n visits): one minus the share of histories that go on with zeros.
-
-    Parameters
-    ----------
-    abundance, n_seen, n_visits, n_later, rate : array-like
-        lam, y, n, m and r; of cells with y > 0, lam must be above 0.
-
-    Returns
-    -------
-    float array
-        Probabilities.
-    """
-    lam, y, n, m, r = np.broadcast_arrays(*(np.asarray(a, float) for a in (abundance, n_seen, n_visits, n_later, rate)))
-    result: Floats = np.array(seen_later_if_never_seen(lam, n, m, r))
-    seen = y > 0
-    lam, y, n, m, r = (a[seen] for a in (lam, y, n, m, r))
-    result[seen] = -np.expm1(history_log_likelihood(lam, y, n + m, r) - history_log_likelihood(lam, y, n, r))
-    return result
-
-
-def history_log_likelihood(abundance: ArrayLike, n_seen: ArrayLike, n_visits: ArrayLike, rate: ArrayLike) -> Floats:
-    """Log probability of one history with y sightings in n visits, in any order.
-
-    It is log E[(1 - q^K)^y q^(K (n-y))]. Expanding the first power leaves sums of alternating sign, which lose all
-    digits when n is large; instead the second power is taken into the Poisson weights, whose mean becomes
-    mu = lam q^(n-y), and a sum of positive terms over K remains:
-
-        exp(-lam (1 - q^(n-y))) * sum_k Poisson(k; mu) (1 - q^k)^y.
-
-    As (1 - q^(k+1)) / (1 - q^k) is between 1 and 1 + 1/k, its terms rise up to k = mu, at least as steeply as those of
-    Poisson(mu), and fall from k = mu + y on, at least as steeply as those of Poisson(mu + y). So what is beyond both by
-    `_reach` can be left out. Without a sighting the sum is 1.
-
-    Parameters
-    ----------
-    abundance, n_seen, n_visits, rate : array-like
-        lam, y, n and r.
-
-    Returns
-    -------
-    float array
-        -inf where a history is impossible.
-    """
-    arrays = np.broadcast_arrays(*(np.asarray(a, float) for a in (abundance, n_seen, n_visits, rate)))
-    lam, y, n, r = (a.ravel() for a in arrays)
-    result = -lam * met_by_any(n - y, r)
-    seen = np.flatnonzero(y > 0)
-    mu = lam * missed_by_all(n - y, r)
-    first = np.floor(np.maximum(mu - _reach(mu), 1.0)).astype(int)
-    width = np.ceil(mu + y + _reach(mu + y)).astype(int) - first + 1
-    for block in _blocks_of_like_width(width[seen]):
-        cells = seen[block]
-        k = first[cells, None] + np.arange(width[cells].max())
-        with np.errstate(divide="ignore"):  # a species that isn't there
-            terms = k * np.log(mu[cells, None]) - _of_whole_numbers(k, lambda k: gammaln(k + 1))
-        terms += y[cells, None] * _log_met(k, r[cells])
-        result[cells] += logsumexp(terms, axis=1) - mu[cells]
-    return result.reshape(arrays[0].shape)
-
-
-def _reach(mean: Floats) -> Floats:
-    """How far from the mean j the terms of Poisson(mean) are below exp(-36) of the largest: j^2 = 72 (mean + j/3)."""
-    result: Floats = 12 + np.sqrt(144 + 72 * mean)
-    return result
-
-
-def _log_met(k: NDArray[np.int_], rate: Floats) -> Floats:
-    """log(1 - q^k), for one rate per row."""
-    if np.ptp(rate) == 0:
-        return _of_whole_numbers(k, lambda k: np.log(met_by_any(k, rate[0])))
-    result: Floats = np.log(met_by_any(k, rate[:, None]))
-    return result
-
-
-def _of_whole_numbers(k: NDArray[np.int_], function: Callable[[NDArray[np.int_]], Floats]) -> Floats:
-    """A function of many equal numbers, from 1 on, computed once for each."""
-    return function(np.arange(1, k.max() + 1))[k - 1]
-
-
-def _blocks_of_like_width(width: NDArray[np.int_]) -> Iterator[NDArray[np.intp]]:
-    """Cells in groups of about `_BLOCK_TERMS` terms; like widths go together, so that little is computed in vain."""
-    order = np.argsort(width, kind="stable")
-    start = 0
-    while start < order.size:
-        # The widest cell of a block isn't known before its size: twice the first is allowed for.
-        size = max(1, _BLOCK_TERMS // (2 * int(width[order[start]])))
-        fitting = np.searchsorted(width[order], 2 * width[order[start]], side="right")
-        stop = min(start + size, int(fitting))
-        yield order[start:stop]
-        start = stop

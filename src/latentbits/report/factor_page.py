@@ -19,7 +19,7 @@ def factor_page(found: FactorSolution, title: str) -> str:
     """The page of a solution; everything that comes from data is escaped."""
     table = found.to_frame().reset_index(names="column")
     loadings = views.table(list(table.columns), [[_short(cell) for cell in row] for row in table.values.tolist()])
-    figures = [_picture(draw()) for draw in found.figures().values()]
+    figures = [picture(draw()) for draw in found.figures().values()]
     block = views.block(title, str(found).split("\n"), *figures, loadings)
     head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{block}</body></html>'
@@ -29,7 +29,8 @@ def _short(cell: object) -> object:
     return f"{cell:.3f}" if isinstance(cell, float) else cell
 
 
-def _picture(figure: Figure) -> str:
+def picture(figure: Figure, words: str = "") -> str:
+    """A figure as part of a page, with the words for who doesn't see it."""
     file = io.BytesIO()
     figure.savefig(file, format="png")
-    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"><br>'
+    return f'<img alt="{escape(words)}" src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"><br>'

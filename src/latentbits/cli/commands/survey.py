@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import click
 from latentbits import sentences
 from latentbits.cli.options.reading import check_file, read, read_with_segments, reader_arguments, reading_options
 from latentbits.cli.terminal import (
+    FILE_PATH,
     FOLDER_FORCE,
     Terminal,
     Values,
@@ -24,6 +26,7 @@ from latentbits.cli.terminal import (
 )
 from latentbits.storage.files import to_records
 from latentbits.storage.output_folder import PLOTS_FOLDER, REPORT_FILE, OutputFolder
+from latentbits.wording import place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,28 +35,34 @@ if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.histories import Histories
     from latentbits.models.repeated_survey import RepeatedSurvey
+    from latentbits.tasks.left_out_visits import LeftOutVisits
 
 
 @click.command(
     "repeat-visits",
-    short_help="What is there although no visit of FILE has seen it.",
-    epilog="Example: latentbits repeat-visits visits.csv --long site species --visits day --top 20",
+    short_help="What is there although no visit of FILE has seen it, and how much altogether.",
+    epilog="Example: latentbits repeat-visits visits.csv --long site species --visits day --out run",
 )
-@click.option("--visits", metavar="COLUMN", required=True, help="The column that says which visit a line is about.")
+@click.option("--visits", metavar="COLUMN", help="The column that says which visit a line is about (with --long).")
 @click.option(
-    "--all-visits",
-    is_flag=True,
-    help="Every visit was made to every site.  [default: those that FILE has a line of]",
+    "--visits-made", type=FILE_PATH, metavar="FILE", help="A list of the visits made, with these two columns."
+)
+@click.option("--all-visits", is_flag=True, help="Every visit was made to every site.")
+@click.option("--every-visit-saw", is_flag=True, help="Every visit saw something, so that FILE has them all.")
+@click.option("--visit-file", type=FILE_PATH, multiple=True, help="A further visit, where each has a file. Repeatable.")
+@click.option(
+    "--effort", metavar="COLUMN", help="The column with the effort of a visit, such as minutes (with --long)."
 )
 @click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, help="How many cells.")
 @click.option("--per-row", type=click.IntRange(min=1), metavar="N", help="At most so many cells of a site.")
+@click.option("--detection", type=float, metavar="P", help="The probability that a visit sees a species, if known.")
+@click.option("--rate", type=float, metavar="R", help="The probability that a visit sees an individual, if known.")
 @click.option(
-    "--rate",
-    type=click.FloatRange(0.001, 1, max_open=True),
-    metavar="R",
-    help="The probability that a visit sees an individual, if it is known.  [default: learned]",
+    "--verdict/--no-verdict",
+    default=True,
+    show_default=True,
+    help="Leave out each visit in turn, to see whether it is predicted (with a folder).",
 )
-@click.option("--per-species", is_flag=True, help="Each species has a rate of its own.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
 @click.option("--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is all cores.")
 @table_options
@@ -62,57 +71,154 @@ if TYPE_CHECKING:
 def repeat_visits(
     file: Path,
     reading: Values,
-    visits: str,
-    all_visits: bool,
     top: int,
     per_row: int | None,
+    detection: float | None,
     rate: float | None,
-    per_species: bool,
+    verdict: bool,
     seed: int,
     jobs: int,
     out: Path | None,
     force: bool,
     terminal: Terminal,
+    **about_visits: Any,
 ) -> None:
-    """List what is most likely at a site although none of several visits has seen it.
+    """List what is most likely at a site although none of several visits has seen it, and say how much is there.
 
     FILE has a line for each observation: --long names its columns of sites and species, and perhaps of a value, and
-    --visits that of the visit. A visit that saw nothing needs a line too, with an empty species or a value of 0.
+    --visits that of the visit. A visit that saw nothing needs a line too, with an empty species or a value of 0, or a
+    line in the file of --visits-made. Without --long it is a wide table (columns owl_visit1, owl_visit2 or v1_owl,
+    v2_owl), a table of histories as text ("01-1"), a workbook with a sheet for each visit, or a file for each visit.
 
-    The table has for each species that was never seen at a site the number of visits made there, the probability that
-    it is present, and that the next visit sees it. The second can be checked by going there, and is rather too low
-    where species come and go between visits; the first relies on the idea that species are missed because they are few
-    (help(latentbits.RepeatedSurvey) says more).
+    The list has for each species that was never seen at a site the number of visits made there, the probability that
+    it is present, and that the next visit sees it, with 90 % intervals. --out DIR makes a folder with the list, sites,
+    species, both probabilities of all cells, plots, and a page to open: report.html. --out FILE.csv is the list only.
     """
+    folder = out is not None and out.suffix.lower() not in _TABLE_SUFFIXES
     if out is not None:
-        check_target(out, force=force)
+        OutputFolder(out).check(force=force) if folder else check_target(out, force=force)
     check_file(file)
     with warnings_as_notes():
-        histories = _read(file, reading, visits, all_visits)
+        histories, effort = _read(file, reading, about_visits)
 
         from latentbits.models.repeated_survey import RepeatedSurvey
 
-        model = RepeatedSurvey(rate=rate, per_species=per_species, random_state=seed, n_jobs=jobs).fit(histories)
-        table = model.suspects(top=top, per_row=per_row)
-    click.echo(_sentence(histories, model), err=True)
-    output_table(table, out, force=force, terminal=terminal)
+        model = RepeatedSurvey(detection=detection, rate=rate, random_state=seed, n_jobs=jobs)
+        left_out = _left_out(model, histories, effort) if folder and verdict else None
+        model.fit(histories, effort=effort)
+    table = model.suspects(top=top, per_row=per_row)
+    lines = list(_lines(model, left_out))
+    for line in lines:
+        click.echo(line, err=True)
+    if not folder:
+        output_table(table.round(4), out, force=force, terminal=terminal)
+        return
+    assert out is not None
+    _save_survey(model, table, left_out, lines, file.name, out, force=force)
+    terminal.print(f"Open {out / REPORT_FILE}; tables are beside it, and pictures in {PLOTS_FOLDER}.")
 
 
-def _read(file: Path, reading: Values, visits: str, all_visits: bool) -> Histories:
-    from latentbits.data.readers import read_histories
+_TABLE_SUFFIXES = (".csv", ".json", ".txt", ".tsv")
+
+
+def _read(file: Path, reading: Values, about: Values) -> tuple[Histories, Any]:
+    """The histories, a site's visits numbered as they come, and the effort of each."""
+    import numpy as np
+
+    from latentbits.data.readers import read_histories, read_raw
+    from latentbits.data.visit_tables import of_visits
 
     arguments: dict[str, Any] = reader_arguments(reading)
     if "long" not in arguments:
-        raise click.UsageError("name the columns of sites and species: --long SITE SPECIES [VALUE]")
+        useless = [name for name in ("visits", "visits_made", "all_visits", "every_visit_saw", "effort") if about[name]]
+        if useless:
+            raise click.UsageError(f"--{useless[0].replace('_', '-')} needs --long SITE SPECIES [VALUE]")
+        more = list(about["visit_file"])
+        return read_histories([file, *more] if more else file, **arguments).numbered(), None
+    if about["visits"] is None:
+        raise click.UsageError("name the column of visits too: --visits COLUMN")
+    ways = [about["visits_made"], "all" if about["all_visits"] else None, "seen" if about["every_visit_saw"] else None]
+    given = [way for way in ways if way is not None]
+    if len(given) > 1:
+        raise click.UsageError("--visits-made, --all-visits and --every-visit-saw exclude each other; give one of them")
     site, species, *value = arguments.pop("long")
-    surveyed = "all" if all_visits else None
-    named = {"site": site, "visit": visits, "species": species, "value": value[0] if value else None}
-    return read_histories(file, **named, surveyed=surveyed, **arguments)
+    named = {"site": site, "visit": about["visits"], "species": species, "value": value[0] if value else None}
+    histories = read_histories(file, **named, surveyed=given[0] if given else None, **arguments)
+    if about["effort"] is None:
+        return histories.numbered(), None
+    source = about["visits_made"] or file
+    effort = of_visits(read_raw(source), site, about["visits"], about["effort"], histories)
+    order = histories.in_order()
+    return histories.numbered(), np.where(order < 0, np.nan, np.take_along_axis(effort, np.maximum(order, 0), axis=1))
 
 
-def _sentence(histories: Histories, model: RepeatedSurvey) -> str:
-    error = model.rate_se_ if model.rate is None and model.rate_se_ < 1 else None
-    return sentences.surveyed(*histories.shape, None if model.rate is not None else model.rate_, error)
+def _left_out(model: RepeatedSurvey, histories: Histories, effort: Any) -> LeftOutVisits | None:
+    """Each visit predicted from the others, where these are two or more, or detection is known."""
+    from latentbits.tasks.left_out_visits import leave_out_visits
+
+    known = model.detection is not None or model.rate is not None
+    return leave_out_visits(model, histories, effort) if histories.shape[1] > 2 or known else None
+
+
+def _lines(model: RepeatedSurvey, left_out: LeftOutVisits | None) -> Iterator[str]:
+    """What has been found, in sentences."""
+    import numpy as np
+
+    total, made = model.total(), model.survey_.surveyed.sum(axis=1)
+    few, most = int(made.min()), int(made.max())
+    visits = f"{most} visits" if few == most else f"{few} to {most} visits"
+    yield sentences.surveyed(model.survey_.shape[0], visits, model.n_features_in_, total)
+    detection = model.species_["detection"]
+    low, median, high = detection.min(), detection.median(), detection.max()
+    yield sentences.detected(low, median, high, model.species_["rate"].median(), model.abundance_share_)
+    gap = int(np.argmax(model.sites_["estimated"] - model.sites_["seen"]))
+    site = model.sites_.iloc[gap]
+    name = site["row"] if isinstance(site["row"], str) else place("row", int(site["row"]))
+    yield sentences.richest_gap(name, *(site[key] for key in ("seen", "estimated", "lower", "upper", "further_visits")))
+    yield sentences.not_counted(int(total["species"]), total["chao2"], total["chao2_lower"], total["chao2_upper"])
+    if left_out is not None and left_out.table["auc"].notna().any():
+        mean, summed = left_out.table.mean(numeric_only=True), left_out.table.sum(numeric_only=True)
+        yield sentences.left_out(
+            left_out.level, summed["seen"], summed["predicted"], mean["auc"], mean["auc_of_frequencies"]
+        )
+
+
+def _save_survey(
+    model: RepeatedSurvey,
+    table: pd.DataFrame,
+    left_out: LeftOutVisits | None,
+    lines: list[str],
+    name: str,
+    out: Path,
+    *,
+    force: bool,
+) -> None:
+    from functools import partial
+
+    from latentbits.findings.account import data_table, with_names
+    from latentbits.plots import surveys
+    from latentbits.report.survey_page import survey_page
+
+    data = model.survey_.ever_seen()
+    probabilities = {"present": model.predict_proba(), "seen_next": model.predict_proba(later_visits=1)}
+    sites = model.sites_.assign(row=data_table(data.dense(), data).iloc[:, 0])
+    tables = {"suspects": with_names(table), "sites": sites, "species": model.species_}
+    figures = {
+        "richness": partial(surveys.plot_richness, sites),
+        "detection": partial(surveys.plot_detection, model.species_),
+        "further_visits": partial(surveys.plot_further_visits, model.curve()),
+    }
+    if left_out is not None:
+        tables["left_out_visits"] = left_out.table
+        figures["calibration"] = partial(surveys.plot_calibration, left_out.calibration)
+    page = survey_page(f"How much is there? {name}", lines, tables, figures)
+    tables |= {kind: data_table(values, data) for kind, values in probabilities.items()}
+    summary = {"file": name, "total": model.total(), "abundance_share": model.abundance_share_, "effort": model.effort_}
+    folder = OutputFolder(out)
+    rounded = {kind: of_kind.round(4) for kind, of_kind in tables.items()}
+    folder.save_tables(rounded, summary | {"lines": lines}, figures=figures, force=force)
+    (out / REPORT_FILE).write_text(page, encoding="utf-8")
+    folder.add_file(REPORT_FILE)
 
 
 @click.command(
