@@ -1,10 +1,11 @@
 """
-Repeat visits
-=============
+How many species were really there?
+===================================
 
-If sites were visited several times, the data themselves contain the detection rate: a species seen once is seen again,
-or not. `RepeatedSurvey` estimates that rate together with which species occur together, and gives the probability that
-a species is present although no visit has seen it.
+If sites were visited several times, the data themselves say what a visit detects: a species seen once is seen again, or
+not. `RepeatedSurvey` learns that for each species, together with where species are to be expected, and gives the
+probability that a species is present although no visit has seen it, and totals of sites, species and the survey, with
+intervals.
 """
 
 import latentbits as lb
@@ -13,17 +14,24 @@ truth = lb.simulate.repeated_surveys(150, 20, 3, rate=0.35, abundance=0.8, rando
 truth.histories.shape  # sites x visits x species; NaN where a visit wasn't made
 
 # %%
-# To read a file with one line per sighting, use ``lb.read_histories("visits.csv", site="site", visit="day",
-# species="species")``. Here the model gets two visits; the third is held out to check its predictions.
+# ``lb.read_histories`` reads a file: a line for each sighting (``site=``, ``visit=``, ``species=``), a wide table,
+# a file or sheet for each visit, or histories such as "01-1". A file of sightings alone lacks the visits that saw
+# nothing; it is recognised, and the list of visits asked for. Here the model gets two visits; the third is held out.
 
 first_two, third = truth.histories[:, :2], truth.histories[:, 2]
 survey = lb.RepeatedSurvey(random_state=0, n_jobs=2).fit(first_two)
 survey.suspects(top=5).round(2)
 
 # %%
-# What is the detection rate? In this simulation a visit sees an individual with probability 0.35.
+# How many species are at each site, and how many further visits would find 95 % of them?
 
-print(f"{survey.rate_:.2f}, with a standard error of {survey.rate_se_:.2f}")
+survey.sites_.head().round(1)
+
+# %%
+# How easily is each species seen where it is? ``detection`` is of a species by a visit, ``rate`` of an individual: here
+# 0.35. If one of them is known, give it: ``RepeatedSurvey(detection=0.5)`` or ``RepeatedSurvey(rate=0.35)``.
+
+survey.species_.head().round(2)
 
 # %%
 # A species was missed twice; will the third visit see it? Cells without a sighting so far, grouped by the predicted
@@ -36,14 +44,20 @@ lb.plots.plot_reliability(lb.metrics.calibration_table(third[unseen], predicted[
 # %%
 # Presence can't be checked in the field, as a species may be missed on every visit. Here the truth is known:
 
-present = survey.predict_proba()
-really = truth.abundance > 0
-print(f"never seen on two visits: {unseen.sum()} cells, {really[unseen].sum()} of them present")
-print(f"predicted to be present: {present[unseen].sum():.0f}")
+total = survey.total()
+print(f"present: {(truth.abundance > 0).sum()}, seen: {total['seen']:.0f}")
+print(f"estimated: {total['estimated']:.0f} ({total['lower']:.0f} to {total['upper']:.0f})")
 
 # %%
 # **What to trust.** The probability of being *seen later* can be checked by another visit. The probability of
-# *presence* depends on an assumption about why species are missed: here, because they are few.
-# :class:`~latentbits.RepeatedSurvey` lists its other assumptions.
+# *presence* depends on an idea of why species are missed: as such, or because they are few. The model takes the idea
+# that predicts the histories better. Intervals allow for chance and for what isn't known of rates, not for a wrong
+# model: where the season differs between visits, or species come and go, the next visit may see more or less.
+# Species that no visit has seen anywhere are in no number but Chao's bound (``total()["chao2"]``).
 #
-# On the command line: ``latentbits repeat-visits visits.csv --long site species --visits day --top 20``.
+# **Beside R.** spOccupancy (`lfMsPGOcc`) and unmarked (`occu`, `occuRN`) fit one idea with covariates of sites
+# and visits. They have what this library doesn't: seasons with colonisation and extinction, posteriors of coefficients,
+# and abundance. Here one call reads from the table which species go together, and the idea is chosen by the data.
+#
+# On the command line: ``latentbits repeat-visits visits.csv --long site species --visits day --out run``, whose page
+# ``run/report.html`` shows list, sites, species, and whether left-out visits were predicted.

@@ -96,9 +96,10 @@ _MODELS = {
     ),
 }
 _OF_VISITS = Described(
-    "a model of repeat visits, which learns from species that were seen again how much a visit sees; what was ever "
-    "seen was predicted by {estimator}",
-    "Royle and Nichols, Estimating abundance from repeated presence-absence data or point counts, 2003",
+    "a model of repeat visits, in which detection of each species is drawn towards that of the others and species are "
+    "missed {missed}; what was ever seen was predicted by {estimator}",
+    "MacKenzie et al., Estimating site occupancy rates when detection probabilities are less than one, 2002; Royle and "
+    "Nichols, Estimating abundance from repeated presence-absence data or point counts, 2003",
 )
 _INFERENCE = {
     "beta-ica": {"vb": "variational Bayes", "em": "variational expectation-maximisation", "gibbs": "Gibbs sampling"},
@@ -217,6 +218,7 @@ def _words(model: Any) -> dict[str, Any]:
         values |= _of_clusters(model)
     if Ability.VISITS in abilities:
         values["estimator"] = _described(model.estimator_)
+        values["missed"] = "because they are few" if model.abundance_share_ >= 0.5 else "wherever they are"
     return values
 
 

@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from latentbits.kernels.survey_pass import history_pass
 
@@ -33,6 +34,7 @@ _USUAL_HAZARD, _HAZARD_SD = -1.0, 1.5
 """The prior of the mean of log h: visits that see 2 to 99 % of what is there. Without it nothing would bound what is
 there where nothing was ever seen again."""
 
+N_BOOTSTRAP = 500
 N_BURN, N_KEPT, THIN = 700, 160, 6
 _SPREADS = np.exp(np.linspace(np.log(0.02), np.log(4.0), 80))
 """Where the standard deviations of a_j and log h_j are looked for."""
@@ -117,9 +119,9 @@ class Draws(NamedTuple):
         b, c, and the coefficients of the visits' covariates.
     groups : float array of shape (S, 5)
         Means and standard deviations of a and log h, standard deviation of g.
-    criteria : float array of shape (2,)
-        For "presence" and "abundance" the widely applicable information criterion (Watanabe 2010) as expected
-        log-likelihood of new cells; -inf where an idea was not tried.
+    criteria : float array of shape (2, N)
+        For "presence" and "abundance" the widely applicable information criterion of the sites (Watanabe 2010) as
+        expected log-likelihood of new cells; -inf where an idea was not tried.
     """
 
     abundance: NDArray[np.bool_]
@@ -136,6 +138,9 @@ def posterior(
 ) -> Draws:
     """Draw from the posterior of each idea, and mix the draws by how well the ideas predict.
 
+    The criterion decides, with the sites drawn again by Bayes' bootstrap: an idea that is better by a few sites alone
+    doesn't exclude the other (Yao, Vehtari, Simpson and Gelman 2018, "pseudo-BMA+").
+
     Parameters
     ----------
     survey : Visited
@@ -150,12 +155,12 @@ def posterior(
     Returns
     -------
     Draws
-        About `N_KEPT`, of each idea as many as its share in exp(criterion).
+        About `N_KEPT`, of each idea as many as its share.
     """
     found = [sample(survey, idea, rng, log_h) for idea in ideas]
-    criteria = np.array([draws.criteria[IDEAS.index(idea)] for draws, idea in zip(found, ideas, strict=True)])
-    share = np.exp(criteria - criteria.max())
-    counts = np.round(N_KEPT * share / share.sum()).astype(int)
+    by_site = np.array([draws.criteria[IDEAS.index(idea)] for draws, idea in zip(found, ideas, strict=True)])
+    criteria = len(survey.weight) * rng.dirichlet(np.ones(len(survey.weight)), N_BOOTSTRAP) @ by_site.T
+    counts = np.round(N_KEPT * softmax(criteria, axis=1).mean(axis=0)).astype(int)
     picked = [np.linspace(0, N_KEPT - 1, count).astype(int) for count in counts]
     mixed = [
         np.concatenate([np.asarray(getattr(draws, name))[pick] for draws, pick in zip(found, picked, strict=True)])
@@ -198,7 +203,7 @@ def sample(survey: Visited, idea: Idea, rng: np.random.Generator, log_h: Floats 
     mean, squares = mean / N_KEPT, squares / N_KEPT
     by_cell = np.log(seen / N_KEPT) - (squares - mean**2)
     a, h, g, common, groups = map(np.array, zip(*kept, strict=True))
-    criteria = np.where(np.array(IDEAS) == idea, float(survey.weight @ by_cell.sum(axis=1)), -np.inf)
+    criteria = np.where(np.array(IDEAS)[:, None] == idea, survey.weight * by_cell.sum(axis=1), -np.inf)
     return Draws(np.full(N_KEPT, idea == "abundance"), a, h, g, common, groups, criteria)
 
 

@@ -32,7 +32,7 @@ class LeftOutVisits(NamedTuple):
 
     @property
     def level(self) -> str:
-        """How well the next visit is ranked: "clear" if better than by frequencies on every visit, else "weak" or "none"."""
+        """How much better than by frequencies visits are ranked: all of them "clear", on average "weak", or "none"."""
         gain = (self.table["auc"] - self.table["auc_of_frequencies"]).dropna()
         return "clear" if len(gain) and (gain > 0).all() else "weak" if gain.mean() > 0 else "none"
 
