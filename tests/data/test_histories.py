@@ -290,7 +290,6 @@ def test_other_formats(tmp_path):
         (SEEN, {"exclude": ["n"]}, "the option exclude is about wide tables; leave it out"),
         (SEEN, {"surveyed": [("A", "1")]}, 'line 3: the visit "2" to "A" is not among those that were made; add it to'),
         (SEEN, {"surveyed": ["A1"]}, "entry 1 of surveyed is 'A1'; give pairs of site and visit"),
-        (SEEN, {"surveyed": "some"}, "surveyed='some' is unknown; use \"all\", or pairs of site and visit"),
         ("site,day,bird\nA,1,\nB,1,\n", {}, 'no row has a species in the column "bird"; give another column'),
     ],
 )

@@ -34,6 +34,11 @@ _USUAL_HAZARD, _HAZARD_SD = -1.0, 1.5
 """The prior of the mean of log h: visits that see 2 to 99 % of what is there. Without it nothing would bound what is
 there where nothing was ever seen again."""
 
+CLEARLY = 6.0
+"""Nats by which abundance must predict better to be taken: it has the same number of parameters, and says that far more
+is there that nobody has seen. Of simulated surveys (150 sites, 25 species, 3 visits) it is better by 13 to 22 where it
+is true, and by up to 4 where it isn't."""
+
 N_BOOTSTRAP = 500
 N_BURN, N_KEPT, THIN = 700, 160, 6
 _SPREADS = np.exp(np.linspace(np.log(0.02), np.log(4.0), 80))
@@ -160,6 +165,7 @@ def posterior(
     found = [sample(survey, idea, rng, log_h) for idea in ideas]
     by_site = np.array([draws.criteria[IDEAS.index(idea)] for draws, idea in zip(found, ideas, strict=True)])
     criteria = len(survey.weight) * rng.dirichlet(np.ones(len(survey.weight)), N_BOOTSTRAP) @ by_site.T
+    criteria -= CLEARLY * np.array([idea == "abundance" for idea in ideas])
     counts = np.round(N_KEPT * softmax(criteria, axis=1).mean(axis=0)).astype(int)
     picked = [np.linspace(0, N_KEPT - 1, count).astype(int) for count in counts]
     mixed = [
