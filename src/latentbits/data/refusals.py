@@ -267,7 +267,8 @@ def _ways_without_zeros(numbers: Sequence[float], around: Surroundings, origin: 
 def _excluding(columns: Sequence[int], names: Sequence[str]) -> str:
     """The option that leaves these columns out, or the first few of them."""
     more = f" and {len(columns) - SHOWN} more like it" if len(columns) > SHOWN else ""
-    return f"{option('exclude', [names[j] for j in columns[:SHOWN]])}{more} to leave out what is not 0-1"
+    leaving = f"{option('exclude', [names[j] for j in columns[:SHOWN]])}{more} to leave out what is not 0-1"
+    return f"{leaving}, or {option('covariates', 'all')} if it describes the rows"
 
 
 class BadCells(dict[int, BadColumn]):
