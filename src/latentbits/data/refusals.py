@@ -206,7 +206,8 @@ def _ways_out(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens
         if counted:
             return [*ways, f"{excluding}, and {_threshold(counted, origin)}"]
         binary_beside = around.has_zeros and around.has_ones and set(no_data) == set(bad)
-        return [*ways, excluding, *([_threshold(measured, origin)] if measured and not binary_beside else [])]
+        describing = f"{option('covariates', 'all')} if it describes the rows"
+        return [*ways, excluding, *([_threshold(measured, origin)] if measured and not binary_beside else [describing])]
     abundant = sorted(mostly) if len(mostly) < around.n_data and set(bad) == mostly else []
     return ways + _ways_for_cells(rest, abundant, around, tokens, origin)
 
@@ -267,8 +268,7 @@ def _ways_without_zeros(numbers: Sequence[float], around: Surroundings, origin: 
 def _excluding(columns: Sequence[int], names: Sequence[str]) -> str:
     """The option that leaves these columns out, or the first few of them."""
     more = f" and {len(columns) - SHOWN} more like it" if len(columns) > SHOWN else ""
-    leaving = f"{option('exclude', [names[j] for j in columns[:SHOWN]])}{more} to leave out what is not 0-1"
-    return f"{leaving}, or {option('covariates', 'all')} if it describes the rows"
+    return f"{option('exclude', [names[j] for j in columns[:SHOWN]])}{more} to leave out what is not 0-1"
 
 
 class BadCells(dict[int, BadColumn]):
