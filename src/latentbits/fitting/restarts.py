@@ -158,7 +158,9 @@ def best_of(
         stacked = _stacked(runner, schedule)
 
         def run(group: Sequence[int]) -> list[Restart[State]]:
-            if cancel.is_set() and group[0] > 0:  # the first run is always made: there must be something to return
+            if cancel.is_set():  # the first run is always made: there must be something to return
+                group = [index for index in group if index == 0]
+            if not group:
                 return []
             monitors = [schedule.monitor(index, cancel, progress) for index in group]
             rngs = [np.random.default_rng(seeds[index]) for index in group]

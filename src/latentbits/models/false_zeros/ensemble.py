@@ -70,8 +70,8 @@ class FalseZeros(KnowsRows, CellModel):
     No number of components is asked for. Probit factors, aspect models of 12, 4 and 2 components (each the mean of many
     restarts), an Ising model, a linear autoencoder and effects of rows and columns each give the probability of a 1 in
     a cell; the score is a weighted mean of their log-odds, with weights learned from held-out cells of the table
-    (`member_weights_`). The held-out cells also tell how good the answer is (`held_out_`, `gains_`). Members that would take too long for a
-    table are left out, with a warning.
+    (`member_weights_`). The held-out cells also tell how good the answer is (`held_out_`, `gains_`). Members that would
+    take too long for a table are left out, with a warning.
 
     **What is known of rows.** With `fit(X, rows=frame)`, or data made by ``BinaryData.of(X, rows=frame, ...)``, two
     models of covariates, coordinates and effort join (`ProbitFactors` with 2 and with 8 factors): "covariates_2" and
