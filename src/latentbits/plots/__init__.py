@@ -2,7 +2,7 @@
 
 Every function returns a `matplotlib.figure.Figure` and does not touch pyplot, its backend or its settings: a
 notebook shows the returned figure, and ``figure.savefig("name.png")`` works without a display. Those of one panel draw
-into the axes `ax` of yours, those of several into your `figure` or a part of it. A style sheet that you use is followed.
+into axes that you give, those of several into your `figure` or a part of it. The style in use is followed.
 """
 
 from latentbits.plots.clusters import (
