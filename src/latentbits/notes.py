@@ -111,6 +111,7 @@ class Code(StrEnum):
     ONE_LINE = auto()
     SAME_CELLS = auto()
     TOO_FEW_CELLS = auto()
+    SHORT_SEGMENT = auto()
     NOTHING_HELD_OUT = auto()
     DEGENERATE = auto()
     # how a number was chosen

@@ -96,7 +96,7 @@ def analyse(
     X : array-like, sparse matrix, data frame, BinaryData or NumberTable
         Rows with the model's columns.
     verdict : bool or Verdict, default=True
-        Whether to ask first if the model predicts held-out cells better than row and column totals (models of 0-1
+        Whether to ask first if the model predicts held-out cells (of segments: pairs) better than totals (models of 0-1
         tables only), or the verdict, if it is known.
     question : mapping or None, default=None
         For `FalseZeros`, arguments of its `suspects`, such as `kind` or `rate`.
@@ -150,7 +150,8 @@ def analyse(
         stopped = any(isinstance(warning, InterruptedWarning) for warning in (*known.warnings, *warned))
         if verdict is True and _can_be_judged(estimator) and not stopped:
             with watch.timed("verdict"):
-                judged = _verdict(estimator, found, subject.data, random_state, n_jobs, verbose)
+                segments = fit_params.get("segments")
+                judged = _verdict(estimator, found, subject.data, segments, random_state, n_jobs, verbose)
     if found is not None:
         selection = _selection_of(found)
         figures = (*figures, Figure("selection", found.plot, Code.CHOSEN))
@@ -381,13 +382,15 @@ def _shaped(figure: Figure, shape: tuple[int, int] | None) -> Figure:
 
 
 def _can_be_judged(model: Any) -> bool:
-    return {Ability.READ_ZERO_ONE, Ability.PREDICT_CELLS} <= abilities_of(model)
+    abilities = abilities_of(model)
+    return Ability.READ_ZERO_ONE in abilities and not abilities.isdisjoint({Ability.PREDICT_CELLS, Ability.PAIR_SCORES})
 
 
 def _verdict(
     model: Any,
     found: OrderSelection | None,
     data: BinaryData,
+    segments: Any,
     random_state: RandomSource,
     n_jobs: int | None,
     verbose: int,
@@ -398,7 +401,7 @@ def _verdict(
         known = {} if found is None else verdicts_of_selection(found, n_jobs=n_jobs, verbose=verbose)
         if found is not None and known:
             return known[found.best_order].beside(known, found.best_order)
-        return verdict_on(model, data, random_state=seed, n_jobs=n_jobs, verbose=verbose)
+        return verdict_on(model, data, segments=segments, random_state=seed, n_jobs=n_jobs, verbose=verbose)
     except KeyboardInterrupt:
         warn_user(sentences.no_verdict(), InterruptedWarning)
         return None

@@ -17,6 +17,7 @@ MEMBER_CLASSES = {
     **dict.fromkeys(("aspects_12", "aspects_4", "aspects_2"), "AspectBernoulli"),
     "ising": "IsingModel",
     "linear_autoencoder": "LinearAutoencoder",
+    "rows_and_columns": "RowColumnBernoulli",
 }
 """The class of each member, by its name."""
 

@@ -69,10 +69,10 @@ class FalseZeros(KnowsRows, CellModel):
     """Which zeros are false: a ranking by an ensemble of different models, with a probability.
 
     No number of components is asked for. Probit factors, aspect models of 12, 4 and 2 components (each the mean of many
-    restarts), an Ising model and a linear autoencoder each give the probability of a 1 in a cell; the score is a
-    weighted mean of their log-odds, with weights learned from held-out cells of the table (`member_weights_`). The
-    held-out cells also tell how good the answer is (`held_out_`, `gains_`). Members that would take too long for a
-    table are left out, with a warning.
+    restarts), an Ising model, a linear autoencoder and effects of rows and columns each give the probability of a 1 in
+    a cell; the score is a weighted mean of their log-odds, with weights learned from held-out cells of the table
+    (`member_weights_`). The held-out cells also tell how good the answer is (`held_out_`, `gains_`). Members that would
+    take too long for a table are left out, with a warning.
 
     **What is known of rows.** With `fit(X, rows=frame)`, or data made by ``BinaryData.of(X, rows=frame, ...)``, two
     models of covariates, coordinates and effort join (`ProbitFactors` with 2 and with 8 factors): "covariates_2" and
@@ -91,16 +91,16 @@ class FalseZeros(KnowsRows, CellModel):
     ----------
     n_folds : int or None, default=5
         Number of parts in which cells are held out to learn the weights of the members. None: no cells are held out,
-        the members have equal weights, and nothing is known about the quality of the answer; it takes a sixth of the
-        time.
+        the members have equal weights, and nothing is known about the quality of the answer; it takes a third of
+        the time.
     noise : "auto", "white", "black", "both" or None, default="auto"
         Whether the score of a cell allows for what its row has lost ("white": some rows have lost far more of their
         ones than others, say by less effort) or got ("black": false ones). "auto": if the table clearly shows it. A
         table can't distinguish rows that have lost ones from rows that have few, so "auto" requires strong evidence.
         None: rows are taken as they are.
     members : list of str or None, default=None
-        Names of the members to use; None for all of "probit_factors", "aspects_12", "aspects_4", "aspects_2", "ising"
-        and "linear_autoencoder", and with `rows` "covariates_2" and "covariates_8".
+        Names of the members to use; None for all of "probit_factors", "aspects_12", "aspects_4", "aspects_2", "ising",
+        "linear_autoencoder" and "rows_and_columns", and with `rows` "covariates_2" and "covariates_8".
     binarize : float, optional
         Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
     random_state : int, Generator, RandomState or None, default=None
