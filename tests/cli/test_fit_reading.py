@@ -95,7 +95,7 @@ def test_guesses_about_columns_are_printed_as_notes(run: Run, tmp_path: Path) ->
         "(--no-row-labels) if it is data",
         'note: t.csv: the column "party" is metadata, kept beside the rows (text with repeats); use '
         "exclude=['party'] (--exclude party) to leave it out, covariates=['party'] (--covariates party) if it may "
-            "explain cells, or --true and --false if it is data",
+        "explain cells, or --true and --false if it is data",
     ]
 
 
