@@ -26,7 +26,7 @@ from latentbits.models.aspect import Inference
 from latentbits.models.aspect.aspect_model import AspectModel, Components
 from latentbits.models.aspect.gibbs import Chain, Posterior, Sampler, chain_components, pool, solve_sampled_weights
 from latentbits.models.aspect.noise_components import CONTENT, NO_NOISE, NoiseComponents
-from latentbits.models.aspect.variational import Prior
+from latentbits.models.aspect.variational import FIRST_GAMMA, Prior
 from latentbits.models.sampling import chains_agree, repeated_cells
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import check_number
@@ -202,7 +202,7 @@ class SampledModel(AspectModel):
     inference: Inference
     alpha: float
     beta: float
-    gamma: float
+    gamma: float | None
     n_samples: int
     n_burn: int
     thin: int
@@ -280,7 +280,13 @@ class SampledModel(AspectModel):
     def _row_solver(self) -> RowSolver:
         if self._posterior is None:
             return super()._row_solver()
-        return partial(solve_sampled_weights, H=self._posterior.H, gamma=self.gamma)
+        return partial(solve_sampled_weights, H=self._posterior.H, gamma=self._sampled_gamma(self._posterior))
+
+    def _sampled_gamma(self, posterior: Posterior) -> np.ndarray:
+        """gamma of every sample: the samples' own, unless it is given."""
+        if self.gamma is None and posterior.gamma is not None:
+            return posterior.gamma
+        return np.full(len(posterior.H), FIRST_GAMMA if self.gamma is None else float(self.gamma))
 
     # ---- answers -------------------------------------------------------------------------------------------------
 
