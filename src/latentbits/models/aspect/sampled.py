@@ -360,7 +360,7 @@ class SampledModel(AspectModel):
             return integrate(
                 cells,
                 len(self.components_),
-                self._prior,
+                self._prior._replace(gamma=self.gamma_),
                 seeds.tolist(),
                 n_sweeps,
                 workers,
