@@ -169,9 +169,9 @@ class TestSamples:
 
     def test_a_chain_interrupted_in_its_burn_in_gives_no_samples(self):
         """Its causes are those of a higher temperature, and one of them would leave R-hat with nothing to compare."""
-        whole = BetaICA(3, **{**QUICK, "n_init": 2}).fit(X)
+        whole = BetaICA(3, gamma=0.8, **{**QUICK, "n_init": 2}).fit(X)
         with interrupted_in_chain(2, after=QUICK["n_burn"] // 2), pytest.warns(UserWarning, match="interrupted"):
-            model = BetaICA(3, **QUICK).fit(X)
+            model = BetaICA(3, gamma=0.8, **QUICK).fit(X)
         np.testing.assert_array_equal(model._samples.H, whole._samples.H)
         np.testing.assert_array_equal(model._samples.chain, whole._samples.chain)
         assert len(model.restarts_) == 2

@@ -67,7 +67,7 @@ class Components(NamedTuple):
     def take(self, which: np.ndarray) -> Components:
         """These components, in this order."""
         parts: list[Any] = [None if part is None else part[which] for part in self[:-1]]
-        return Components(*parts, self.gamma)
+        return Components(*parts)._replace(gamma=self.gamma)
 
 
 class AspectModel(OnlineModel):

@@ -69,8 +69,9 @@ class BetaICA(SampledModel):
         Second parameter of the Beta prior, at least 0.05; it acts like that many zeros in every column.
     gamma : float or None, default=None
         Parameter of the symmetric Dirichlet prior of a row's weights, at least 0.001 (not "em", which has no such
-        prior). Below 1, rows prefer few components. None learns it (`gamma_`): "vb" maximises the bound, "gibbs" samples
-        it with a prior. The papers give it: 1.
+        prior). Below 1, rows prefer few components. None learns it (`gamma_`). "vb" maximises the bound, up to 1:
+        beyond that the bound is too loose to tell. "gibbs" samples it; a priori log gamma is normal with mean 0 and
+        standard deviation 2. The papers give it, as 1.
     inner_max_iter : int, default=1
         With 1, components and weights are updated together in every pass. With more, each of the two is alternated
         with the responsibilities up to this many times, as in the paper (which uses 10).
@@ -143,8 +144,8 @@ class BetaICA(SampledModel):
         Certificate of `weights_` ("em"): no row can gain more than this per observed cell by other weights.
         None for "vb", whose rows stop when they move by less than 1e-7, and for "gibbs".
     gamma_ : float or None
-        The parameter of the prior of rows' weights, given or learned, 0.001 to 1000; of "gibbs" its posterior mean. None
-        for "em".
+        The parameter of the prior of rows' weights, given or learned; of "gibbs" its posterior mean (see
+        `gamma_interval`). None for "em".
     alpha_ : ndarray of shape (n_components, n_features)
         First parameters of the components' Beta posteriors; of "gibbs" their mean over the samples. (Noise components'
         probabilities are known; alpha and beta are as if they had been seen in 1e9 cells.)
@@ -290,7 +291,7 @@ class BetaICA(SampledModel):
         return Components(mean, H1, H0, share, scale * state.alpha, scale * state.beta, gamma=gamma)
 
     def _arrays_of(self, components: Components) -> tuple[np.ndarray, ...]:
-        """alpha and beta (of noise components b and 1 - b), and log gamma0 of variational Bayes, as learners have them."""
+        """alpha and beta (of noise components b and 1 - b), and log gamma0 of variational Bayes: as in a state."""
         assert components.alpha is not None
         assert components.beta is not None
         scale = 1.0 if components.kinds is None else np.where(components.kinds == CONTENT, 1.0, KNOWN)[:, None]
@@ -298,7 +299,7 @@ class BetaICA(SampledModel):
         return arrays if self.inference == "em" else (*arrays, np.log([self._gamma_with(components)]))
 
     def _gamma_with(self, components: Components) -> float:
-        """The parameter of the weights' prior: given, or learned with these components (nothing is known after "em")."""
+        """The parameter of the weights' prior: given, or learned with these components ("em" knows none)."""
         if self.gamma is not None:
             return self.gamma
         return FIRST_GAMMA if components.gamma is None else components.gamma
@@ -421,14 +422,37 @@ class BetaICA(SampledModel):
         gamma = self._gamma_of(rows)
         return _beta_interval(gamma, gamma.sum(axis=1, keepdims=True) - gamma, level)
 
+    def gamma_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Central credible interval of the parameter of the weights' prior (`inference="gibbs"` only).
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Posterior probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        lower : float
+            Lower end.
+        upper : float
+            Upper end; the same where `gamma` was given.
+        """
+        check_is_fitted(self)
+        if self._posterior is None:
+            raise DataError('gamma has a posterior with inference="gibbs" alone; fit with that')
+        low, high = quantile_interval(self._sampled_gamma(self._posterior), level, axis=0)
+        return float(low), float(high)
+
     @available_if(lambda model: model.inference != "em")
     def log_evidence(self, X: Any = None, *, method: EvidenceMethod | None = None, n_sweeps: int = 200) -> float:
         """Log evidence of the training data, by which numbers of components can be compared; higher is better.
 
         "bound" is a lower bound, `objective_` of variational Bayes: exact for one component, and 170 to 280 nats too
-        low for three at 150 x 30, so that it tends to choose too few. "ti" is the evidence itself by thermodynamic
-        integration: the mean of log p(X | causes), sampled at 25 temperatures from the prior to the posterior and
-        back, is integrated over the temperature. It depends on data, prior and number of components alone.
+        low for three at 150 x 30 (`gamma` given, the true one), so that it tends to choose too few; with a learned
+        `gamma` it is the bound at the best one. "ti" is the evidence itself by thermodynamic integration: the mean of
+        log p(X | causes), sampled at 25 temperatures from the prior to the posterior and back, is integrated over the
+        temperature. It depends on data, prior and number of components alone. Where `gamma` is None, it is integrated
+        over the prior of gamma (log gamma is normal with mean 0 and standard deviation 2).
 
         Parameters
         ----------

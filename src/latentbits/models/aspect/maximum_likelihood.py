@@ -52,8 +52,8 @@ class State(NamedTuple):
 class Evaluated(NamedTuple):
     """What a pass finds: what rows would become, the sums N1 and N0, and the objective of the state given.
 
-    The objective is what rows add to it, minus the `cost` of components that a prior finds unlikely. `log_weight` is the
-    mean of E[log a] over rows and components, where weights have a posterior.
+    The objective is what rows add to it, minus the `cost` of components that a prior finds unlikely. `log_weight` is
+    the mean of E[log a] over rows and components, where weights have a posterior.
     """
 
     rows: Any

@@ -4,8 +4,8 @@ Our weights W and components H are the paper's mixing a_tk and sources b_kn; our
 Variational EM (section 2.1) has q(b) = Beta(alpha, beta) and point weights; variational Bayes (section 2.2) has
 q(a) = Dirichlet(gamma) too. Both feed the family's pass with exponentiated expected logarithms (eq. 9).
 
-The papers give the parameter gamma0 of the weights' prior. Where it is learned, it maximises the bound: q(a) = Dirichlet
-(gamma0 + M), so a state has M and gamma0, and both follow from the q(a) of the state before.
+The papers give the parameter gamma0 of the weights' prior. Where it is learned, it maximises the bound. As q(a) is
+Dirichlet(gamma0 + M), a state has M and gamma0, and both follow from the q(a) of the state before.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ components at 1: by 120 nats)."""
 
 
 class Prior(NamedTuple):
-    """alpha, beta: of every b_kj (Beta). gamma: of every row's weights (Dirichlet; not variational EM); None: learned."""
+    """alpha, beta: of every b_kj (Beta). gamma: of every row's weights (Dirichlet, not of "em"); None learns it."""
 
     alpha: float
     beta: float
