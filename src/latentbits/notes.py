@@ -49,6 +49,7 @@ class Code(StrEnum):
     PART_OF_ROWS = auto()
     CELLS_PREDICTED = auto()
     ROW_LABELS = auto()
+    KNOWN_OF_ROWS = auto()
     MARKS = auto()
     # components
     CAUSES = auto()

@@ -294,6 +294,22 @@ def row_labels(column: str | None) -> str:
     return f'The column "{column}" names the rows (--no-row-labels if it is data).'
 
 
+def known_of_rows(covariates: Sequence[str], coordinates: Sequence[str], effort: str | None, used: str) -> str:
+    """What describes the rows, and what it is used for."""
+    parts = {
+        "covariates": ", ".join(covariates),
+        "coordinates": " and ".join(coordinates),
+        "effort": effort or "",
+    }
+    known = "; ".join(f"{role}: {names}" for role, names in parts.items() if names)
+    purpose = {
+        "model": "",
+        "after": " (compared with the components after the fit)",
+        "shown": " (this model doesn't use it: false-zeros and probit-factors do)",
+    }
+    return f"Known of the rows: {known}{purpose[used]}."
+
+
 def marks(confirmed: int, rejected: int, unsure: int) -> str:
     known = f"{confirmed:,} confirmed as 1, {rejected:,} rejected as 0, {unsure:,} unsure"
     return f"Cells that were looked up: {known}; the first two kinds are no suspects."

@@ -426,6 +426,7 @@ def _notes(
     yield parts.fitted
     if known.file is not None:
         yield from _row_labels(subject.data)
+    yield from _known_of_rows(subject)
     if found is not None:
         yield Note(Code.CHOSEN_AMONG, {"tried": tuple(found.models)})
         yield from choice_notes(found, indent="    ")
@@ -448,6 +449,17 @@ def _row_labels(data: Data) -> Iterator[Note]:
     """Which column of a file was taken for the names of rows."""
     if data.row_names is not None and "long" not in (getattr(data, "reading", None) or {}):
         yield Note(Code.ROW_LABELS, {"column": data.row_label or None}, Role.DATA)
+
+
+def _known_of_rows(subject: Subject) -> Iterator[Note]:
+    """Covariates, coordinates and effort, and whether the model uses them."""
+    facts, abilities = getattr(subject.data, "facts", None), abilities_of(subject.model)
+    if facts is None:
+        return
+    after = "after" if Ability.DENOISE in abilities else "shown"
+    used = "model" if Ability.KNOW_ROWS in abilities else after
+    names = {"covariates": (*facts.numbers, *facts.categories), "coordinates": facts.coordinate_names}
+    yield Note(Code.KNOWN_OF_ROWS, {**names, "effort": facts.effort_name, "used": used}, Role.DATA)
 
 
 def _search_note(model: Any, facts: Mapping[str, Fact]) -> Note:

@@ -36,6 +36,7 @@ from latentbits.models.false_zeros.scored_rows import (
     lost_share,
 )
 from latentbits.models.false_zeros.stacking import (
+    MEMBERS,
     STRENGTH,
     STRENGTH_WITH_ROWS,
     HeldOut,
@@ -287,6 +288,69 @@ class FalseZeros(KnowsRows, CellModel):
         self.member_scores_ = None if scores is None else scores.members
         self.gains_ = None if scores is None else scores.gains
         self.auc_ = None if scores is None else scores.auc
+
+    # ---- what is known of rows -----------------------------------------------------------------------------------
+
+    def predict_rows(self, rows: Any) -> pd.DataFrame:
+        """The probability of a 1 in each column of rows of which no cell was seen, such as unvisited sites.
+
+        Parameters
+        ----------
+        rows : data frame or RowFacts
+            What is known of them, with the columns of the fit.
+
+        Returns
+        -------
+        DataFrame
+            A line for each row, a column for each column of the training data: the mean log-odds of the members that
+            know of the rows, by their weights.
+        """
+        knowing = self._knowing("predict_rows")
+        total = sum(weight for _, weight in knowing)
+        predicted = [
+            (model.predict_rows(rows), weight / total if total else 1 / len(knowing)) for model, weight in knowing
+        ]
+        first = predicted[0][0]
+        odds = sum(share * log_odds(p.to_numpy()) for p, share in predicted)
+        return pd.DataFrame(expit(odds), index=first.index, columns=first.columns)
+
+    def responses(self, level: float = 0.9) -> pd.DataFrame:
+        """How the probability of a 1 changes with each covariate, the others at their means.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Posterior probability of each band, between 0 and 1.
+
+        Returns
+        -------
+        DataFrame
+            As of `ProbitFactors.responses`, by the member with most weight among those that know of the rows.
+        """
+        return self._best_knowing("responses").responses(level)
+
+    def variation(self) -> pd.DataFrame:
+        """Shares of the variance of each column's scores: by covariates, space, factors, and unexplained.
+
+        Returns
+        -------
+        DataFrame
+            As of `ProbitFactors.variation`, by the member with most weight among those that know of the rows.
+        """
+        return self._best_knowing("variation").variation()
+
+    def _knowing(self, question: str) -> list[tuple[Any, float]]:
+        """The members that know of the rows, with their weights."""
+        check_is_fitted(self)
+        weights = dict(zip(self.members_, self.member_weights_, strict=True))
+        names = [member.name for member in MEMBERS if member.knows_rows and member.name in self.members_]
+        if not names:
+            raise DataError(f"{question} needs to know of the rows; fit with rows=frame, and leave out members")
+        return [(self.members_[name], float(weights[name])) for name in names]
+
+    def _best_knowing(self, question: str) -> Any:
+        model, _ = max(self._knowing(question), key=lambda pair: pair[1])
+        return model
 
     # ---- cells of rows -------------------------------------------------------------------------------------------
 
