@@ -47,13 +47,14 @@ class BetaICA(SampledModel):
 
     Two limitations of every factorised ("mean field") posterior apply. Its intervals are too narrow, because they
     ignore part of the uncertainty about the causes of cells (a nominal 90 % covered 25 to 55 % on data drawn from the
-    prior, with the true `gamma` given). And its evidence bound is exact for one component and loose for more, so it tends to prefer too few, above
-    all when rows mix many components evenly; compare it with AIC.
+    prior, with the true `gamma` given). And its evidence bound is exact for one component and loose for more, so it
+    tends to prefer too few, above all when rows mix many components evenly; compare it with AIC.
 
     Sampling (`inference="gibbs"`) has neither: it draws the causes of all cells from their posterior (collapsed Gibbs
-    chains), so intervals have nominal coverage if the model is right, `reconstruct` and `suspicion` are means over the samples, and
-    `log_evidence` integrates over temperatures. It takes some ten times as long, and memory for the cause of every
-    cell, also of sparse data. Labels are aligned over samples, and `r_hat_` and `ess_` tell whether the chains agree.
+    chains), so intervals have nominal coverage if the model is right, `reconstruct` and `suspicion` are means over the
+    samples, and `log_evidence` integrates over temperatures. It takes some ten times as long, and memory for the cause
+    of every cell, also of sparse data. Labels are aligned over samples, and `r_hat_` and `ess_` tell whether the chains
+    agree.
 
     Parameters
     ----------
