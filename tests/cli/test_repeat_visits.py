@@ -66,7 +66,7 @@ def test_cells_of_each_site_as_json(run: Run, visits: Path, tmp_path: Path) -> N
 def test_effort_of_visits(run: Run, visits: Path, tmp_path: Path) -> None:
     table = pd.read_csv(visits)
     table.assign(minutes=10 + 5 * table["day"]).to_csv(tmp_path / "effort.csv", index=False)
-    result = run("repeat-visits", tmp_path / "effort.csv", *ASKED, "--effort", "minutes", "--top", 3)
+    result = run("repeat-visits", tmp_path / "effort.csv", *ASKED, "--visit-effort", "minutes", "--top", 3)
     assert result.exit_code == 0, result.stderr
     assert len(result.stdout.splitlines()) == 4
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--every-visit-saw", is_flag=True, help="Every visit saw something, so that FILE has them all.")
 @click.option("--visit-file", type=FILE_PATH, multiple=True, help="A further visit, where each has a file. Repeatable.")
 @click.option(
-    "--effort", metavar="COLUMN", help="The column with the effort of a visit, such as minutes (with --long)."
+    "--visit-effort", metavar="COLUMN", help="The column with the effort of a visit, such as minutes (with --long)."
 )
 @click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, help="How many cells.")
 @click.option("--per-row", type=click.IntRange(min=1), metavar="N", help="At most so many cells of a site.")
@@ -130,7 +130,9 @@ def _read(file: Path, reading: Values, about: Values) -> tuple[Histories, Any]:
 
     arguments: dict[str, Any] = reader_arguments(reading)
     if "long" not in arguments:
-        useless = [name for name in ("visits", "visits_made", "all_visits", "every_visit_saw", "effort") if about[name]]
+        useless = [
+            name for name in ("visits", "visits_made", "all_visits", "every_visit_saw", "visit_effort") if about[name]
+        ]
         if useless:
             raise click.UsageError(f"--{useless[0].replace('_', '-')} needs --long SITE SPECIES [VALUE]")
         more = list(about["visit_file"])
@@ -144,10 +146,10 @@ def _read(file: Path, reading: Values, about: Values) -> tuple[Histories, Any]:
     site, species, *value = arguments.pop("long")
     named = {"site": site, "visit": about["visits"], "species": species, "value": value[0] if value else None}
     histories = read_histories(file, **named, surveyed=given[0] if given else None, **arguments)
-    if about["effort"] is None:
+    if about["visit_effort"] is None:
         return histories.numbered(), None
     source = about["visits_made"] or file
-    effort = of_visits(read_raw(source), site, about["visits"], about["effort"], histories)
+    effort = of_visits(read_raw(source), site, about["visits"], about["visit_effort"], histories)
     order = histories.in_order()
     return histories.numbered(), np.where(order < 0, np.nan, np.take_along_axis(effort, np.maximum(order, 0), axis=1))
 
