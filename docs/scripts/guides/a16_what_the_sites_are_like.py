@@ -39,9 +39,9 @@ species = pd.DataFrame(seen.astype(int), columns=[f"species {j + 1}" for j in ra
 pd.concat([sites, species.iloc[:, :4]], axis=1).head()
 
 # %%
-# Tell what the columns are. Numbers and categories are covariates; coordinates are where, `effort` is how much a site was
-# looked at. Missing values are replaced by the median, with a warning; columns that are constant, copies or names of
-# rows are left out, with a warning too.
+# Tell what the columns are. Numbers and categories are covariates; coordinates are where, `effort` is how much a site
+# was looked at. Missing values are replaced by the median, with a warning; columns that are constant, copies or names
+# of rows are left out, with a warning too.
 
 rows = lb.RowFacts.of(sites, coordinates=("lon", "lat"), effort="minutes")
 rows
@@ -96,8 +96,8 @@ probability = model.predict_rows(grid)
 lb.plots.plot_map(lb.RowFacts.of(grid, coordinates=("lon", "lat")), probability["species 1"], label="species 1")
 
 # %%
-# **Components first, covariates afterwards.** An aspect model knows nothing of the sites; which of its components go with
-# what is a question for `associations`: rank correlations with intervals, and the share of each weight's variance
+# **Components first, covariates afterwards.** An aspect model knows nothing of the sites; which of its components go
+# with what is a question for `associations`: rank correlations with intervals, and the share of each weight's variance
 # that a covariate predicts in held-out rows.
 
 aspects = lb.AspectBernoulli(3, n_init=3, random_state=0).fit(species)
