@@ -123,7 +123,7 @@ class TestAnswers:
         assert fitted("vb").objective_ < fitted("em").objective_
 
     def test_criteria_count_mixing_mean_probabilities_and_noise(self, model):
-        n_parameters = 10 * 3 + 3 + 10 + 10
+        n_parameters = 10 * 3 + 3 + 10 + {"equal": 1, "columns": 10}[model.noise_]
         log_likelihood = model.score_samples(TRUTH.X).sum()
         assert model.bic(TRUTH.X) == pytest.approx(np.log(200) * n_parameters - 2 * log_likelihood)
         assert model.aic(TRUTH.X) == pytest.approx(2 * n_parameters - 2 * log_likelihood)

@@ -18,7 +18,7 @@ from latentbits.constraints import Choice
 from latentbits.errors import DataError
 from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers, one_blas_thread
-from latentbits.models.base import RestartedModel
+from latentbits.models.base import ROUNDING, RestartedModel
 from latentbits.models.ica_mixture import Criterion, SourceKind, SplitIndex, densities
 from latentbits.models.ica_mixture.cluster_posterior import PRIOR, Floats, Prior, live_sources, prior_of, strengths
 from latentbits.models.ica_mixture.moves import hidden_clusters, source_densities
@@ -31,7 +31,6 @@ from latentbits.models.ica_mixture.uncertainty import (
     valley_between,
 )
 from latentbits.numerics import RandomSource, as_generator, check_number
-from latentbits.wording import place
 
 EXACT = 1000
 """Largest number of combinations of Gaussians for which densities are summed exactly."""
@@ -41,9 +40,6 @@ EXACT_WITH_HOLES = 20_000
 
 ADJACENT = 0.5
 """Clusters are adjacent if the density between them falls to this part of that at their centres, or less deep."""
-
-LARGEST = 1e100
-"""Larger numbers are refused, and columns that vary by less than its inverse are constant: squares would overflow."""
 
 
 class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RestartedModel):
@@ -255,11 +251,11 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             The fitted estimator.
         """
         self._check_parameters()
-        rows = self._numbers(X, reset=True)
+        rows = self._numbers_of(X, reset=True)
         used = rows[~np.isnan(rows).all(axis=1)]  # a row without any cell says nothing
         self._centre, deviation = np.nanmean(rows, axis=0), np.nanstd(rows, axis=0)
         # The deviation of a constant column is rounding, which dividing by it would amplify to unit variance.
-        constant = deviation <= np.maximum(1e-12 * np.nanmax(np.abs(rows), axis=0), 1 / LARGEST)
+        constant = deviation <= ROUNDING * np.nanmax(np.abs(rows), axis=0)
         self._scale = np.where(constant, 1.0, deviation)
         standard = self._standardised(used)
         prior = self._prior()
@@ -299,23 +295,6 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.humps_ = [(cut.cluster, cut.source, smaller) for cut, smaller in hidden_clusters(clusters)]
         self.history_ = pd.DataFrame(outcome.history, columns=list(Event._fields))
 
-    def _numbers(self, X: Any, *, reset: bool = False) -> Floats:
-        rows = self._numbers_of(X, reset=reset, ensure_all_finite=False)
-        if np.isinf(rows).any():
-            i, j = (int(at) for at in np.argwhere(np.isinf(rows))[0])
-            raise DataError(
-                f"X[{i}, {j}] is {rows[i, j]}, but {type(self).__name__} takes finite numbers, no infinity; "
-                "make such cells NaN, which is missing, or leave their rows out"
-            )
-        if reset and (empty := np.flatnonzero(np.isnan(rows).all(axis=0))).size:
-            raise DataError(f"{place('column', int(empty[0]))} has no value at all; leave it out")
-        if np.nanmax(np.abs(rows), initial=0.0) > LARGEST:
-            i, j = (int(at) for at in np.argwhere(np.abs(rows) > LARGEST)[0])
-            raise DataError(
-                f"X[{i}, {j}] is {rows[i, j]:g}, whose square is no number; give the column in a larger unit"
-            )
-        return rows
-
     def _standardised(self, rows: Floats) -> Floats:
         return np.ascontiguousarray((rows - self._centre) / self._scale)
 
@@ -347,7 +326,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def _log_joint(self, X: Any) -> Floats:
         """log p(x, c) in the units of the data, n_rows x n_clusters_."""
         check_is_fitted(self)
-        rows = self._standardised(self._numbers(X))
+        rows = self._standardised(self._numbers_of(X, reset=False))
         missing = np.isnan(rows)
         # Every set of missing cells needs factorisations of its own.
         affordable = self._n_combinations * len(np.unique(missing, axis=0)) <= EXACT_WITH_HOLES
@@ -408,7 +387,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """
         Choice(get_args(SourceKind)).check("kind", kind)
         labels = self.predict(X)
-        rows = self._standardised(self._numbers(X))
+        rows = self._standardised(self._numbers_of(X, reset=False))
         with one_blas_thread():
             find = densities.source_means if kind == "mean" else densities.unmixed
             return find(rows, self._clusters)[labels, np.arange(len(labels))]
@@ -539,7 +518,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         check_number("n_draws", n_draws, least=2, integer=True)
         spreads = posterior_spreads(self._clusters)
         if X is not None:
-            rows = self._standardised(self._numbers(X))
+            rows = self._standardised(self._numbers_of(X, reset=False))
             rho = self._prior().rho + self.proportions_ * len(rows)
             with one_blas_thread():
                 spreads = bootstrap_spreads(
@@ -586,7 +565,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         [False]
         """
         proba = self.predict_proba(X)
-        rows = self._standardised(self._numbers(X))
+        rows = self._standardised(self._numbers_of(X, reset=False))
         rows = np.where(np.isnan(rows), 0.0, rows)
         labels = proba.argmax(axis=1)
         lines = []
