@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import expit
+from scipy.stats import norm
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +23,7 @@ from latentbits.models.binary_factors.binary_model import (
     EXACT_LIMIT,
     Parameters,
     exact_posterior,
+    log_odds,
     n_parameters,
 )
 from latentbits.models.binary_factors.coding import codes_of, expected_codes, projected, started_mean_field
@@ -36,6 +39,7 @@ from latentbits.models.binary_factors.runs import (
     shifted,
     sizes_table,
 )
+from latentbits.models.binary_factors.uncertainty import bootstrap_spreads
 from latentbits.numerics import RandomSource, as_generator, check_number
 
 EVEN = 1e-3
@@ -595,6 +599,66 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         """
         check_is_fitted(self)
         return projected(self._parameters(), self._data(X))
+
+    def interval(
+        self, X: ArrayLike, *, level: float = 0.95, n_draws: int = 50, random_state: RandomSource = None
+    ) -> pd.DataFrame:
+        """Intervals of what factors change, of the constants, the noise and the probabilities, by bootstrap refits.
+
+        The number of factors is taken as known; each refit is by maximum likelihood, from the fit on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows of the fit.
+        level : float, default=0.95
+            Probability that an interval is to have.
+        n_draws : int, default=50
+            Number of bootstrap refits, at least 2.
+        random_state : int, Generator, RandomState or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        DataFrame
+            One line per number: quantity ("effect", what switching the factor on adds; "constant"; "noise", its
+            standard deviation; "probability" of being on), variable (empty for probabilities), factor (-1 for none),
+            value, sd, low and high. Those of noise are symmetric on the log scale, those of probabilities in log odds.
+
+        Examples
+        --------
+        >>> from latentbits import BinaryFactorAnalysis, simulate
+        >>> X = simulate.binary_factors(100, 6, 2, noise=0.2, random_state=0).X
+        >>> table = BinaryFactorAnalysis(3, random_state=0).fit(X).interval(X, n_draws=10, random_state=0)
+        >>> table["quantity"].value_counts().to_dict()
+        {'effect': 12, 'constant': 6, 'noise': 6, 'probability': 2}
+        """
+        check_is_fitted(self)
+        check_number("level", level, least=0, below=1)
+        check_number("n_draws", n_draws, least=2, integer=True)
+        if self.n_components_ > EXACT_LIMIT:
+            raise DataError(f"intervals need the exact likelihood; fit with at most {EXACT_LIMIT} factors")
+        rows, fitted = scaled(self._data(X), self._fitted_noise), self._parameters()
+        unit = rows.scale
+        phi = (fitted.phi * unit**2)[: len(rows.limit)]
+        start = Parameters(fitted.A / unit[:, None], (fitted.c - rows.centre) / unit, phi, fitted.beta)
+        spreads = bootstrap_spreads(rows, start, n_draws, as_generator(random_state))
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        reach, lines = float(norm.ppf((1 + level) / 2)), list[tuple[Any, ...]]()
+        for j, k in np.ndindex(self.mixing_.shape):
+            value, sd = 2 * self.mixing_[j, k], 2 * spreads.A[j, k] * unit[j]
+            lines.append(("effect", names[j], k, value, sd, value - reach * sd, value + reach * sd))
+        for j, sd in enumerate(spreads.c * unit):
+            value = self.intercepts_[j]
+            lines.append(("constant", names[j], -1, value, sd, value - reach * sd, value + reach * sd))
+        for j, by in enumerate(np.broadcast_to(spreads.log_phi / 2, len(unit))):
+            value = fitted.phi[j] ** -0.5
+            ends = value * np.exp(-reach * by), value * np.exp(reach * by)
+            lines.append(("noise", names[j], -1, value, value * by, *ends))
+        for k, (value, by) in enumerate(zip(self.factor_probabilities_, spreads.gamma, strict=True)):
+            ends = expit(log_odds(value) - reach * by), expit(log_odds(value) + reach * by)
+            lines.append(("probability", "", k, value, value * (1 - value) * by, *ends))
+        return pd.DataFrame(lines, columns=["quantity", "variable", "factor", "value", "sd", "low", "high"])
 
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
         """Draw new rows from the model.

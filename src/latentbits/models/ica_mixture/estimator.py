@@ -19,11 +19,12 @@ from latentbits.errors import DataError
 from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers, one_blas_thread
 from latentbits.models.base import ROUNDING, RestartedModel
-from latentbits.models.ica_mixture import Criterion, SourceKind, SplitIndex, densities
+from latentbits.models.ica_mixture import Criterion, SourceKind, SplitIndex, Spread, densities
 from latentbits.models.ica_mixture.cluster_posterior import PRIOR, Floats, Prior, live_sources, prior_of, strengths
 from latentbits.models.ica_mixture.moves import hidden_clusters, source_densities
 from latentbits.models.ica_mixture.run import Event, Outcome, Plan, Run
 from latentbits.models.ica_mixture.uncertainty import (
+    Spreads,
     bootstrap_spreads,
     centres_of,
     effects_of,
@@ -477,18 +478,29 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         return float(self.objective_ - n_cells @ np.log(self._scale))
 
     def interval(
-        self, X: Any = None, *, level: float = 0.95, n_draws: int = 50, random_state: RandomSource = None
+        self,
+        X: Any = None,
+        *,
+        method: Spread = "bootstrap",
+        level: float = 0.95,
+        n_draws: int = 50,
+        random_state: RandomSource = None,
     ) -> pd.DataFrame:
         """Intervals of what sources add, of the clusters' centres and of the noise.
 
-        Without X they are those of the variational posterior, which are too narrow. With X, the rows of the fit, they
-        are by bootstrap refits. Measured at 95 % with one cluster of two sources in four columns, 300 rows: of effects
-        39 % against 88 % by bootstrap, of centres 38 % against 85 %, of noise 35 % against 48 %.
+        Those of the variational posterior are far too narrow, because it takes mixing, centres, noise and sources as
+        independent of each other. Measured at 95 % with one cluster of two sources, 300 rows and six columns, intervals
+        by bootstrap hold 94 % of the effects and of the centres, and 90 % of the noise; those of the posterior 33, 28
+        and 72 %. With four columns, where two sources leave too little to tell the columns' noises apart, those of the
+        noise hold 63 % by bootstrap, and 33 %.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features) or None, default=None
-            The rows of the fit, for the bootstrap.
+            The rows of the fit; "posterior" needs none.
+        method : {"bootstrap", "posterior"}, default="bootstrap"
+            "bootstrap": the fit is continued on rows drawn again. "posterior": spreads of the variational posterior,
+            at no cost.
         level : float, default=0.95
             Probability that an interval is to have.
         n_draws : int, default=50
@@ -507,23 +519,17 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         --------
         >>> from latentbits import ICAMixture, simulate
         >>> X = simulate.ica_mixture([[[2.0], [1.0]]], n_points=100, random_state=0).X
-        >>> table = ICAMixture(1, 1, n_init=1, random_state=0).fit(X).interval()
+        >>> table = ICAMixture(1, 1, n_init=1, random_state=0).fit(X).interval(X, n_draws=10, random_state=0)
         >>> table["quantity"].value_counts().to_dict()
         {'effect': 2, 'centre': 2, 'noise': 2}
         >>> bool((table["low"] < table["value"]).all())
         True
         """
         check_is_fitted(self)
+        Choice(get_args(Spread)).check("method", method)
         check_number("level", level, least=0, below=1)
         check_number("n_draws", n_draws, least=2, integer=True)
-        spreads = posterior_spreads(self._clusters)
-        if X is not None:
-            rows = self._standardised(self._numbers_of(X, reset=False))
-            rho = self._prior().rho + self.proportions_ * len(rows)
-            with one_blas_thread():
-                spreads = bootstrap_spreads(
-                    rows, self._clusters, rho, self._prior(), n_draws, as_generator(random_state)
-                )
+        spreads = posterior_spreads(self._clusters) if method == "posterior" else self._drawn(X, n_draws, random_state)
         reach, scale = float(norm.ppf((1 + level) / 2)), self._scale
         values = effects_of(self._clusters) * scale[:, None], centres_of(self._clusters) * scale + self._centre
         lines: list[tuple[Any, ...]] = []
@@ -539,6 +545,14 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             lines.append(("noise", c, self._variables[n], -1, value, value * by, *ends))
         columns = ["quantity", "cluster", "variable", "source", "value", "sd", "low", "high"]
         return pd.DataFrame(lines, columns=columns)
+
+    def _drawn(self, X: Any, n_draws: int, random_state: RandomSource) -> Spreads:
+        if X is None:
+            raise DataError('intervals by bootstrap need the rows of the fit: give X, or method="posterior"')
+        rows = self._standardised(self._numbers_of(X, reset=False))
+        rho = self._prior().rho + self.proportions_ * len(rows)
+        with one_blas_thread():
+            return bootstrap_spreads(rows, self._clusters, rho, self._prior(), n_draws, as_generator(random_state))
 
     def overlaps(self, X: Any) -> pd.DataFrame:
         """Say which clusters go on into each other: pieces of one curved or stretched thing rather than groups.
