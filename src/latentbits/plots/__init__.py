@@ -1,7 +1,8 @@
 """Figures of fitted models and of cleaned data.
 
 Every function returns a `matplotlib.figure.Figure` and does not touch pyplot, its backend or its settings: a
-notebook shows the returned figure, and ``figure.savefig("name.png")`` works without a display.
+notebook shows the returned figure, and ``figure.savefig("name.png")`` works without a display. Those of one panel draw
+into axes that you give, those of several into your `figure` or a part of it. The style in use is followed.
 """
 
 from latentbits.plots.clusters import (
@@ -14,6 +15,7 @@ from latentbits.plots.clusters import (
 )
 from latentbits.plots.components import plot_components, plot_weights
 from latentbits.plots.denoising import plot_denoising
+from latentbits.plots.maps import plot_map, plot_responses, plot_variation
 from latentbits.plots.mixing import (
     plot_causes,
     plot_loadings,
@@ -38,6 +40,7 @@ __all__ = [
     "plot_couplings",
     "plot_denoising",
     "plot_loadings",
+    "plot_map",
     "plot_member_weights",
     "plot_mixing",
     "plot_objective",
@@ -45,6 +48,7 @@ __all__ = [
     "plot_pair_fit",
     "plot_projections",
     "plot_reliability",
+    "plot_responses",
     "plot_scree",
     "plot_selection",
     "plot_sizes",
@@ -54,5 +58,6 @@ __all__ = [
     "plot_stability",
     "plot_strengths",
     "plot_suspects",
+    "plot_variation",
     "plot_weights",
 ]
