@@ -32,6 +32,7 @@ from latentbits.models.binary_factors.gaussian_rival import gaussian_sizes
 from latentbits.models.binary_factors.runs import (
     PATH_LIMIT,
     Fitted,
+    Found,
     discards_table,
     found_by,
     make_runner,
@@ -281,7 +282,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         self.restarts_["n_components"] = [run.kept[0].theta.A.shape[1] for run in best.runs]
         stops = [run.kept[1].stops for run in best.runs if self._learner == "auto"]
         self.sizes_ = sizes_table(stops, best.rows.shift)
-        self._adopt(best)
+        self.noise_ = best.noise
+        self._adopt(best.found, best.rows.centre, best.rows.scale)
         return self
 
     def _fitted(self, data: np.ndarray, noise: OneNoise) -> Fitted:
@@ -333,9 +335,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             )
         return data
 
-    def _adopt(self, fitted: Fitted) -> None:
+    def _adopt(self, found: Found, centre: np.ndarray, scale: np.ndarray) -> None:
         """Take over a run: back to the units of X, factors by their strength, signs chosen."""
-        found, scale = fitted.found, fitted.rows.scale
         A, c, phi, beta = found.theta
         order = np.argsort(-found.theta.lengths, kind="stable")
         A = A[:, order]
@@ -343,8 +344,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         largest = A[np.abs(A).argmax(axis=0), np.arange(len(order))]
         sign = np.where(np.abs(beta - 0.5) < EVEN, signs(largest), signs(0.5 - beta)).astype(float)
         self.mixing_ = A * sign * scale[:, None]
-        self.intercepts_ = c * scale + fitted.rows.centre
-        self.noise_ = fitted.noise
+        self.intercepts_ = c * scale + centre
         self.noise_precision_ = np.broadcast_to(phi, len(scale)) / scale**2
         self.factor_probabilities_ = np.where(sign > 0, beta, 1 - beta)
         self.n_components_ = len(order)
