@@ -54,7 +54,11 @@ def page_content(findings: Findings, *, ratings: dict[str, Any] | None = None) -
         "selection": None if chosen is None or chosen.table is None else _curves(chosen.table),
         "workbench": workbench(findings, ratings=ratings) if has_bench else None,
         "ensemble": ensemble_part(findings, ratings=ratings) if is_ensemble else None,
-        "pictures": [] if drawn_here else [_picture(figure, findings) for figure in findings.figures],
+        "pictures": [
+            _picture(figure, findings)
+            for figure in findings.figures
+            if not drawn_here or figure.shows is Code.MODEL_CHOSEN
+        ],
         "tables": [
             _table(name, table)
             for name, table in findings.tables.items()
