@@ -34,6 +34,7 @@ from latentbits.findings.account import (
     Subject,
     Unit,
 )
+from latentbits.findings.rows import with_rows
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.registry import model_name
 from latentbits.models.spec import spec_of
@@ -265,7 +266,7 @@ def _ask(
     asked_as = {"asked": known.asked} if known.asked is not None else {}
     parts: Parts = family.find(subject, about, **question, **asked_as)
     if chosen is None:
-        return subject, about, parts, None
+        return subject, about, with_rows(parts, subject), None
     n_rows, n_columns = data.shape
     arguments = {"components": len(model.components_), "rows": n_rows, "columns": n_columns, "part": len(chosen)}
     whole: Parts = family.of_all_rows(parts, model, data)
