@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from latentbits.models.repeated_survey import RepeatedSurvey
     from latentbits.storage.persistence import load_model, save_model
     from latentbits.tasks.associations import associations
+    from latentbits.tasks.choose import choose
     from latentbits.tasks.compare import compare
     from latentbits.tasks.select import select_order
     from latentbits.tasks.stability import component_stability
@@ -90,6 +91,7 @@ __all__ = [
     "analyse",
     "apply_marks",
     "associations",
+    "choose",
     "compare",
     "component_stability",
     "datasets",
@@ -127,6 +129,7 @@ _HOME = {
     "RowFacts": "latentbits.data.row_facts",
     "apply_marks": "latentbits.data.marks",
     "associations": "latentbits.tasks.associations",
+    "choose": "latentbits.tasks.choose",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",
     "factor_analysis": "latentbits.correlations.factor_analysis",

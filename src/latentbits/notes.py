@@ -86,6 +86,7 @@ class Code(StrEnum):
     # binary factors
     FACTORS_FITTED = auto()
     NO_FACTOR = auto()
+    FACTOR_NATURE = auto()
     FACTOR_STATES = auto()
     FACTOR = auto()
     BIC_PREFERS = auto()
@@ -94,6 +95,8 @@ class Code(StrEnum):
     CLUSTERS_FOUND = auto()
     CLUSTER = auto()
     CLUSTER_SOURCE = auto()
+    ADJACENT_CLUSTERS = auto()
+    ALL_SOURCES_KEPT = auto()
     TWO_HUMPS = auto()
     BOUND_CHARGES = auto()
     # how sure it is
@@ -114,7 +117,8 @@ class Code(StrEnum):
     SHORT_SEGMENT = auto()
     NOTHING_HELD_OUT = auto()
     DEGENERATE = auto()
-    # how a number was chosen
+    # how a model or a number was chosen
+    MODEL_CHOSEN = auto()
     CHOSEN = auto()
     CHOSEN_AMONG = auto()
     CHOICE = auto()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from latentbits.findings.account import Figure
 
 N_TABLE_LINES = 50
-_SHOWN_OF_ROWS = ("responses", "variation", "sites")
+_SHOWN_OF_ROWS = ("responses", "variation", "sites", "probabilities")
 """Tables that the page draws."""
 
 BETTER = {"aic": "lower", "bic": "lower", "evidence": "higher", "cv": "higher", "cells": "higher"}
@@ -59,7 +59,11 @@ def page_content(findings: Findings, *, ratings: dict[str, Any] | None = None) -
         "workbench": workbench(findings, ratings=ratings) if has_bench else None,
         "ensemble": ensemble_part(findings, ratings=ratings) if is_ensemble else None,
         **geography(findings),
-        "pictures": [] if drawn_here else [_picture(figure, findings) for figure in findings.figures],
+        "pictures": [
+            _picture(figure, findings)
+            for figure in findings.figures
+            if not drawn_here or figure.shows is Code.MODEL_CHOSEN
+        ],
         "tables": [
             _table(name, table)
             for name, table in findings.tables.items()
