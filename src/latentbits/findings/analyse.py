@@ -73,6 +73,8 @@ def analyse(
     X: Any,
     *,
     verdict: bool | Verdict = True,
+    groups: Any = None,
+    blocks: int | None = None,
     question: Mapping[str, Any] | None = None,
     shape: tuple[int, int] | None = None,
     selection: Selection | None = None,
@@ -98,6 +100,10 @@ def analyse(
     verdict : bool or Verdict, default=True
         Whether to ask first if the model predicts held-out cells better than row and column totals (models of 0-1
         tables only), or the verdict, if it is known.
+    groups : array-like of shape (n_rows,) or None, default=None
+        For the verdict: labels of rows that depend on each other, whose cells of a column are held out together.
+    blocks : int or None, default=None
+        For the verdict: how many successive rows are held out together.
     question : mapping or None, default=None
         For `FalseZeros`, arguments of its `suspects`, such as `kind` or `rate`.
     shape : tuple of int or None, default=None
@@ -150,7 +156,8 @@ def analyse(
         stopped = any(isinstance(warning, InterruptedWarning) for warning in (*known.warnings, *warned))
         if verdict is True and _can_be_judged(estimator) and not stopped:
             with watch.timed("verdict"):
-                judged = _verdict(estimator, found, subject.data, random_state, n_jobs, verbose)
+                together = {"groups": groups, "blocks": blocks}
+                judged = _verdict(estimator, found, subject.data, random_state, n_jobs, verbose, **together)
     if found is not None:
         selection = _selection_of(found)
         figures = (*figures, Figure("selection", found.plot, Code.CHOSEN))
@@ -391,14 +398,18 @@ def _verdict(
     random_state: RandomSource,
     n_jobs: int | None,
     verbose: int,
+    *,
+    groups: Any,
+    blocks: int | None,
 ) -> Verdict | None:
     """Whether the model predicts held-out cells; those of a selection are not predicted again."""
     seed = random_state if random_state is not None else model.get_params(deep=False).get("random_state", 0)
     try:
-        known = {} if found is None else verdicts_of_selection(found, n_jobs=n_jobs, verbose=verbose)
+        alone = groups is None and blocks is None
+        known = {} if found is None or not alone else verdicts_of_selection(found, n_jobs=n_jobs, verbose=verbose)
         if found is not None and known:
             return known[found.best_order].beside(known, found.best_order)
-        return verdict_on(model, data, random_state=seed, n_jobs=n_jobs, verbose=verbose)
+        return verdict_on(model, data, groups=groups, blocks=blocks, random_state=seed, n_jobs=n_jobs, verbose=verbose)
     except KeyboardInterrupt:
         warn_user(sentences.no_verdict(), InterruptedWarning)
         return None
