@@ -447,9 +447,7 @@ def probability_means(probability: str) -> str:
 
 
 def census() -> str:
-    return (
-        "In a census, where every zero was checked, a zero is a zero: the list shows surprising zeros, not false ones."
-    )
+    return "In a census, where every zero was checked, a zero is a zero, and the list shows surprises."
 
 
 # ---- couplings -------------------------------------------------------------------------------------------------------
@@ -666,7 +664,8 @@ def reliability(mean: float, worst: float, top: Mapping[str, Any] | None = None)
         return f"{words}."
     return (
         f"{words}. In the range of the list's first cells {top['predicted']:.2f} is predicted and "
-        f"{top['observed']:.2f} observed (95% interval {top['low']:.2f} to {top['high']:.2f}, {counted(top['cells'], 'held-out cell')})."
+        f"{top['observed']:.2f} observed (95% interval {top['low']:.2f} to {top['high']:.2f}, "
+        f"{counted(top['cells'], 'held-out cell')})."
     )
 
 
