@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +18,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.style import context as style_context
 
-from latentbits import AspectBernoulli, BinaryData, select_order, simulate
+from latentbits import AspectBernoulli, BinaryData, plots, select_order, simulate
 from latentbits.plots import (
     plot_causes,
     plot_components,
@@ -398,15 +401,19 @@ class TestAllFigures:
         for drawn in (figure, plot_denoising(frame, 1 - frame), plot_denoising(frame, frame, shape=(2, 5))):
             assert render(drawn)
 
-    def test_the_users_settings_neither_matter_nor_change(self):
+    @pytest.mark.parametrize("style", [{"text.color": "white", "axes.facecolor": "navy"}, "dark_background", "ggplot"])
+    def test_the_users_style_is_followed_and_left_as_it_is(self, style: Any):
         model = fake_model(kinds=["white", "content", "content"])
-        figure = plot_weights(model, ones=np.arange(40))
-        with matplotlib.rc_context({"figure.facecolor": "black", "text.color": "white", "axes.facecolor": "navy"}):
+        own = plot_weights(model, ones=np.arange(40))
+        with style_context(style):
             settings = dict(matplotlib.rcParams)
-            same = plot_weights(model, ones=np.arange(40))
+            figure = plot_weights(model, ones=np.arange(40))
             assert dict(matplotlib.rcParams) == settings
-        assert same.get_facecolor() == figure.get_facecolor() == (1, 1, 1, 1)
-        assert render(same) == render(figure)
+            panel = figure.axes[-1]
+            assert to_hex(panel.get_facecolor()) == to_hex(settings["axes.facecolor"])
+            assert to_hex(panel.lines[-1].get_color()) == to_hex(settings["text.color"])
+            assert render(figure) != render(own)
+        assert to_hex(own.axes[-1].get_facecolor()) == "#ffffff"
 
     def test_input_is_unchanged(self):
         model = fake_model(kinds=["white", "content", "black"])
@@ -627,28 +634,124 @@ def test_reliability_of_any_model():
     assert render(figure)
 
 
-def _every_figure() -> dict[str, Any]:
-    """A figure of each public function, for what all have to have."""
+def _fake_clusters(rng: np.random.Generator) -> SimpleNamespace:
+    """What figures ask of clusters with sources: two clusters of two sources in three columns."""
+    return SimpleNamespace(
+        mixing_=rng.normal(size=(2, 3, 2)),
+        means_=rng.normal(size=(2, 3)),
+        n_sources_=[2, 1],
+        n_clusters_=2,
+        proportions_=[0.6, 0.4],
+        source_strengths_=rng.random((2, 2)),
+        source_effects_=rng.normal(size=(2, 3, 2)),
+        objective_history_=np.arange(20.0),
+        history_=pd.DataFrame({"move": ["split"], "kept": [True], "iteration": [5]}),
+        predict=lambda X: np.arange(len(X)) % 2,
+        transform=lambda X: np.asarray(X)[:, :2],
+        source_density=lambda c, m, values: np.exp(-(np.asarray(values)[:, None] ** 2) / 2),
+    )
+
+
+def _fake_factors(rng: np.random.Generator) -> SimpleNamespace:
+    return SimpleNamespace(
+        mixing_=rng.normal(size=(6, 2)),
+        noise_precision_=4.0,
+        factor_probabilities_=np.array([0.4, 0.7]),
+        sizes_=pd.DataFrame({"n_components": [1, 2, 3], "bic": [30.0, 10.0, 12.0]}),
+        predict_proba=lambda X: rng.random((len(X), 2)),
+        projections=lambda X: rng.normal(size=(len(X), 2)),
+        source_scales_=rng.random((8, 2)),
+        source_means_=rng.normal(size=(8, 2)),
+        segments_=np.arange(8),
+    )
+
+
+def _drawings() -> list[partial[Figure]]:
+    """Each public function with what it draws, from fits and stand-ins that cost nothing."""
+    rng = np.random.default_rng(0)
     shares = fake_model(kinds=["white", "content", "content"])
     cells = simulate.aspect_bernoulli(40, 12, 2, random_state=0).X
     small = AspectBernoulli(2, n_init=2, random_state=0).fit(cells)
     found = select_order(AspectBernoulli(n_init=2), cells, [2], criterion=["aic", "cells"], n_folds=2, random_state=0)
-    return {
-        "components": plot_components(shares),
-        "weights": plot_weights(shares, ones=np.arange(40)),
-        "objective": plot_objective(small),
-        "selection": found.plot(),
-        "suspects": plot_suspects(small, cells, top=5),
-        "ordination": plot_ordination(small),
-        "stability": plot_stability([0.9, 0.3]),
-    }
+    scores = pd.DataFrame({"criterion": "cells", "model": ["one", "two"] * 2, "score": rng.random(4)})
+    comparison = SimpleNamespace(table=pd.DataFrame({"model": ["one", "two"]}), folds=scores)
+    clusters, factors, points = _fake_clusters(rng), _fake_factors(rng), rng.normal(size=(30, 3))
+    loadings = pd.DataFrame(rng.normal(size=(6, 2)), index=[f"item {i}" for i in range(6)])
+    pairs = pd.DataFrame({"left": list("ab"), "right": list("bc"), "z": [0.5, -2.0]})
+    calibration = pd.DataFrame(
+        {"lower": [0.0, 0.5], "upper": [0.5, 1.0], "predicted": [0.3, 0.7], "observed": [0.2, 0.8], "count": [90, 40]}
+    )
+    return [
+        partial(plots.plot_components, shares),
+        partial(plots.plot_components, shares, shape=(3, 4)),
+        partial(plots.plot_weights, shares, ones=np.arange(40)),
+        partial(plots.plot_weights, shares),
+        partial(plots.plot_denoising, cells, 1 - cells),
+        partial(plots.plot_denoising, cells, 1 - cells, shape=(3, 4)),
+        partial(plots.plot_objective, small),
+        partial(plots.plot_selection, found),
+        partial(plots.plot_comparison, comparison),
+        partial(plots.plot_suspects, small, cells, top=5),
+        partial(plots.plot_reliability, calibration),
+        partial(plots.plot_member_weights, SimpleNamespace(members_={"one": 1, "two": 2}, member_weights_=[0.3, 0.7])),
+        partial(plots.plot_couplings, SimpleNamespace(couplings_=rng.normal(size=(6, 6)))),
+        partial(plots.plot_ordination, small),
+        partial(plots.plot_stability, [0.9, 0.3]),
+        partial(plots.plot_mixing, factors),
+        partial(plots.plot_causes, factors, points),
+        partial(plots.plot_projections, factors, points),
+        partial(plots.plot_sizes, factors),
+        partial(plots.plot_source_scales, factors),
+        partial(plots.plot_scree, SimpleNamespace(eigenvalues=[3.0, 1.2, 0.4], noise=[1.3, 1.1, 0.9], n_factors=1)),
+        partial(plots.plot_loadings, SimpleNamespace(loadings=loadings.to_numpy(), to_frame=lambda: loadings)),
+        partial(plots.plot_pair_fit, SimpleNamespace(pairs=pairs, rms_z=1.4)),
+        partial(plots.plot_clusters, clusters, points),
+        partial(plots.plot_cluster_means, clusters, points),
+        partial(plots.plot_source_effects, clusters),
+        partial(plots.plot_source_densities, clusters, points),
+        partial(plots.plot_strengths, clusters),
+        partial(plots.plot_bound, clusters),
+    ]
 
 
-def test_every_figure_is_labelled_and_vectorial(tmp_path):
-    for name, figure in _every_figure().items():
-        labels = [ax.get_xlabel() or ax.get_ylabel() or title(ax) or ax.get_title() for ax in figure.axes]
-        assert any(labels), name
+@pytest.fixture(scope="module")
+def drawings() -> list[partial[Figure]]:
+    return _drawings()
+
+
+def test_no_plot_is_left_out(drawings):
+    assert {draw.func.__name__ for draw in drawings} == set(plots.__all__)
+
+
+def test_every_plot_draws_where_it_is_told_to(drawings):
+    """Into axes, or into one half of a figure, and nowhere else."""
+    whole = Figure(layout="constrained", figsize=(16, 8))
+    left, right = whole.subfigures(1, 2)
+    for draw in drawings:
+        wanted = inspect.signature(draw.func).parameters
+        half = left.add_subfigure(left.add_gridspec(1, 1)[0])
+        target = {"ax": half.subplots()} if "ax" in wanted else {"figure": half}
+        assert draw(**target) is whole, draw.func.__name__
+        assert half.axes, draw.func.__name__
+        assert not right.axes
+        assert render(whole), draw.func.__name__
+        left.clear()
+
+
+def test_no_label_leaves_its_figure(drawings):
+    for draw in drawings:
+        figure = draw()
+        figure.draw_without_rendering()
+        box, size = figure.get_tightbbox(), figure.get_size_inches()
+        assert np.all(box.min >= -0.02), (draw.func.__name__, box)
+        assert np.all(box.max <= size + 0.02), (draw.func.__name__, box)
+
+
+def test_every_figure_is_labelled_and_vectorial(tmp_path, drawings):
+    for number, draw in enumerate(drawings):
+        figure, name = draw(), draw.func.__name__
+        assert any(ax.get_xlabel() or ax.get_ylabel() or title(ax) or ax.get_title() for ax in figure.axes), name
         for ending in ("pdf", "svg"):
-            file = tmp_path / f"{name}.{ending}"
+            file = tmp_path / f"{name}_{number}.{ending}"
             figure.savefig(file)
             assert file.stat().st_size > 1000, file

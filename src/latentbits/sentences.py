@@ -135,8 +135,9 @@ def verdict(found: Verdict) -> list[str]:
         return [f"{first} {evidence[0].upper()}{evidence[1:]}."]
     columns, rows = found.over_columns, found.over_rows_and_columns
     assert columns is not None
-    assert rows is not None
-    if found.level is Level.NEIGHBOURS:
+    if rows is None:  # pairs of cells have one baseline
+        words = _no_pair_found(found, columns) if found.level is Level.NONE else _something_found(found, columns)
+    elif found.level is Level.NEIGHBOURS:
         words = _neighbours_alone(found)
     elif found.level is Level.NONE:
         words = _nothing_found(found, columns, rows)
@@ -161,17 +162,19 @@ def no_verdict() -> str:
 
 
 def _something_found(found: Verdict, over: Gain) -> list[str]:
+    of_pairs = found.basis.about == "pairs"
     shrunk = over.own_gain <= 2 * over.own_gain_se and over.trust < OVERCONFIDENT
     slightly = "slightly " if found.level is Level.WEAK and not shrunk else ""
-    words = f"Held-out cells are predicted {slightly}better than by row and column totals"
+    what, than = ("pairs of cells", "independent columns") if of_pairs else ("cells", "row and column totals")
+    words = f"Held-out {what} are predicted {slightly}better than by {than}"
     if shrunk:
         words += ", but only after shrinkage"
-    return [f"{words} ({_aucs(over.auc, found.auc)}; z = {_above_2(found.z)}).", _how_much(over)]
+    aucs = _aucs(over.auc, found.auc["columns" if of_pairs else "rows and columns"])
+    return [f"{words} ({aucs}; z = {_above_2(found.z)}).", _how_much(over, of_pairs)]
 
 
-def _aucs(own: float, others: Mapping[str, float]) -> str:
+def _aucs(own: float, baseline: float) -> str:
     """The area under the ROC curve beside the baseline's, with as many digits as tell them apart."""
-    baseline = others["rows and columns"]
     for digits in (2, 3, 4):
         if f"{own:.{digits}f}" != f"{baseline:.{digits}f}":
             higher = "" if own > baseline else ", no higher"
@@ -185,15 +188,16 @@ def _above_2(z: float) -> str:
     return f"{z:.{digits}f}"
 
 
-def _how_much(over: Gain) -> str:
+def _how_much(over: Gain, of_pairs: bool) -> str:
     """What is gained in log-likelihood, and how much the model had to be shrunk for it."""
     if over.trust < NO_TRUST or not _is_printed_positive(over.gain, over.gain_se):
-        return "Only the order of the cells is better: in log-likelihood nothing is gained."
-    gain = f"The gain is {_number(over.gain, over.gain_se)} in log-likelihood per cell"
+        return "Only their order is better: in log-likelihood nothing is gained."
+    gain = f"The gain is {_number(over.gain, over.gain_se)} in log-likelihood per {'pair' if of_pairs else 'cell'}"
     if over.trust >= OVERCONFIDENT:
         return f"{gain}."
     own = f"as they stand, its probabilities are overconfident and gain {_number(over.own_gain, over.own_gain_se)}"
-    return f"{gain} after shrinking the model's log-odds corrections to {over.trust:.0%}; {own}."
+    corrections = "correlations" if of_pairs else "log-odds corrections"
+    return f"{gain} after shrinking the model's {corrections} to {over.trust:.0%}; {own}."
 
 
 def _nothing_found(found: Verdict, columns: Gain, rows: Gain) -> list[str]:
@@ -229,8 +233,18 @@ def _neighbours_alone(found: Verdict) -> list[str]:
     return [first, second]
 
 
+def _no_pair_found(found: Verdict, columns: Gain) -> list[str]:
+    return [
+        f"No pair of cells is predicted better than by independent columns; {_no_evidence(found)}.",
+        f"The model's probabilities gain {_number(columns.own_gain, columns.own_gain_se)} in log-likelihood per pair "
+        f"over independent columns; its correlations are not associated with those of held-out rows "
+        f"(z = {_above_2(columns.z)}, which would have to exceed 2).",
+    ]
+
+
 def _no_evidence(found: Verdict) -> str:
     return {
+        "pairs": "the sources are no evidence of hidden causes",
         "suspects": "the list below is no evidence of false zeros",
         "cells": "what the model says of single cells is no evidence of false zeros",
         "components": "the components describe these rows, and are no evidence of hidden causes",
@@ -240,6 +254,11 @@ def _no_evidence(found: Verdict) -> str:
 def _how_held_out(found: Verdict) -> str:
     basis = found.basis
     some = "" if basis.n_observed in (None, found.n_cells) else f"{found.n_cells:,} of "
+    if basis.about == "pairs":
+        return (
+            f"(Each of {found.n_folds} parts of every segment's rows was held out in turn; {found.n_cells:,} pairs of "
+            "cells were predicted by a fit to the other rows.)"
+        )
     together = {"groups": ", those of a column in a group of rows together", "blocks": ", runs of rows together"}
     words = (
         f"Each of {found.n_folds} parts of {some}the observed cells was held out in turn and predicted from the rest"
@@ -280,6 +299,10 @@ def too_few_cells(n_observed: int, n_folds: int) -> str:
     return f"{cells} too few to be held out in {n_folds} parts; use fewer folds, or more data"
 
 
+def short_segment() -> str:
+    return "a segment has one row only, which can't be held out; use longer segments"
+
+
 def nothing_held_out() -> str:
     return "no cells were held out and predicted; use n_folds (--folds), such as 5"
 
@@ -312,6 +335,22 @@ def row_labels(column: str | None) -> str:
     if column is None:
         return "The first column, which has no name, names the rows (--no-row-labels if it is data)."
     return f'The column "{column}" names the rows (--no-row-labels if it is data).'
+
+
+def known_of_rows(covariates: Sequence[str], coordinates: Sequence[str], effort: str | None, used: str) -> str:
+    """What describes the rows, and what it is used for."""
+    parts = {
+        "covariates": ", ".join(covariates),
+        "coordinates": " and ".join(coordinates),
+        "effort": effort or "",
+    }
+    known = "; ".join(f"{role}: {names}" for role, names in parts.items() if names)
+    purpose = {
+        "model": "",
+        "after": " (compared with the components after the fit)",
+        "shown": " (this model doesn't use it: false-zeros and probit-factors do)",
+    }
+    return f"Known of the rows: {known}{purpose[used]}."
 
 
 def marks(confirmed: int, rejected: int, unsure: int) -> str:

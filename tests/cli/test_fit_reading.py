@@ -94,7 +94,8 @@ def test_guesses_about_columns_are_printed_as_notes(run: Run, tmp_path: Path) ->
         'note: t.csv: the column "Aufnahme" names the rows (whole numbers that increase); use row_labels=False '
         "(--no-row-labels) if it is data",
         'note: t.csv: the column "party" is metadata, kept beside the rows (text with repeats); use '
-        "exclude=['party'] (--exclude party) to leave it out, or --true and --false if it is data",
+        "exclude=['party'] (--exclude party) to leave it out, covariates=['party'] (--covariates party) if it may "
+        "explain cells, or --true and --false if it is data",
     ]
 
 

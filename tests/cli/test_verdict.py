@@ -88,10 +88,11 @@ def test_it_can_be_left_out(run: Run, noise_file: Path, tmp_path: Path) -> None:
     assert "verdict" not in summary["seconds"]
 
 
-def test_a_model_of_segments_has_none(run: Run, table: Path, tmp_path: Path) -> None:
+def test_a_model_of_segments_is_judged_by_pairs(run: Run, table: Path, tmp_path: Path) -> None:
     result = run("fit", table, "--model", "binary-ica", "--components", 2, "--restarts", 1, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
-    assert "verdict" not in summary_of(tmp_path / "run")
+    assert "Held-out pairs of cells" in result.output
+    assert "over_columns" in summary_of(tmp_path / "run")["verdict"]
 
 
 class TestOfARange:

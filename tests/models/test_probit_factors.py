@@ -279,3 +279,14 @@ class TestAnswers:
         assert found.best == "probit"
         chosen = select_order(ProbitFactors(2, **SHORT), COMPLETE, [1, 2], criterion="cells", n_folds=2, random_state=0)
         assert chosen.best_order in (1, 2)
+
+
+def test_the_rows_of_a_fit_are_completed_by_the_draws_of_the_chains():
+    X = simulate.probit_factors(80, 15, 2, random_state=0).X.astype(float)
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    model = ProbitFactors(3, n_init=2, n_samples=200, random_state=0)
+    fit = model.fit(X)
+    completed = model._completed(fit._data(X), np.ones(80))
+    assert np.abs(completed - fit.reconstruct(X)).mean() < 0.02
+    twice = model._completed(fit._data(X), np.full(80, 2.0))  # rows are drawn again, each of them two
+    assert np.abs(twice - completed).mean() < 0.1

@@ -10,12 +10,11 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from latentbits.data.roles import LATITUDE, LONGITUDE
 from latentbits.errors import DataError
 from latentbits.wording import counted
 
 __all__ = ["RowFacts"]
-
-_LONGITUDE, _LATITUDE = {"lon", "long", "lng", "longitude"}, {"lat", "latitude"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +143,7 @@ class RowFacts:
     def is_geographic(self) -> bool:
         """Whether the coordinates are longitude and latitude."""
         names = tuple(name.lower() for name in self.coordinate_names)
-        return len(names) == 2 and names[0] in _LONGITUDE and names[1] in _LATITUDE
+        return len(names) == 2 and names[0] in LONGITUDE and names[1] in LATITUDE
 
     def checksum(self) -> str:
         """Identifies names, roles and values.

@@ -98,7 +98,7 @@ def analyse(
     X : array-like, sparse matrix, data frame, BinaryData or NumberTable
         Rows with the model's columns.
     verdict : bool or Verdict, default=True
-        Whether to ask first if the model predicts held-out cells better than row and column totals (models of 0-1
+        Whether to ask first if the model predicts held-out cells (of segments: pairs) better than totals (models of 0-1
         tables only), or the verdict, if it is known.
     groups : array-like of shape (n_rows,) or None, default=None
         For the verdict: labels of rows that depend on each other, whose cells of a column are held out together.
@@ -156,8 +156,8 @@ def analyse(
         stopped = any(isinstance(warning, InterruptedWarning) for warning in (*known.warnings, *warned))
         if verdict is True and _can_be_judged(estimator) and not stopped:
             with watch.timed("verdict"):
-                together = {"groups": groups, "blocks": blocks}
-                judged = _verdict(estimator, found, subject.data, random_state, n_jobs, verbose, **together)
+                rows_are = {"segments": fit_params.get("segments"), "groups": groups, "blocks": blocks}
+                judged = _verdict(estimator, found, subject.data, rows_are, random_state, n_jobs, verbose)
     if found is not None:
         selection = _selection_of(found)
         figures = (*figures, Figure("selection", found.plot, Code.CHOSEN))
@@ -388,28 +388,27 @@ def _shaped(figure: Figure, shape: tuple[int, int] | None) -> Figure:
 
 
 def _can_be_judged(model: Any) -> bool:
-    return {Ability.READ_ZERO_ONE, Ability.PREDICT_CELLS} <= abilities_of(model)
+    abilities = abilities_of(model)
+    return Ability.READ_ZERO_ONE in abilities and not abilities.isdisjoint({Ability.PREDICT_CELLS, Ability.PAIR_SCORES})
 
 
 def _verdict(
     model: Any,
     found: OrderSelection | None,
     data: BinaryData,
+    rows_are: Mapping[str, Any],
     random_state: RandomSource,
     n_jobs: int | None,
     verbose: int,
-    *,
-    groups: Any,
-    blocks: int | None,
 ) -> Verdict | None:
     """Whether the model predicts held-out cells; those of a selection are not predicted again."""
     seed = random_state if random_state is not None else model.get_params(deep=False).get("random_state", 0)
     try:
-        alone = groups is None and blocks is None
+        alone = rows_are["groups"] is None and rows_are["blocks"] is None
         known = {} if found is None or not alone else verdicts_of_selection(found, n_jobs=n_jobs, verbose=verbose)
         if found is not None and known:
             return known[found.best_order].beside(known, found.best_order)
-        return verdict_on(model, data, groups=groups, blocks=blocks, random_state=seed, n_jobs=n_jobs, verbose=verbose)
+        return verdict_on(model, data, **rows_are, random_state=seed, n_jobs=n_jobs, verbose=verbose)
     except KeyboardInterrupt:
         warn_user(sentences.no_verdict(), InterruptedWarning)
         return None
@@ -434,6 +433,7 @@ def _notes(
     yield parts.fitted
     if known.file is not None:
         yield from _row_labels(subject.data)
+    yield from _known_of_rows(subject)
     if found is not None:
         yield Note(Code.CHOSEN_AMONG, {"tried": tuple(found.models)})
         yield from choice_notes(found, indent="    ")
@@ -456,6 +456,17 @@ def _row_labels(data: Data) -> Iterator[Note]:
     """Which column of a file was taken for the names of rows."""
     if data.row_names is not None and "long" not in (getattr(data, "reading", None) or {}):
         yield Note(Code.ROW_LABELS, {"column": data.row_label or None}, Role.DATA)
+
+
+def _known_of_rows(subject: Subject) -> Iterator[Note]:
+    """Covariates, coordinates and effort, and whether the model uses them."""
+    facts, abilities = getattr(subject.data, "facts", None), abilities_of(subject.model)
+    if facts is None:
+        return
+    after = "after" if Ability.DENOISE in abilities else "shown"
+    used = "model" if Ability.KNOW_ROWS in abilities else after
+    names = {"covariates": (*facts.numbers, *facts.categories), "coordinates": facts.coordinate_names}
+    yield Note(Code.KNOWN_OF_ROWS, {**names, "effort": facts.effort_name, "used": used}, Role.DATA)
 
 
 def _search_note(model: Any, facts: Mapping[str, Fact]) -> Note:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
@@ -14,7 +14,17 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from latentbits.errors import InterruptedWarning, warn_user
-from latentbits.fitting.climb import Climbed, Learner, Monitor, Position, RowsLost, climb
+from latentbits.fitting.climb import (
+    Climbed,
+    Learner,
+    Monitor,
+    Position,
+    RowsLost,
+    StackedLearner,
+    climb,
+    climb_together,
+    stack,
+)
 from latentbits.fitting.workers import Progress, Workers, failed, one_blas_thread, stop_event
 from latentbits.storage.checkpoints import ProblemCheckpoints
 
@@ -35,7 +45,8 @@ def climbing(
     def make_runner(workers: Workers) -> Runner[State]:
         learner = make_learner(workers)
         run = undisturbed(lambda rng, monitor: climb(learner, learner.initialise(rng), monitor, accelerate=accelerate))
-        return Refined(run, learner, accelerate) if refine else run
+        stacked = getattr(learner, "stacked", None) if accelerate else None
+        return Refined(run, learner, accelerate, stacked) if refine else run
 
     return make_runner
 
@@ -47,6 +58,7 @@ class Refined(Generic[State]):
     run: Runner[State]
     learner: Learner[State]
     accelerate: bool = True
+    stacked: StackedLearner[State] | None = None
 
     def __call__(self, rng: np.random.Generator, monitor: Monitor) -> Climbed[State]:
         return self.run(rng, monitor)
@@ -86,6 +98,18 @@ class Schedule:
     if_interrupted: str = "this is the best of {} restarts so far"
     checkpoints: ProblemCheckpoints | None = None
     fixed_seed: bool = True
+
+    def monitor(self, index: int, cancel: threading.Event, progress: Progress) -> Monitor:
+        """Of a run from its start."""
+        checkpoint = None if self.checkpoints is None else self.checkpoints.of_run(index)
+        note = _note(progress, index, self)
+        return Monitor(self.tol, self.max_iter, self.n_cells, note, cancel.is_set, checkpoint)
+
+    def going_on(self, index: int, cancel: threading.Event, history: Sequence[float]) -> Monitor:
+        """Of a run that goes on to a tighter tolerance."""
+        checkpoint = None if self.checkpoints is None else self.checkpoints.of_refinement(index)
+        tol = REFINED * self.tol
+        return Monitor(tol, self.max_iter, self.n_cells, None, cancel.is_set, checkpoint, list(history))
 
 
 @dataclass(frozen=True)
@@ -131,22 +155,33 @@ def best_of(
         Progress(title, schedule.n_init, show=schedule.verbose) as progress,
     ):
         runner = make_runner(workers)
+        stacked = _stacked(runner, schedule)
 
-        def run(index: int) -> Restart[State] | None:
-            if cancel.is_set() and index > 0:  # the first run is always made: there must be something to return
-                return None
-            checkpoint = None if schedule.checkpoints is None else schedule.checkpoints.of_run(index)
-            note = _note(progress, index, schedule)
-            monitor = Monitor(schedule.tol, schedule.max_iter, schedule.n_cells, note, cancel.is_set, checkpoint)
-            restart = _one_run(runner, monitor, seeds[index], keep)
-            progress.finished_one()
-            return restart
+        def run(group: Sequence[int]) -> list[Restart[State]]:
+            if cancel.is_set():  # the first run is always made: there must be something to return
+                group = [index for index in group if index == 0]
+            if not group:
+                return []
+            monitors = [schedule.monitor(index, cancel, progress) for index in group]
+            rngs = [np.random.default_rng(seeds[index]) for index in group]
+            if stacked is None:
+                climbed = [runner(rng, monitor) for rng, monitor in zip(rngs, monitors, strict=True)]
+            else:
+                climbed = climb_together(stacked, stacked.initialise(rngs), monitors)
+            for _ in group:
+                progress.finished_one()
+            return [
+                Restart(seeds[index], objective, monitor.n_iter, monitor.converged, monitor.history, state, keep(state))
+                for index, monitor, (state, objective) in zip(group, monitors, climbed, strict=True)
+            ]
 
-        done = _run_all(run, schedule.n_init, at_once, cancel)
+        done = _run_all(run, _groups(range(schedule.n_init), at_once, stacked), at_once, cancel)
         if isinstance(runner, Refined) and not cancel.is_set():
-            leads, runs = _leads(done, schedule.max_iter), done
-            refine = partial(_refined, runner, schedule, cancel, keep)
-            done = _run_all(lambda i: refine(i, runs[i]) if i in leads else runs[i], len(runs), at_once, cancel)
+            leads = _leads(done, schedule.max_iter)
+            go_on = partial(_refined, runner, stacked, schedule, cancel, keep, done)
+            further = _run_all(go_on, _groups(leads, at_once, stacked), at_once, cancel) if leads else []
+            for index, restart in zip(leads, further, strict=True):
+                done[index] = restart
     if cancel.is_set():
         way_on = "fit again for a complete fit"
         if schedule.checkpoints is not None:
@@ -167,29 +202,50 @@ def _leads(runs: list[Restart[State]], max_iter: int) -> list[int]:
 
 def _refined(
     runner: Refined[State],
+    stacked: StackedLearner[State] | None,
     schedule: Schedule,
     cancel: threading.Event,
     keep: Callable[[State], Any],
-    index: int,
-    restart: Restart[State],
-) -> Restart[State]:
-    """The same run, having gone on. It has converged already, also if it doesn't reach the tighter tolerance."""
-    checkpoint = None if schedule.checkpoints is None else schedule.checkpoints.of_refinement(index)
-    tol, history = REFINED * schedule.tol, list(restart.history)
-    monitor = Monitor(tol, schedule.max_iter, schedule.n_cells, None, cancel.is_set, checkpoint, history)
-    state, objective = runner.go_on(restart.state, monitor)
-    kept = keep(state)
-    return Restart(restart.seed, objective, monitor.n_iter, restart.converged, monitor.history, state, kept)
+    runs: Sequence[Restart[State]],
+    group: Sequence[int],
+) -> list[Restart[State]]:
+    """Some of the runs, having gone on. They have converged already, also if not to the tighter tolerance."""
+    restarts = [runs[index] for index in group]
+    monitors = [schedule.going_on(index, cancel, runs[index].history) for index in group]
+    if stacked is None:
+        climbed = [runner.go_on(restart.state, monitor) for restart, monitor in zip(restarts, monitors, strict=True)]
+    else:
+        climbed = climb_together(stacked, stack([restart.state for restart in restarts]), monitors)
+    return [
+        replace(run, objective=objective, n_iter=monitor.n_iter, history=monitor.history, state=state, kept=keep(state))
+        for run, monitor, (state, objective) in zip(restarts, monitors, climbed, strict=True)
+    ]
+
+
+def _stacked(runner: Runner[State], schedule: Schedule) -> StackedLearner[State] | None:
+    """What makes several runs at once; None if they are made one by one."""
+    if not isinstance(runner, Refined) or schedule.checkpoints is not None:
+        return None
+    return runner.stacked
+
+
+def _groups(indices: Sequence[int], at_once: int, stacked: StackedLearner[State] | None) -> list[Sequence[int]]:
+    """Runs that are made together: so many that all threads have some."""
+    size = 1 if stacked is None else max(1, min(stacked.most, -(-len(indices) // at_once)))
+    return [indices[first : first + size] for first in range(0, len(indices), size)]
 
 
 def _run_all(
-    run: Callable[[int], Restart[State] | None], n: int, at_once: int, cancel: threading.Event
+    run: Callable[[Sequence[int]], list[Restart[State]]],
+    groups: Sequence[Sequence[int]],
+    at_once: int,
+    cancel: threading.Event,
 ) -> list[Restart[State]]:
-    """run(0), run(1), ... on threads; after Ctrl-C those that were under way."""
-    futures: list[Future[Restart[State] | None]] = []
+    """What `run` makes of the groups, on threads; after Ctrl-C of those that were under way."""
+    futures: list[Future[list[Restart[State]]]] = []
     with ThreadPoolExecutor(at_once, thread_name_prefix="latentbits-restart") as pool:
         try:
-            futures.extend(pool.submit(run, index) for index in range(n))
+            futures.extend(pool.submit(run, group) for group in groups)
             # Short waits in a loop: with other libraries' handlers of Ctrl-C, one long wait may not be interrupted.
             while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done and not failed(futures):
                 pass
@@ -197,7 +253,7 @@ def _run_all(
             cancel.set()
         if failed(futures):
             cancel.set()  # the other runs needn't go on
-    done = [restart for future in futures if (restart := future.result()) is not None]
+    done = [restart for future in futures for restart in future.result()]
     if not done:
         raise KeyboardInterrupt
     return done
@@ -205,8 +261,3 @@ def _run_all(
 
 def _note(progress: Progress, index: int, schedule: Schedule) -> Callable[[int, float], None]:
     return lambda n_passes, objective: progress.passed(index, n_passes, objective / max(schedule.n_cells, 1.0))
-
-
-def _one_run(runner: Runner[State], monitor: Monitor, seed: int, keep: Callable[[State], Any]) -> Restart[State]:
-    state, objective = runner(np.random.default_rng(seed), monitor)
-    return Restart(seed, objective, monitor.n_iter, monitor.converged, monitor.history, state, keep(state))

@@ -18,7 +18,7 @@ from latentbits.errors import DataError
 from latentbits.fitting.chains import Length, quantile_interval
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.rows import safe_log
-from latentbits.fitting.workers import Workers
+from latentbits.fitting.workers import Workers, stop_event
 from latentbits.models.base import Renamed
 from latentbits.models.factor_model import RestartedFactorModel
 from latentbits.models.knows_rows import KnowsRows
@@ -36,7 +36,7 @@ from latentbits.models.probit_sampler import (
 from latentbits.models.row_features import RowFeatures
 from latentbits.models.sampling import chains_agree, repeated_cells
 from latentbits.models.solved_rows import RowSolver, SolvedRows
-from latentbits.numerics import RandomSource
+from latentbits.numerics import RandomSource, as_generator
 
 INSTEAD = "use a model that climbs, such as LogisticPCA"
 
@@ -250,6 +250,10 @@ class ProbitFactors(KnowsRows, RestartedFactorModel):
             raise DataError(f"row_effects={self.row_effects!r} must be True or False")
 
     def _runner_maker(self, data: BinaryData, row_weight: np.ndarray) -> Callable[[Workers], Runner[Any]]:
+        sampler = self._sampler(data, row_weight)
+        return lambda workers: sampler.run
+
+    def _sampler(self, data: BinaryData, row_weight: np.ndarray) -> Sampler:
         length = Length(self.n_burn, self.n_samples, self.thin)
         cells = repeated_cells(data, row_weight, INSTEAD)
         known, rate = None, RATE
@@ -259,8 +263,15 @@ class ProbitFactors(KnowsRows, RestartedFactorModel):
                 raise DataError("rows with covariates can't have other weights than 1; leave out sample_weight or rows")
             known, rate = _known(RowFeatures(data.facts, warn=True), data.facts), RATE_WITH_ROWS
             self._n_known = known.features.shape[1] - 1
-        sampler = Sampler(cells, self.n_components, bool(self.row_effects), length, known, rate)
-        return lambda workers: sampler.run
+        return Sampler(cells, self.n_components, bool(self.row_effects), length, known, rate)
+
+    def _completed(self, data: BinaryData, row_weight: np.ndarray) -> np.ndarray:
+        """P(1) of every cell of the rows of a fit that is asked nothing else: no row is drawn a second time."""
+        if np.any(row_weight != 1):
+            return self.fit(data, sample_weight=row_weight).reconstruct(data)
+        sampler, rng = self._sampler(data, row_weight), as_generator(self.random_state)
+        seeds = rng.integers(2**31, size=self.n_init)
+        return _mean_of(sampler.mean_table(np.random.default_rng(seed), stop_event()) for seed in seeds)
 
     def _keep(self, state: Draws, row_weight: np.ndarray) -> np.ndarray:
         return chain_loadings(state, self.n_components, self._first)

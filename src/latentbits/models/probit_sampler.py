@@ -10,6 +10,7 @@ turned to be as like the others as it can be (orthogonal Procrustes), and all to
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -151,6 +152,18 @@ class Sampler:
 
         draws = Draws(*run_chain(self._stretches(chain), take, monitor))
         return Climbed(draws, float(draws.log_likelihood.mean()))
+
+    def mean_table(self, rng: np.random.Generator, stop: threading.Event) -> np.ndarray:
+        """The mean probability of a 1 in each cell (N x D) over a chain, by its own draws of the rows."""
+        chain = Chain(self.cells, self.n_components, self.row_effects, rng, self.known, self.rate)
+        total, n = np.zeros(self.cells.shape), 0
+        for _, _, is_sample in self._stretches(chain):
+            if is_sample:
+                total += ndtr(chain.g @ chain.theta.T)
+                n += 1
+            if stop.is_set():
+                break
+        return total / max(n, 1)
 
     def _stretches(self, chain: Chain) -> Iterator[tuple[float, int, bool]]:
         burn, samples, thin = self.length

@@ -1,7 +1,8 @@
 """Figures of fitted models and of cleaned data.
 
 Every function returns a `matplotlib.figure.Figure` and does not touch pyplot, its backend or its settings: a
-notebook shows the returned figure, and ``figure.savefig("name.png")`` works without a display.
+notebook shows the returned figure, and ``figure.savefig("name.png")`` works without a display. Those of one panel draw
+into axes that you give, those of several into your `figure` or a part of it. The style in use is followed.
 """
 
 from latentbits.plots.clusters import (

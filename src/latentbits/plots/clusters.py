@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
 from latentbits.plots.style import (
     BEST,
-    INK,
     QUIET,
     Floats,
     attribute,
+    canvas,
+    figure_of,
     house_style,
+    ink,
     names_of,
-    new_figure,
+    panel,
+    paper,
     shortened,
     whole_numbers,
 )
@@ -34,7 +37,7 @@ MOVES = {"split": ("v", "#d55e00"), "delete": ("X", "#262626"), "reinitialise": 
 
 
 @house_style
-def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)) -> Figure:
+def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1), ax: Axes | None = None) -> Figure:
     """Draw points in two of their dimensions, coloured by cluster, with an arrow for each source's direction.
 
     An arrow is the source's column of the mixing matrix times the standard deviation of the source, from the cluster's
@@ -48,6 +51,8 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
         The points to draw.
     columns : (int, int), default=(0, 1)
         The dimensions to draw.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -67,8 +72,7 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
     rows = np.asarray(X, dtype=float)
     mixing, means = (np.asarray(attribute(model, name), dtype=float) for name in ("mixing_", "means_"))
     labels, sources = model.predict(X), model.transform(X)
-    figure = new_figure(5.5, 5.0)
-    ax = figure.subplots()
+    ax = panel(ax, 5.5, 5.0)
     i, j = columns
     for c, (A, mean, n_live) in enumerate(zip(mixing, means, attribute(model, "n_sources_"), strict=True)):
         own = labels == c
@@ -78,17 +82,17 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
             centre = mean + A @ sources[own].mean(axis=0)
             for m in range(int(n_live)):
                 tip = centre + 2 * A[:, m] * sources[own, m].std()
-                arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
+                arrow = {"arrowstyle": "-|>", "color": ink(), "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
                 ax.annotate("", tip[[i, j]], centre[[i, j]], arrowprops=arrow)
     names = names_of(model, None, rows.shape[1])
     ax.set(xlabel=names[i], ylabel=names[j])
     if len(means) > 1:
         ax.legend(markerscale=2.5)
-    return figure
+    return figure_of(ax)
 
 
 @house_style
-def plot_cluster_means(model: Any, X: ArrayLike) -> Figure:
+def plot_cluster_means(model: Any, X: ArrayLike, *, ax: Axes | None = None) -> Figure:
     """Draw how clusters differ: the means of their rows, in standard deviations from the mean of all rows.
 
     A row for each variable, those in which clusters differ most first, large clusters counting for more; a column for
@@ -100,6 +104,8 @@ def plot_cluster_means(model: Any, X: ArrayLike) -> Figure:
         A fitted model with ``n_clusters_`` and ``predict``.
     X : array-like of shape (n_rows, n_features)
         The rows.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -127,11 +133,11 @@ def plot_cluster_means(model: Any, X: ArrayLike) -> Figure:
     names = np.array(names_of(model, None, rows.shape[1]), dtype=object)[order]
     label = "standard deviations from the mean"
     ticks = [f"{c}\n{n_rows[c]}" for c in clusters]
-    return _drawn_by_variable(means[order], names, ticks, "cluster, and its rows", label)
+    return _drawn_by_variable(ax, means[order], names, ticks, "cluster, and its rows", label)
 
 
 @house_style
-def plot_source_effects(model: Any, *, most: int = 6) -> Figure:
+def plot_source_effects(model: Any, *, most: int = 6, ax: Axes | None = None) -> Figure:
     """Draw what one standard deviation of each source adds to each variable, in standard deviations.
 
     A row for each variable, those that change most first; a column for each source of each cluster.
@@ -142,6 +148,8 @@ def plot_source_effects(model: Any, *, most: int = 6) -> Figure:
         A fitted model with ``source_effects_`` and ``n_sources_``.
     most : int, default=6
         Largest number of sources per cluster, the strongest first.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -167,25 +175,28 @@ def plot_source_effects(model: Any, *, most: int = 6) -> Figure:
     names = np.array(names_of(model, None, len(values)), dtype=object)[order]
     ticks = [f"{c}.{m}" for c, m in columns]
     label = "change in standard deviations"
-    return _drawn_by_variable(values[order], names, ticks, "cluster.source", label)
+    return _drawn_by_variable(ax, values[order], names, ticks, "cluster.source", label)
 
 
-def _drawn_by_variable(values: Floats, names: ArrayLike, ticks: list[str], below: str, label: str) -> Figure:
+def _drawn_by_variable(
+    ax: Axes | None, values: Floats, names: ArrayLike, ticks: list[str], below: str, label: str
+) -> Figure:
     """Numbers around 0 in red and blue, a row for each variable."""
     n, m = values.shape
     largest = max(float(np.abs(values).max()), 1e-9)
-    figure = new_figure(float(np.clip(0.5 * m + 3.2, 3.6, 12)), float(np.clip(0.2 * n + 1.2, 2.2, 12)))
-    ax = figure.subplots()
+    ax = panel(ax, float(np.clip(0.5 * m + 3.2, 3.6, 12)), float(np.clip(0.2 * n + 1.2, 3.2, 12)))
     picture = ax.imshow(values, cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest")
     ax.set_yticks(range(n), [shortened(str(name), 28) for name in np.asarray(names)], fontsize=7)
     ax.set_xticks(range(m), ticks)
     ax.set_xlabel(below)
-    figure.colorbar(picture, ax=ax, shrink=0.7, label=label)
-    return figure
+    ax.figure.colorbar(picture, ax=ax, label=label)
+    return figure_of(ax)
 
 
 @house_style
-def plot_source_densities(model: Any, X: ArrayLike | None = None, *, most: int = 6) -> Figure:
+def plot_source_densities(
+    model: Any, X: ArrayLike | None = None, *, most: int = 6, figure: Figure | SubFigure | None = None
+) -> Figure:
     """Draw the density of each source with its Gaussians, and the histogram of the sources found in the data.
 
     Parameters
@@ -196,6 +207,8 @@ def plot_source_densities(model: Any, X: ArrayLike | None = None, *, most: int =
         Points whose sources are shown as histograms; None draws the densities alone.
     most : int, default=6
         Largest number of sources per cluster, the strongest first.
+    figure : matplotlib.figure.Figure, SubFigure or None, default=None
+        Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 
     Returns
     -------
@@ -214,7 +227,7 @@ def plot_source_densities(model: Any, X: ArrayLike | None = None, *, most: int =
     """
     live = [min(int(n), most) for n in attribute(model, "n_sources_")]
     n_wide = max(1, *live) if len(live) > 1 else max(1, live[0])
-    figure = new_figure(2.0 * n_wide + 0.6, 1.7 * len(live) + 0.4)
+    figure = canvas(figure, 2.0 * n_wide + 0.6, 1.7 * len(live) + 0.4)
     grid = figure.add_gridspec(len(live), n_wide)
     labels, sources = (None, None) if X is None else (model.predict(X), model.transform(X))
     for c, n in enumerate(live):
@@ -223,7 +236,7 @@ def plot_source_densities(model: Any, X: ArrayLike | None = None, *, most: int =
             found = None if sources is None else sources[labels == c, m]
             _draw_density(ax, model, c, m, found)
             ax.set_title(f"cluster {c}, source {m}", fontsize=8)
-    return figure
+    return figure.figure
 
 
 def _draw_density(ax: Axes, model: Any, cluster: int, source: int, found: Floats | None) -> None:
@@ -241,13 +254,15 @@ def _draw_density(ax: Axes, model: Any, cluster: int, source: int, found: Floats
 
 
 @house_style
-def plot_strengths(model: Any) -> Figure:
+def plot_strengths(model: Any, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draw the strengths of the sources of each cluster; those that are switched off are grey.
 
     Parameters
     ----------
     model : estimator
         A fitted model with ``source_strengths_``, ``n_sources_`` and ``proportions_`` (the clusters' shares).
+    figure : matplotlib.figure.Figure, SubFigure or None, default=None
+        Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 
     Returns
     -------
@@ -266,7 +281,7 @@ def plot_strengths(model: Any) -> Figure:
     """
     strengths = np.asarray(attribute(model, "source_strengths_"), dtype=float)
     shares = np.asarray(attribute(model, "proportions_"), dtype=float)
-    figure = new_figure(4.8, 1.5 * len(strengths) + 0.7)
+    figure = canvas(figure, 4.8, 1.5 * len(strengths) + 0.7)
     panels = figure.subplots(len(strengths), sharex=True, squeeze=False)[:, 0]
     for c, (ax, heights, n_live) in enumerate(zip(panels, strengths, attribute(model, "n_sources_"), strict=True)):
         colours = [BEST if m < n_live else QUIET for m in range(len(heights))]
@@ -276,17 +291,19 @@ def plot_strengths(model: Any) -> Figure:
         ax.xaxis.set_major_locator(whole_numbers())
     panels[-1].set_xlabel("source")
     figure.supylabel("strength, in standard deviations of the data")
-    return figure
+    return figure.figure
 
 
 @house_style
-def plot_bound(model: Any) -> Figure:
+def plot_bound(model: Any, *, ax: Axes | None = None) -> Figure:
     """Draw the bound of the best restart pass by pass, with its structural moves: filled if kept, hollow if undone.
 
     Parameters
     ----------
     model : estimator
         A fitted model with ``objective_history_`` and ``history_``.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -305,15 +322,14 @@ def plot_bound(model: Any) -> Figure:
     """
     bound = np.asarray(attribute(model, "objective_history_"), dtype=float)
     history = attribute(model, "history_")
-    figure = new_figure(6.5, 3.8)
-    ax = figure.subplots()
+    ax = panel(ax, 6.5, 3.8)
     ax.plot(np.arange(1, len(bound) + 1), bound, color=BEST, linewidth=1.5)
     for move, (marker, colour) in MOVES.items():
         made = history[history["move"] == move]
         for kept, chosen in made.groupby("kept"):
             place = np.minimum(np.maximum(chosen["iteration"].to_numpy(), 1), len(bound))
             label = f"{move}, {'kept' if kept else 'undone'}"
-            face = colour if kept else "white"
+            face = colour if kept else paper()
             size = 45 if kept else 22
             drawn = ax.scatter(place, bound[place - 1], marker=marker, s=size, c=face, label=label, zorder=3)
             drawn.set_edgecolor(colour)
@@ -323,4 +339,4 @@ def plot_bound(model: Any) -> Figure:
     ax.set(xlabel="pass over the data", ylabel="bound on the log evidence")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(loc="lower right")
-    return figure
+    return figure_of(ax)

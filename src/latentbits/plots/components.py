@@ -8,25 +8,26 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from latentbits.plots.style import (
-    INK,
     KINDS,
     Floats,
     attribute,
+    canvas,
     components_of,
     house_style,
+    ink,
     kinds_of,
     names_of,
-    new_figure,
     remove_frame,
     shares_of,
     shortened,
     spread,
+    text_colour,
     titles_of,
     whole_numbers,
 )
@@ -35,7 +36,6 @@ TICK: dict[str, Any] = {
     "marker": "|",
     "markersize": 11,
     "markeredgewidth": 1.8,
-    "color": INK,
     "linestyle": "none",
     "clip_on": False,
 }
@@ -49,6 +49,7 @@ def plot_components(
     shape: tuple[int, int] | None = None,
     names: Sequence[object] | None = None,
     top: int = 10,
+    figure: Figure | SubFigure | None = None,
 ) -> Figure:
     """Draw each component: as an image if the columns form a grid, else as bars of its strongest columns.
 
@@ -66,6 +67,8 @@ def plot_components(
         Names of the columns; None uses those that the model was fitted with.
     top : int, default=10
         Number of bars in each panel.
+    figure : matplotlib.figure.Figure, SubFigure or None, default=None
+        Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 
     Returns
     -------
@@ -85,10 +88,10 @@ def plot_components(
     """
     components = components_of(model)
     if shape is not None:
-        return _pictures(model, components, shape)
+        return _pictures(figure, model, components, shape)
     if top < 1:
         raise ValueError(f"top is {top}; draw at least 1 bar for each component.")
-    return _bars(model, components, names_of(model, names, components.shape[1]), top)
+    return _bars(figure, model, components, names_of(model, names, components.shape[1]), top)
 
 
 def _n_wide(n_panels: int) -> int:
@@ -96,26 +99,28 @@ def _n_wide(n_panels: int) -> int:
     return n_panels if n_panels <= 3 else ceil(sqrt(n_panels))
 
 
-def _panels(model: Any, n_panels: int, size: tuple[float, float], separator: str) -> tuple[Figure, list[Axes]]:
+def _panels(
+    figure: Figure | SubFigure | None, model: Any, n_panels: int, size: tuple[float, float], separator: str
+) -> tuple[Figure | SubFigure, list[Axes]]:
     """A figure with a titled panel of `size` inches for each component, phantoms in their colour."""
     n_wide = _n_wide(n_panels)
     n_high = ceil(n_panels / n_wide)
-    figure = new_figure(n_wide * size[0] + 0.8, n_high * size[1] + 0.6)
+    figure = canvas(figure, n_wide * size[0] + 0.8, n_high * size[1] + 0.6)
     grid = figure.add_gridspec(n_high, n_wide)
     panels = [figure.add_subplot(grid[divmod(k, n_wide)]) for k in range(n_panels)]
     titles = titles_of(model, n_panels, separator)
     for ax, title, kind in zip(panels, titles, kinds_of(model, n_panels), strict=True):
         weight = "normal" if kind == "content" else "bold"
-        ax.set_title(title, color=KINDS[kind].text, fontweight=weight, fontsize=9)
+        ax.set_title(title, color=text_colour(kind), fontweight=weight, fontsize=9)
     return figure, panels
 
 
-def _pictures(model: Any, components: Floats, shape: tuple[int, int]) -> Figure:
+def _pictures(figure: Figure | SubFigure | None, model: Any, components: Floats, shape: tuple[int, int]) -> Figure:
     n_components, n_columns = components.shape
     if shape[0] * shape[1] != n_columns:
         raise ValueError(f"shape is {shape}, {shape[0] * shape[1]} cells, but a component has {n_columns} columns.")
     height = float(np.clip(1.4 * shape[0] / shape[1], 0.3, 4.0))
-    figure, panels = _panels(model, n_components, (1.5, height + 0.5), "\n")
+    figure, panels = _panels(figure, model, n_components, (1.5, height + 0.5), "\n")
     for ax, component, kind in zip(panels, components, kinds_of(model, n_components), strict=True):
         picture = ax.imshow(component.reshape(shape), cmap="Greys", vmin=0, vmax=1, aspect="equal")
         remove_frame(ax)
@@ -123,15 +128,15 @@ def _pictures(model: Any, components: Floats, shape: tuple[int, int]) -> Figure:
             ax.spines[:].set(color=KINDS[kind].mark, linewidth=2.5)
     scale = figure.colorbar(picture, ax=panels, label="probability of a 1", aspect=25, shrink=0.6)
     scale.outline.set_visible(False)
-    return figure
+    return figure.figure
 
 
-def _bars(model: Any, components: Floats, names: list[str], top: int) -> Figure:
+def _bars(figure: Figure | SubFigure | None, model: Any, components: Floats, names: list[str], top: int) -> Figure:
     n_components, n_columns = components.shape
     n_bars = min(top, n_columns)
     labels = [shortened(name) for name in names]
     width = max(2.8, 2.4 + 0.07 * max(map(len, labels)))
-    figure, panels = _panels(model, n_components, (width, 0.2 * n_bars + 0.7), ", ")
+    figure, panels = _panels(figure, model, n_components, (width, 0.2 * n_bars + 0.7), ", ")
     kinds = kinds_of(model, n_components)
     shares = shares_of(model)
     mean = None if shares is None else shares @ components
@@ -139,14 +144,14 @@ def _bars(model: Any, components: Floats, names: list[str], top: int) -> Figure:
         strongest = _strongest(component, mean)[:n_bars]
         ax.barh(np.arange(n_bars), component[strongest], height=0.7, color=KINDS[kind].mark)
         if mean is not None:
-            ax.plot(mean[strongest], np.arange(n_bars), **TICK)
+            ax.plot(mean[strongest], np.arange(n_bars), color=ink(), **TICK)
         ax.set_yticks(np.arange(n_bars), [labels[j] for j in strongest], fontsize=8)
         ax.tick_params(axis="y", length=0)
         ax.set(xlim=(0, min(1.0, 1.1 * components.max()) or 1.0), ylim=(n_bars - 0.4, -0.6))
     for ax in panels[-_n_wide(n_components) :]:
         ax.set_xlabel("probability of a 1")
     figure.legend(handles=_key(kinds, mean is not None), loc="outside lower center", ncols=4)
-    return figure
+    return figure.figure
 
 
 def _strongest(component: Floats, mean: Floats | None) -> np.ndarray:
@@ -162,7 +167,7 @@ def _key(kinds: list[str], has_mean: bool) -> list[Patch | Line2D]:
         for kind, style in KINDS.items()
         if kind in kinds
     ]
-    return [*key, Line2D([], [], label="model's mean over all rows", **TICK)] if has_mean else key
+    return [*key, Line2D([], [], label="model's mean over all rows", color=ink(), **TICK)] if has_mean else key
 
 
 # ---- figures of the rows' weights on the components --------------------------------------------------------------
@@ -175,7 +180,13 @@ MOST_DOTS = 2000
 
 
 @house_style
-def plot_weights(model: Any, *, ones: ArrayLike | None = None, weights: ArrayLike | None = None) -> Figure:
+def plot_weights(
+    model: Any,
+    *,
+    ones: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    figure: Figure | SubFigure | None = None,
+) -> Figure:
     """Draw the rows' weights on the components, and each phantom's weight against the ones in a row.
 
     Rows are grouped by their strongest component. A white phantom explains zeros, so its weight falls with
@@ -189,6 +200,8 @@ def plot_weights(model: Any, *, ones: ArrayLike | None = None, weights: ArrayLik
         Number of ones in each row of the training data, such as ``X.sum(axis=1)``; each phantom then gets a panel.
     weights : array-like of shape (n_rows, n_components) or None, default=None
         Of other rows than the training rows, as ``model.transform`` gives them.
+    figure : matplotlib.figure.Figure, SubFigure or None, default=None
+        Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 
     Returns
     -------
@@ -210,22 +223,22 @@ def plot_weights(model: Any, *, ones: ArrayLike | None = None, weights: ArrayLik
     phantoms = [k for k, kind in enumerate(kinds) if kind in ("white", "black")]
     counts = None if ones is None else _checked_ones(ones, len(weights))
     if counts is None or not phantoms:
-        figure = new_figure(width, 5.0)
+        figure = canvas(figure, width, 5.0)
         _draw_map(figure.subplots(), weights, kinds)
         if counts is not None:
             figure.suptitle("no phantom among the components")
-        return figure
-    figure = new_figure(width + 4.2, max(5.0, 2.2 * len(phantoms)))
+        return figure.figure
+    figure = canvas(figure, width + 4.2, max(5.0, 2.2 * len(phantoms)))
     grid = figure.add_gridspec(len(phantoms), 2, width_ratios=[width, 4.2])
     _draw_map(figure.add_subplot(grid[:, 0]), weights, kinds)
     panels = [figure.add_subplot(grid[place, 1]) for place in range(len(phantoms))]
     for ax, k in zip(panels, phantoms, strict=True):
         style = KINDS[kinds[k]]
         _draw_phantom(ax, counts, weights[:, k], kinds[k])
-        ax.set_title(f"component {k}, {style.words}", color=style.text, fontweight="bold")
+        ax.set_title(f"component {k}, {style.words}", color=text_colour(kinds[k]), fontweight="bold")
     _add_key(panels[0], kinds[phantoms[0]], len(weights))
     panels[-1].set_xlabel("ones in the row")
-    return figure
+    return figure.figure
 
 
 def _checked_ones(ones: ArrayLike, n_rows: int) -> Floats:
@@ -250,7 +263,7 @@ def _draw_map(ax: Axes, weights: Floats, kinds: list[str]) -> None:
     ax.set_xlabel("component" if set(kinds) <= {"content", "extinct"} else "component (bold: phantoms)")
     ax.set_xticks(range(n_components), [_short_label(k, kind) for k, kind in enumerate(kinds)], fontsize=8)
     for label, kind in zip(ax.get_xticklabels(), kinds, strict=True):
-        label.set(color=KINDS[kind].text, fontweight="bold" if kind in ("white", "black") else "normal")
+        label.set(color=text_colour(kind), fontweight="bold" if kind in ("white", "black") else "normal")
 
 
 def _short_label(k: int, kind: str) -> str:
@@ -269,7 +282,7 @@ def _draw_phantom(ax: Axes, ones: Floats, weight: Floats, kind: str) -> None:
     drawn = np.argsort(ones, kind="stable")[spread(len(ones), MOST_DOTS)]  # not at random: figures are reproducible
     opacity = float(np.clip(150 / len(drawn), 0.15, 0.8))
     ax.scatter(ones[drawn], weight[drawn], s=14, color=KINDS[kind].mark, alpha=opacity, linewidths=0, clip_on=False)
-    ax.plot(*_running_mean(ones, weight), color=INK, linewidth=1.8)
+    ax.plot(*_running_mean(ones, weight), color=ink(), linewidth=1.8)
     ax.set(ylim=(0, 1), yticks=[0, 0.5, 1], xlim=(0, max(ones.max(), 1)), ylabel="weight")
     ax.xaxis.set_major_locator(whole_numbers())
 
@@ -278,7 +291,7 @@ def _add_key(ax: Axes, kind: str, n_rows: int) -> None:
     """A legend in the corner where that kind of phantom has no rows."""
     label = "a row" if n_rows <= MOST_DOTS else f"a row ({MOST_DOTS:,} of {n_rows:,} drawn)"
     dot = Line2D([], [], marker="o", linestyle="none", color=KINDS[kind].mark, label=label)
-    mean = Line2D([], [], color=INK, label="mean")
+    mean = Line2D([], [], color=ink(), label="mean")
     ax.legend(handles=[dot, mean], loc="upper right" if kind == "white" else "upper left")
 
 

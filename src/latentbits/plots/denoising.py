@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from latentbits.data.binary_data import MISSING, BinaryData
-from latentbits.plots.style import house_style, new_figure, remove_frame, shortened, spread
+from latentbits.plots.style import canvas, house_style, remove_frame, shortened, spread
 from latentbits.wording import place
 
 CELLS = {
@@ -49,6 +49,7 @@ def plot_denoising(
     shape: tuple[int, int] | None = None,
     rows: ArrayLike | None = None,
     n: int | None = None,
+    figure: Figure | SubFigure | None = None,
 ) -> Figure:
     """Draw data before and after denoising, changed cells in colour: as images, or as tables side by side.
 
@@ -68,6 +69,8 @@ def plot_denoising(
     n : int or None, default=None
         Number of rows to pick; None means 8 images or 60 rows of a table. Of a table with more than 150 columns the
         150 with most changes are drawn, and the title says so.
+    figure : matplotlib.figure.Figure, SubFigure or None, default=None
+        Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 
     Returns
     -------
@@ -95,13 +98,13 @@ def plot_denoising(
     which = "spread over the more changed half, the most changed first" if rows is None else "as chosen"
     title = [_summary(turned), *_note(len(chosen), len(changes), "rows", which)]
     if shape is not None:
-        figure = _pictures(stages, chosen, shape)
+        figure = _pictures(figure, stages, chosen, shape)
     else:
         columns = np.sort(np.argsort(-changes.sum(axis=0), kind="stable")[:MOST_COLUMNS])
         title += _note(len(columns), changes.shape[1], "columns", "those with most changes")
-        figure = _tables(stages, chosen, columns)
+        figure = _tables(figure, stages, chosen, columns)
     figure.suptitle("\n".join(title))
-    return figure
+    return figure.figure
 
 
 def _checked_stages(before: Any, after: Any, clean: Any) -> Stages:
@@ -168,12 +171,13 @@ def _draw_cells(ax: Axes, codes: NDArray[np.intp], aspect: Literal["equal", "aut
     remove_frame(ax)
 
 
-def _add_key(figure: Figure, codes: dict[str, NDArray[np.intp]]) -> None:
+def _add_key(figure: Figure | SubFigure, codes: dict[str, NDArray[np.intp]]) -> None:
     """A legend of the cells that are in the figure."""
     present = np.unique(np.concatenate([part.ravel() for part in codes.values()]))
     cells = list(CELLS.items())
+    width = figure.bbox.width / figure.figure.dpi
     key = [Patch(facecolor=cells[c][1], edgecolor="#8c8c8c", label=cells[c][0]) for c in present]
-    figure.legend(handles=key, loc="outside lower center", ncols=min(len(key), int(figure.get_figwidth() / 1.25)))
+    figure.legend(handles=key, loc="outside lower center", ncols=min(len(key), max(1, int(width / 1.25))))
 
 
 def _row_names(data: BinaryData, rows: Positions, width: int) -> list[str]:
@@ -181,14 +185,16 @@ def _row_names(data: BinaryData, rows: Positions, width: int) -> list[str]:
     return [shortened(name, width) for name in names]
 
 
-def _pictures(stages: Stages, rows: Positions, shape: tuple[int, int]) -> Figure:
+def _pictures(
+    figure: Figure | SubFigure | None, stages: Stages, rows: Positions, shape: tuple[int, int]
+) -> Figure | SubFigure:
     """A line of pictures for each stage, a column for each row of the data."""
     n_columns = stages["before"].shape[1]
     if shape[0] * shape[1] != n_columns:
         raise ValueError(f"shape is {shape}, {shape[0] * shape[1]} cells, but a row has {n_columns}.")
     codes = _codes(stages, rows)
     height = float(np.clip(shape[0] / shape[1], 0.3, 3.0))
-    figure = new_figure(max(1.1 * len(rows) + 0.6, TITLE_WIDTH), (height + 0.15) * len(stages) + 1.2)
+    figure = canvas(figure, max(1.1 * len(rows) + 0.6, TITLE_WIDTH), (height + 0.15) * len(stages) + 1.2)
     panels = figure.subplots(len(stages), len(rows), squeeze=False)
     for line, (stage, cells) in zip(panels, codes.items(), strict=True):
         for ax, row in zip(line, cells, strict=True):
@@ -200,12 +206,14 @@ def _pictures(stages: Stages, rows: Positions, shape: tuple[int, int]) -> Figure
     return figure
 
 
-def _tables(stages: Stages, rows: Positions, columns: Positions) -> Figure:
+def _tables(
+    figure: Figure | SubFigure | None, stages: Stages, rows: Positions, columns: Positions
+) -> Figure | SubFigure:
     """The chosen cells of each stage, side by side."""
     codes = _codes(stages, rows, columns)
     width = float(np.clip(0.14 * len(columns), 2.0, 6.0))
     height = float(np.clip(0.14 * len(rows), 1.0, 12.0))
-    figure = new_figure(max(width * len(stages) + 1.4, TITLE_WIDTH), height + 1.6)
+    figure = canvas(figure, max(width * len(stages) + 1.4, TITLE_WIDTH), height + 1.6)
     panels = figure.subplots(1, len(stages), squeeze=False)[0]
     for ax, (stage, cells) in zip(panels, codes.items(), strict=True):
         _draw_cells(ax, cells, "auto")

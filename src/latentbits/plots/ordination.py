@@ -12,14 +12,16 @@ from numpy.typing import ArrayLike
 
 from latentbits.plots.style import (
     BEST,
-    INK,
     QUIET,
     Floats,
     attribute,
+    figure_of,
     house_style,
+    ink,
     kinds_of,
     names_of,
-    new_figure,
+    panel,
+    paper,
     shortened,
 )
 
@@ -31,7 +33,12 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 @house_style
 def plot_ordination(
-    model: Any, *, groups: Sequence[object] | None = None, names: Sequence[object] | None = None, n_named: int = 10
+    model: Any,
+    *,
+    groups: Sequence[object] | None = None,
+    names: Sequence[object] | None = None,
+    n_named: int = 10,
+    ax: Axes | None = None,
 ) -> Figure:
     """Draw rows as dots and columns as names, near the rows in which they are expected.
 
@@ -49,6 +56,8 @@ def plot_ordination(
         Names of the columns; by default those of the fit.
     n_named : int, default=10
         How many columns to name at most: those farthest from the middle that don't cover each other.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -75,8 +84,7 @@ def plot_ordination(
     kept = kept or list(range(len(components)))
     weights, components = weights[:, kept], components[kept]
     plane, rows, parts = _plane(weights)
-    figure = new_figure(6.4, 5.4)
-    ax = figure.subplots()
+    ax = panel(ax, 6.4, 5.4)
     _draw_rows(ax, rows, groups)
     labels = names_of(model, names, components.shape[1])
     if np.allclose(np.asarray(model.weights_).sum(axis=1), 1) and components.min() >= 0:
@@ -92,7 +100,7 @@ def plot_ordination(
     ax.set_xlabel(f"first axis ({parts[0]:.0%} of the weights' variance)")
     ax.set_ylabel(f"second axis ({parts[1]:.0%})")
     ax.set_title(f"{len(rows):,} rows (dots) and the most distinct columns (names)")
-    return figure
+    return figure_of(ax)
 
 
 def _plane(weights: Floats) -> tuple[Floats, Floats, Floats]:
@@ -144,19 +152,21 @@ def _name_columns(ax: Axes, columns: Floats, labels: list[str], n_named: int) ->
             ha="center",
             va="center",
             fontsize=8,
-            color=INK,
-            bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.75},
+            color=ink(),
+            bbox={"boxstyle": "round,pad=0.15", "facecolor": paper(), "edgecolor": "none", "alpha": 0.75},
         )
 
 
 @house_style
-def plot_stability(stability: ArrayLike) -> Figure:
+def plot_stability(stability: ArrayLike, *, ax: Axes | None = None) -> Figure:
     """Draw how much each component is the same from other random starts.
 
     Parameters
     ----------
     stability : array-like of shape (n_components,)
         What `component_stability` returns: 1 is the same, 0 as alike as two different components.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -174,11 +184,10 @@ def plot_stability(stability: ArrayLike) -> Figure:
         raise ValueError(
             "stability has to be a list of numbers, one a component; give what component_stability returns."
         )
-    figure = new_figure(4.6, 1.1 + 0.28 * len(values))
-    ax = figure.subplots()
+    ax = panel(ax, 4.6, 1.3 + 0.28 * len(values))
     ax.barh(range(len(values)), values, color=BEST, height=0.6)
     ax.set_yticks(range(len(values)))
     ax.set(ylim=(len(values) - 0.5, -0.5), xlim=(min(0.0, 1.05 * float(values.min())), 1.02), ylabel="component")
     ax.axvline(0, color=QUIET, linewidth=0.8)
-    ax.set_xlabel("likeness to other starts (1: the same, 0: as two different components)")
-    return figure
+    ax.set_xlabel("stability across restarts\n(1: the same, 0: as two different components)")
+    return figure_of(ax)

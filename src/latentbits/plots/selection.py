@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from latentbits.plots.style import (
     BEST,
-    INK,
     QUIET,
     Floats,
     attribute,
+    canvas,
     house_style,
-    new_figure,
+    ink,
+    paper,
     shortened,
     whole_numbers,
 )
@@ -25,20 +26,22 @@ WORDS = {
     "aic": "AIC (lower is better)",
     "bic": "BIC (lower is better)",
     "evidence": "log evidence",
-    "cv": "held-out rows:\nlog likelihood a row",
-    "cells": "held-out cells:\nlog likelihood a cell",
+    "cv": "held-out rows:\nlog-likelihood per row",
+    "cells": "held-out cells:\nlog-likelihood per cell",
     "auc": "held-out cells:\narea under ROC",
 }
 
 
 @house_style
-def plot_selection(selection: Any) -> Figure:
+def plot_selection(selection: Any, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draw every criterion against the number of components, with the best and its rival, and the stability.
 
     Parameters
     ----------
     selection : OrderSelection
         What `select_order` returns.
+    figure : matplotlib.figure.Figure, SubFigure or None, default=None
+        Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def plot_selection(selection: Any) -> Figure:
     """
     table, choices, stability = (attribute(selection, name) for name in ("table", "choices", "stability"))
     n_panels = len(choices) + bool(len(stability))
-    figure = new_figure(6.0, 0.6 + 2.0 * n_panels)
+    figure = canvas(figure, 6.0, 0.6 + 2.0 * n_panels)
     axes = figure.subplots(n_panels, sharex=True, squeeze=False)[:, 0]
     for ax, choice in zip(axes, choices.itertuples(), strict=False):
         _draw_criterion(ax, table, choice)
@@ -63,7 +66,7 @@ def plot_selection(selection: Any) -> Figure:
         _draw_stability(axes[-1], stability)
     axes[-1].set_xlabel(f"number of {table.columns[0].removeprefix('n_')}")
     axes[-1].xaxis.set_major_locator(whole_numbers())
-    return figure
+    return figure.figure
 
 
 def _draw_criterion(ax: Axes, table: pd.DataFrame, choice: Any) -> None:
@@ -86,21 +89,23 @@ def _draw_criterion(ax: Axes, table: pd.DataFrame, choice: Any) -> None:
 
 def _draw_stability(ax: Axes, stability: pd.DataFrame) -> None:
     """A dot for each component; those far below the others depend on the random start."""
-    ax.scatter(stability.iloc[:, 0], stability["stability"], s=18, color=INK, alpha=0.6)
+    ax.scatter(stability.iloc[:, 0], stability["stability"], s=18, color=ink(), alpha=0.6)
     ax.axhline(0, color=QUIET, linewidth=0.8)
     ax.set_ylim(min(-0.1, 1.1 * float(stability["stability"].min())), 1.08)
     ax.set_ylabel("stability of\ncomponents")
-    ax.set_title("1: found again by other restarts; 0: as two different components")
+    ax.set_title("stability across restarts: 1 the same, 0 as two different ones")
 
 
 @house_style
-def plot_comparison(comparison: Any) -> Figure:
+def plot_comparison(comparison: Any, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draw the held-out scores of several models: a dot for each fold, a bar for the mean.
 
     Parameters
     ----------
     comparison : Comparison
         What `compare` returns.
+    figure : matplotlib.figure.Figure, SubFigure or None, default=None
+        Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 
     Returns
     -------
@@ -119,20 +124,20 @@ def plot_comparison(comparison: Any) -> Figure:
     table, folds = attribute(comparison, "table"), attribute(comparison, "folds")
     names = table["model"].tolist()
     criteria = [name for name in WORDS if name in set(folds["criterion"])]
-    figure = new_figure(2.2 + 3.2 * len(criteria), 1.2 + 0.42 * len(names))
+    figure = canvas(figure, 2.2 + 3.2 * len(criteria), 1.2 + 0.42 * len(names))
     axes = figure.subplots(1, len(criteria), sharey=True, squeeze=False)[0]
     for ax, criterion in zip(axes, criteria, strict=True):
         chosen = folds[folds["criterion"] == criterion]
         means = chosen.groupby("model")["score"].mean()
         for place, name in enumerate(names):
             scores = chosen.loc[chosen["model"] == name, "score"]
-            colour = BEST if name == means.idxmax() else INK
+            colour = BEST if name == means.idxmax() else ink()
             ax.scatter(scores, np.full(len(scores), place), s=16, color=QUIET, alpha=0.8, zorder=1)
             ax.plot([means[name]] * 2, [place - 0.3, place + 0.3], color=colour, linewidth=2.4, zorder=2)
         ax.set_xlabel(WORDS[criterion])
     axes[0].set_yticks(range(len(names)), [shortened(name, 28) for name in names])
     axes[0].set_ylim(len(names) - 0.5, -0.5)
-    return figure
+    return figure.figure
 
 
 # ---- figures of the restarts of a fit ----------------------------------------------------------------------------
@@ -142,7 +147,7 @@ CUT = 0.2
 
 
 @house_style
-def plot_objective(model: Any) -> Figure:
+def plot_objective(model: Any, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draw the objective of every restart (a log likelihood or its bound), and how far each ended below the best.
 
     If many restarts end at the same value, the best is probably the global optimum; if the best is far above the
@@ -152,6 +157,8 @@ def plot_objective(model: Any) -> Figure:
     ----------
     model : estimator
         A fitted model with ``restart_histories_`` and ``restarts_``.
+    figure : matplotlib.figure.Figure, SubFigure or None, default=None
+        Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 
     Returns
     -------
@@ -171,14 +178,14 @@ def plot_objective(model: Any) -> Figure:
     restarts = attribute(model, "restarts_")
     finals = np.asarray(restarts["objective"], dtype=float)
     if len(finals) == 1:
-        figure = new_figure(6.0, 3.6)
+        figure = canvas(figure, 6.0, 3.6)
         _draw_climbs(figure.subplots(), histories, finals)
-        return figure
-    figure = new_figure(6.0, 5.0)
+        return figure.figure
+    figure = canvas(figure, 6.0, 5.0)
     upper, lower = figure.subplots(2, height_ratios=[3.2, 1])
     _draw_climbs(upper, histories, finals)
     _draw_ends(lower, finals, np.asarray(restarts["converged"], dtype=bool))
-    return figure
+    return figure.figure
 
 
 def _draw_climbs(ax: Axes, histories: list[Floats], finals: Floats) -> None:
@@ -213,7 +220,7 @@ def _draw_ends(ax: Axes, finals: Floats, converged: np.ndarray) -> None:
     order = np.argsort(-finals, kind="stable")
     behind = finals[order] - finals.max()
     colours = [BEST] + [QUIET] * (len(finals) - 1)
-    faces = [colour if done else "white" for colour, done in zip(colours, converged[order], strict=True)]
+    faces = [colour if done else paper() for colour, done in zip(colours, converged[order], strict=True)]
     ax.scatter(behind, np.arange(len(finals)), s=36, c=faces, edgecolors=colours, linewidths=1.5, clip_on=False)
     ax.set(
         xlabel="end of each restart: objective minus that of the best",

@@ -8,9 +8,10 @@ from io import BytesIO
 from typing import Any, NamedTuple, ParamSpec
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import rc_context, rcParams, rcParamsDefault
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
@@ -51,7 +52,10 @@ HOUSE: Any = {
     "legend.fontsize": 9,
     "savefig.facecolor": "auto",
 }
-"""The house style, a set of rcParams; applied only while a figure is made."""
+"""The house style, a set of rcParams; applied only while a figure is made, where the user has no style of their own."""
+
+MUST = ("axes.formatter.useoffset", "text.parse_math", "text.usetex")
+"""Settings without which names or numbers would be misread, whatever the style."""
 
 
 class Kind(NamedTuple):
@@ -63,7 +67,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "content": Kind("", "#56b4e9", INK),
+    "content": Kind("", "#56b4e9", ""),
     "white": Kind("white phantom", "#e69f00", "#9a5200"),
     "black": Kind("black phantom", "#cc79a7", "#8f2c65"),
     "extinct": Kind("extinct", "#999999", "#666666"),
@@ -102,10 +106,54 @@ def house_style(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
     @wraps(draw)
     def styled(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        with rc_context(HOUSE):
+        with rc_context(_settings()):
             return draw(*args, **kwargs)
 
     return styled
+
+
+def _settings() -> dict[Any, Any]:
+    """The house style less what the user or a style sheet has set; of colours all, which go together."""
+    own = {name for name in HOUSE if rcParams[name] != rcParamsDefault[name]}
+    colours = {name for name in HOUSE if "color" in name}
+    left = own | colours if own & colours else own
+    return {name: value for name, value in HOUSE.items() if name in MUST or name not in left}
+
+
+def ink() -> str:
+    """Return the colour of text, and of marks that are to be as strong.
+
+    Examples
+    --------
+    >>> with rc_context({"text.color": "#eeeeee"}):
+    ...     ink()
+    '#eeeeee'
+    """
+    return to_hex(rcParams["text.color"])
+
+
+def paper() -> str:
+    """Return the colour behind marks.
+
+    Examples
+    --------
+    >>> with rc_context({"axes.facecolor": "black"}):
+    ...     paper()
+    '#000000'
+    """
+    return to_hex(rcParams["axes.facecolor"])
+
+
+def text_colour(kind: str) -> str:
+    """Return the colour of text about a kind of component, legible on light and on dark paper.
+
+    Examples
+    --------
+    >>> text_colour("white"), text_colour("content") == ink()
+    ('#9a5200', True)
+    """
+    is_light = max(to_rgb(paper())) > 0.5
+    return (KINDS[kind].text or ink()) if is_light else KINDS[kind].mark
 
 
 def new_figure(width: float, height: float) -> NotebookFigure:
@@ -117,6 +165,40 @@ def new_figure(width: float, height: float) -> NotebookFigure:
     [4.0, 3.0]
     """
     return NotebookFigure(figsize=(width, height), layout="constrained")
+
+
+def canvas(figure: Figure | SubFigure | None, width: float, height: float) -> Figure | SubFigure:
+    """Return the figure that the caller gave, or a new one of a size in inches.
+
+    Examples
+    --------
+    >>> canvas(None, 4, 3).figure.get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    return new_figure(width, height) if figure is None else figure
+
+
+def panel(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return the axes that the caller gave, or those of a new figure of a size in inches.
+
+    Examples
+    --------
+    >>> panel(None, 4, 3).figure.get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    return new_figure(width, height).subplots() if ax is None else ax
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the whole figure that axes belong to, also where they are in a part of it.
+
+    Examples
+    --------
+    >>> figure = new_figure(4, 3)
+    >>> figure_of(figure.subfigures(1, 2)[0].subplots()) is figure
+    True
+    """
+    return ax.figure.figure
 
 
 def remove_frame(ax: Axes) -> None:

@@ -8,14 +8,27 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.plots.style import BEST, INK, QUIET, Floats, attribute, house_style, names_of, new_figure, shortened
+from latentbits.plots.style import (
+    BEST,
+    QUIET,
+    Floats,
+    attribute,
+    canvas,
+    figure_of,
+    house_style,
+    ink,
+    names_of,
+    panel,
+    paper,
+    shortened,
+)
 
 MOST_ROWS, MOST_COLUMNS = 60, 60
 MOST_NAMES = 45
@@ -24,7 +37,7 @@ _CELLS = ListedColormap(["#ffffff", "#8c8c8c", "#e9e9f2"])
 
 
 @house_style
-def plot_suspects(model: Any, X: Any, *, top: int = 50, kind: str = "absence") -> Figure:
+def plot_suspects(model: Any, X: Any, *, top: int = 50, kind: str = "absence", ax: Axes | None = None) -> Figure:
     """Draw the cells of a table and ring the most suspected of them, the larger the higher their score.
 
     Rows and columns stand in the order of their numbers of ones. Of a large table those with most suspects are drawn.
@@ -39,6 +52,8 @@ def plot_suspects(model: Any, X: Any, *, top: int = 50, kind: str = "absence") -
         How many suspects to ring.
     kind : {"absence", "presence"}, default="absence"
         Zeros that may be false, or ones.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -60,22 +75,21 @@ def plot_suspects(model: Any, X: Any, *, top: int = 50, kind: str = "absence") -
     scores = np.asarray(attribute(model, "suspicion")(data, kind=kind), dtype=float)
     i, j = _most_suspected(scores, cells == (0 if kind == "absence" else 1), top)
     rows, columns = _drawn(cells, i, 0, MOST_ROWS), _drawn(cells, j, 1, MOST_COLUMNS)
-    figure = new_figure(2.2 + 0.17 * len(columns), 1.8 + 0.15 * len(rows))
-    ax = figure.subplots()
+    ax = panel(ax, 2.2 + 0.17 * len(columns), 1.8 + 0.15 * len(rows))
     shown = np.where(cells == -1, 2, cells)[np.ix_(rows, columns)]
     ax.imshow(shown, cmap=_CELLS, vmin=0, vmax=2, aspect="auto", interpolation="nearest")
     _ring(ax, scores, i, j, rows, columns)
     _label(ax, data, rows, columns)
     what = "zeros most likely to hide a 1" if kind == "absence" else "ones most likely to be false"
-    ax.set_title(f"the {len(i)} {what}")
+    ax.set_title(f"the {len(i)} {what}", pad=20)  # above the key
     square: Any = {"marker": "s", "linestyle": "", "markeredgecolor": QUIET}
     keys = [
         Line2D([], [], markerfacecolor="#8c8c8c", label="1", **square),
         Line2D([], [], markerfacecolor="white", label="0", **square),
         Line2D([], [], marker="o", linestyle="", markerfacecolor="none", markeredgecolor=SUSPECT, label="suspect"),
     ]
-    figure.legend(handles=keys, loc="outside lower center", ncols=3)
-    return figure
+    ax.legend(handles=keys, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2)
+    return figure_of(ax)
 
 
 def _most_suspected(scores: np.ndarray, candidates: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
@@ -127,13 +141,15 @@ def _label(ax: Axes, data: BinaryData, rows: list[int], columns: list[int]) -> N
 
 
 @house_style
-def plot_reliability(model: Any) -> Figure:
+def plot_reliability(model: Any, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draw what share of hidden cells were ones against the predicted probability, and how many cells there were.
 
     Parameters
     ----------
     model : FalseZeros or DataFrame
         A fitted ensemble with hidden cells (``held_out_``), or the table of ``metrics.calibration_table`` of any model.
+    figure : matplotlib.figure.Figure, SubFigure or None, default=None
+        Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 
     Returns
     -------
@@ -151,7 +167,7 @@ def plot_reliability(model: Any) -> Figure:
     table = model if isinstance(model, pd.DataFrame) else attribute(model, "held_out_")
     if table is None:
         raise ValueError("no cells were hidden in this fit, so nothing tells how reliable it is; fit with n_folds.")
-    figure = new_figure(4.6, 4.6)
+    figure = canvas(figure, 4.6, 4.6)
     curve, counts = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     curve.plot([0, 1], [0, 1], color=QUIET, linewidth=1, zorder=1)
     share, n = table["observed"].to_numpy(), table["count"].to_numpy()
@@ -162,21 +178,23 @@ def plot_reliability(model: Any) -> Figure:
         ylabel="share of ones", xlabel="predicted probability of a 1", xlim=(0, end), ylim=(-0.02 * end, 1.02 * end)
     )
     curve.set_title(f"{int(n.sum()):,} cells; on the line they are right on average")
-    counts.bar(table["lower"], n, width=table["upper"] - table["lower"], align="edge", color=QUIET, edgecolor="white")
+    counts.bar(table["lower"], n, width=table["upper"] - table["lower"], align="edge", color=QUIET, edgecolor=paper())
     counts.set(ylabel="cells", yscale="log")
     counts.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))  # the usual one writes formulas
     counts.yaxis.set_minor_formatter(NullFormatter())
-    return figure
+    return figure.figure
 
 
 @house_style
-def plot_member_weights(model: Any) -> Figure:
+def plot_member_weights(model: Any, *, ax: Axes | None = None) -> Figure:
     """Draw how much the log odds of each member count.
 
     Parameters
     ----------
     model : FalseZeros
         Fitted.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -192,15 +210,14 @@ def plot_member_weights(model: Any) -> Figure:
     ['aspects_2', 'linear_autoencoder']
     """
     names, weights = list(attribute(model, "members_")), np.asarray(attribute(model, "member_weights_"))
-    figure = new_figure(4.6, 1.0 + 0.34 * len(names))
-    ax = figure.subplots()
+    ax = panel(ax, 4.6, 1.0 + 0.34 * len(names))
     ax.barh(range(len(names)), weights, color=BEST, height=0.6)
     for place, weight in enumerate(weights):
-        ax.annotate(f" {weight:.2f}", (weight, place), va="center", fontsize=8, color=INK)
+        ax.annotate(f" {weight:.2f}", (weight, place), va="center", fontsize=8, color=ink())
     ax.set_yticks(range(len(names)), [shortened(name, 28) for name in names])
     ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(0, max(1.15 * float(weights.max()), 0.1)))
     ax.set_xlabel("weight of its log odds of a 1")
-    return figure
+    return figure_of(ax)
 
 
 # ---- figures of what columns say about each other ----------------------------------------------------------------
@@ -210,7 +227,7 @@ MOST_COLUMNS = 60
 
 
 @house_style
-def plot_couplings(model: Any) -> Figure:
+def plot_couplings(model: Any, *, ax: Axes | None = None) -> Figure:
     """Draw the couplings of columns as a matrix, positive red, negative blue, coupled columns side by side.
 
     Of many columns the 60 with the strongest couplings are shown.
@@ -220,6 +237,8 @@ def plot_couplings(model: Any) -> Figure:
     model : estimator
         A fitted model with ``couplings_`` (n_features x n_features): row j, column k is what column j says about
         column k.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -240,8 +259,7 @@ def plot_couplings(model: Any) -> Figure:
     order = chosen[_side_by_side(size[np.ix_(chosen, chosen)])]
     shown = couplings[np.ix_(order, order)]
     width = float(np.clip(0.17 * len(order) + 2.6, 4.0, 13))
-    figure = new_figure(width, width - 0.6)
-    ax = figure.subplots()
+    ax = panel(ax, width, width - 0.6)
     largest = float(np.abs(shown).max()) or 1.0
     picture = ax.imshow(shown, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest")
     labels = [shortened(names[j], 22) for j in order]
@@ -249,8 +267,8 @@ def plot_couplings(model: Any) -> Figure:
     ax.set_xticks(range(len(order)), labels, fontsize=7, rotation=90)
     if not np.array_equal(couplings, couplings.T):
         ax.set(ylabel="what this column", xlabel="says about this one")
-    figure.colorbar(picture, ax=ax, shrink=0.6, label="coupling")
-    return figure
+    ax.figure.colorbar(picture, ax=ax, shrink=0.6, label="coupling")
+    return figure_of(ax)
 
 
 def _side_by_side(size: Floats) -> np.ndarray:

@@ -295,8 +295,7 @@ def _select_sources(
     wanted = check_criteria("pairs" if criterion is None else criterion, estimator)
     check_number("n_folds", n_folds, least=2, integer=True)
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
-    windows = estimator.n_segments if segments is None else segments
-    rows = SegmentedRows.of(X, windows, estimator.binarize, n_folds, fold_seed)
+    rows = SegmentedRows.of(X, segments, estimator, n_folds, fold_seed)
     asked, most = _check_orders(orders), rows.data.shape[1]
     numbers = [k for k in asked if k <= most]
     if len(numbers) < len(asked):

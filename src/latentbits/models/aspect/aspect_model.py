@@ -22,7 +22,7 @@ from latentbits.fitting.cluster import ClusterData
 from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.rows import active_client, is_dask_array
 from latentbits.fitting.workers import Workers, n_workers, stopped_together
-from latentbits.models.aspect.aspect_rows import AspectRows
+from latentbits.models.aspect.aspect_rows import AspectRows, is_stuck
 from latentbits.models.aspect.noise_components import (
     CONTENT,
     EXTINCT,
@@ -33,6 +33,7 @@ from latentbits.models.aspect.noise_components import (
     noise_trials,
 )
 from latentbits.models.aspect.online import OnlineModel
+from latentbits.models.aspect.statistics import shrink_to_average
 from latentbits.models.cell_ranking import Kind
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import as_generator
@@ -51,7 +52,8 @@ class Components(NamedTuple):
 
     mean: probabilities of a 1; H1, H0: what goes into the pass; share: (K,) average weights of the training rows;
     alpha, beta: the posterior, where there is one; kinds: (K,) "content", "white" or "black" if there was a choice of
-    noise components (the others have content), None if noise components are to be found among the free ones.
+    noise components (the others have content), None if noise components are to be found among the free ones;
+    gamma: of the prior of weights with them, if weights have a posterior.
     """
 
     mean: np.ndarray
@@ -61,11 +63,12 @@ class Components(NamedTuple):
     alpha: np.ndarray | None = None
     beta: np.ndarray | None = None
     kinds: np.ndarray | None = None
+    gamma: float | None = None
 
     def take(self, which: np.ndarray) -> Components:
         """These components, in this order."""
-        parts: list[Any] = [None if part is None else part[which] for part in self]
-        return Components(*parts)
+        parts: list[Any] = [None if part is None else part[which] for part in self[:-1]]
+        return Components(*parts)._replace(gamma=self.gamma)
 
 
 class AspectModel(OnlineModel):
@@ -295,6 +298,18 @@ class AspectModel(OnlineModel):
             Probabilities of a 1.
         """
         return self._solved(X).average_reconstruction()
+
+    def _completed(self, data: BinaryData, row_weight: np.ndarray) -> np.ndarray:
+        """`average_reconstruction` of the rows of a fit that is asked nothing else, by the weights it ended with."""
+        best, runs = self._runs(data, row_weight)
+        n_observed = data.observed_per_row()[:, None]
+        total, n = np.zeros(data.shape), 0
+        for run in runs:
+            if not is_stuck(run.objective, best.objective):
+                share = run.kept.share
+                total += shrink_to_average(run.state.W * n_observed, share, np.ones_like(share)) @ run.kept.mean
+                n += 1
+        return np.clip(total / n, 0.0, 1.0)
 
     def denoise(
         self,

@@ -35,6 +35,11 @@ STUCK = 0.03
 are merely somewhat behind (up to 2.4 % on birds, digits and fossils) improve the average."""
 
 
+def is_stuck(objective: float, best: float) -> bool:
+    """Whether a restart counts for nothing beside the best."""
+    return best - objective > STUCK * abs(best)
+
+
 class SuspectedCells(NamedTuple):
     """Cells that may be false: their positions, scores, and how likely a phantom made each."""
 
@@ -222,10 +227,8 @@ class AspectRows(SolvedRows):
     def by_restarts(self) -> Iterator[Member]:
         """Components, weights by them, and which are content, of all restarts but those stuck far below the best."""
         model = self.model
-        behind = model.objective_ - model.restarts_["objective"].to_numpy()
-        good = behind <= STUCK * abs(model.objective_)
-        for components, is_good in zip(model._restart_components, good, strict=True):
-            if is_good:
+        for components, objective in zip(model._restart_components, model.restarts_["objective"], strict=True):
+            if not is_stuck(objective, model.objective_):
                 is_content = model._kinds_of(components) == CONTENT
                 yield components, self._weights_by(components), is_content.astype(float)
 

@@ -34,6 +34,7 @@ from latentbits.fitting.workers import Workers
 from latentbits.kernels.aspect_pass import aspect_pass
 from latentbits.kernels.sparse_pass import VECTOR, exact_entries, sparse_pass
 from latentbits.models.aspect.noise_components import NO_NOISE, NoiseComponents
+from latentbits.models.aspect.stacked import StackedLikelihood, can_be_stacked
 from latentbits.models.aspect.statistics import SMALL_WORK, pass_arrays, pass_over
 from latentbits.models.factor_model import shifted_components
 from latentbits.numerics import kernel_array
@@ -52,7 +53,8 @@ class State(NamedTuple):
 class Evaluated(NamedTuple):
     """What a pass finds: what rows would become, the sums N1 and N0, and the objective of the state given.
 
-    The objective is what rows add to it, minus the `cost` of components that a prior finds unlikely.
+    The objective is what rows add to it, minus the `cost` of components that a prior finds unlikely. `log_weight` is
+    the mean of E[log a] over rows and components, where weights have a posterior.
     """
 
     rows: Any
@@ -60,6 +62,7 @@ class Evaluated(NamedTuple):
     N0: np.ndarray
     objective: float
     cost: float = 0.0
+    log_weight: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class MaximumLikelihood(RowLearner[State]):
     def step(self, state: State) -> tuple[State, float]:
         """The E step is the pass (eq. 4), the M step a normalisation (eq. 5-6)."""
         found = self.evaluate(state)
-        return self.with_sources(state, found)._replace(W=found.rows), found.objective
+        return self.with_weights(self.with_sources(state, found), found), found.objective
 
     def evaluate(self, state: State) -> Evaluated:
         """The E step, and the weights of eq. 5."""
@@ -105,6 +108,11 @@ class MaximumLikelihood(RowLearner[State]):
         work, shared = self.row_work(state)
         W, (A1, A0, objective) = self.rows.update(work, len(H), [W], *shared)
         return Evaluated(W, H * A1, (1 - H) * A0, objective)
+
+    @property
+    def stacked(self) -> StackedLikelihood | None:
+        """What makes many climbs at once, if that is worth it."""
+        return StackedLikelihood(self) if can_be_stacked(self.data, self._n_all) else None
 
     def row_work(self, state: State) -> tuple[Callable[..., Sums], tuple[Any, ...]]:
         """The pass on a chunk of rows with the components of a state, and what it needs of them."""
@@ -120,8 +128,18 @@ class MaximumLikelihood(RowLearner[State]):
         self.noise.update(H, N1, N0)
         return State(state.W, H)
 
+    def with_weights(self, state: State, found: Evaluated) -> State:
+        """Eq. 5."""
+        return state._replace(W=found.rows)
+
     def _project_rows(self) -> tuple[Any, ...]:
         return onto_simplex, EDGE
+
+    def improved(self, states: State, M: np.ndarray, A1: np.ndarray, A0: np.ndarray) -> State:
+        """Stacked states after a step, by the sums of their passes."""
+        W, H = states
+        found = Evaluated(as_shares(M, W), H * A1, (1 - H) * A0, 0.0)
+        return self.with_sources(states, found)._replace(W=found.rows)
 
     def _project_rest(self, state: State) -> State:
         """H inside its bounds."""
@@ -139,16 +157,20 @@ def equal_weights(chunk: Chunk, W: np.ndarray) -> Sums:
 def em_weights(chunk: Chunk, new: np.ndarray, W: np.ndarray, h1: np.ndarray, h0: np.ndarray) -> Sums:
     """Weights by eq. 5; the sums A1 and A0 of the pass, and the log likelihood."""
     M, row_log, A1, A0 = pass_over(chunk, W, h1, h0)
-    observed = M.sum(axis=1, keepdims=True)
-    new[:] = W  # a row without observed cells keeps its weights: 0 / 0
-    np.divide(M, observed, out=new, where=observed > 0)
+    new[:] = as_shares(M, W)
     return A1, A0, float(chunk.row_weight @ row_log)
+
+
+def as_shares(M: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Each row of M divided by its sum; a row without observed cells keeps its weights W: 0 / 0."""
+    observed = M.sum(axis=-1, keepdims=True)
+    return np.divide(M, observed, out=W.copy(), where=observed > 0)
 
 
 def onto_simplex(W: np.ndarray, least: float) -> None:
     """Weights back on the simplex, in place, none of them 0 (where EM would leave them)."""
     np.maximum(W, least, out=W)
-    W /= W.sum(axis=1, keepdims=True)
+    W /= W.sum(axis=-1, keepdims=True)
 
 
 # ---- maximum likelihood at the cost of the ones ------------------------------------------------------------------

@@ -113,7 +113,7 @@ LEAST, MOST = 1e-6, 0.05
 class NoiseComponents:
     """Components that follow those with content: white ones make a 1 with probability `rate`, black ones a 0.
 
-    A rate of None is learned, one for each component.
+    A rate of None is learned, one for each component. Components may be those of several climbs, stacked.
     """
 
     kinds: tuple[str, ...] = ()
@@ -131,19 +131,18 @@ class NoiseComponents:
     def update(self, H: np.ndarray, N1: np.ndarray, N0: np.ndarray) -> None:
         """Set the last rows of H: the M step of a component that is the same in all columns pools their counts."""
         if self.kinds and self.rate is None:
-            noise = slice(-len(self), None)
-            ones, zeros = N1[noise].sum(axis=1), N0[noise].sum(axis=1)
+            ones, zeros = (counts[..., -len(self) :, :].sum(axis=-1) for counts in (N1, N0))
             false = np.where(self._is_white, ones, zeros)
-            rates = np.divide(false, ones + zeros, out=np.full(len(self), START), where=ones + zeros > 0)
-            H[noise] = self._levels(rates, H.shape[1])
+            rates = np.divide(false, ones + zeros, out=np.full(false.shape, START), where=ones + zeros > 0)
+            H[..., -len(self) :, :] = self._levels(rates, H.shape[-1])
         elif self.kinds:
-            H[-len(self) :] = self._levels(np.zeros(len(self)), H.shape[1])
+            H[..., -len(self) :, :] = self._levels(np.zeros(len(self)), H.shape[-1])
 
     def project(self, H: np.ndarray) -> None:
         """Bring the last rows of H, which an extrapolation has moved, back into their bounds."""
         if self.kinds:
-            level = H[-len(self) :, 0]
-            H[-len(self) :] = self._levels(np.where(self._is_white, level, 1 - level), H.shape[1])
+            level = H[..., -len(self) :, 0]
+            H[..., -len(self) :, :] = self._levels(np.where(self._is_white, level, 1 - level), H.shape[-1])
 
     def kinds_of(self, n_components: int) -> np.ndarray:
         """The kind of each of n components, these the last."""
@@ -156,7 +155,7 @@ class NoiseComponents:
     def _levels(self, rates: np.ndarray, n_columns: int) -> np.ndarray:
         """Probabilities of a 1, n x D; `rates` count if they are learned."""
         rates = np.clip(rates, LEAST, MOST) if self.rate is None else np.full(len(self), self.rate)
-        return np.repeat(np.where(self._is_white, rates, 1 - rates)[:, None], n_columns, axis=1)
+        return np.repeat(np.where(self._is_white, rates, 1 - rates)[..., None], n_columns, axis=-1)
 
 
 NO_NOISE = NoiseComponents()

@@ -77,9 +77,9 @@ def collect(
 def pass_arrays(
     shape: tuple[int, int], H1: np.ndarray, H0: np.ndarray, precise: bool | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """H1~ and H0~ in the precision of a pass over a table of this shape."""
+    """H1~ and H0~ (of several climbs, if they are stacked) in the precision of a pass over a table of this shape."""
     if precise is None:
-        precise = shape[0] * H1.size <= SMALL_WORK
+        precise = shape[0] * H1.shape[-2] * H1.shape[-1] <= SMALL_WORK
     kind = np.float64 if precise else np.float32
     return kernel_array(H1, kind), kernel_array(H0, kind)
 
@@ -99,7 +99,7 @@ def _add_pass(
     A1, A0 = np.zeros(h1.shape), np.zeros(h1.shape)
     w, weight = kernel_array(W, h1.dtype), kernel_array(chunk.row_weight, h1.dtype)
     for at, rows in chunk.blocks():
-        cells = _row_arrays(chunk.data, rows)
+        cells = row_arrays(chunk.data, rows)
         aspect_pass(*cells, w[at], h1, h0, weight[at], M[at], A1, A0, row_log[at])
     return A1, A0
 
@@ -118,7 +118,7 @@ def _folded(chunk: Chunk, new: np.ndarray, H1: np.ndarray, H0: np.ndarray, *comm
     K = len(H1)
     W, gap, start = np.empty((len(new), K)), np.empty(len(new)), np.full(K, 1 / K)
     for at, rows in chunk.blocks():
-        fold_in(*_row_arrays(chunk.data, rows), H1, H0, *common, start, GAP, MAX_STEPS, W[at], gap[at])
+        fold_in(*row_arrays(chunk.data, rows), H1, H0, *common, start, GAP, MAX_STEPS, W[at], gap[at])
     new[:, :K], new[:, K] = W, gap
     return ()
 
@@ -136,7 +136,7 @@ def common_zeros(H0: np.ndarray) -> tuple[np.ndarray, ...]:
     return is_small, Q, Q.sum(axis=1), Q @ Q.T
 
 
-def _row_arrays(data: BinaryData, rows: slice) -> tuple[Any, ...]:
+def row_arrays(data: BinaryData, rows: slice) -> tuple[Any, ...]:
     """The first arguments of a kernel: cells, indptr, indices, values, sparse, for these rows."""
     if data.sparse is None:
         return data.block(rows), _NO_POINTERS, _NO_INDICES, _NO_VALUES, False

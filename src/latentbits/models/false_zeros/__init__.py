@@ -17,6 +17,7 @@ MEMBER_CLASSES = {
     **dict.fromkeys(("aspects_12", "aspects_4", "aspects_2"), "AspectBernoulli"),
     "ising": "IsingModel",
     "linear_autoencoder": "LinearAutoencoder",
+    "rows_and_columns": "RowColumnBernoulli",
 }
 """The class of each member, by its name."""
 
@@ -26,7 +27,7 @@ SPECS = (
     ModelSpec(
         "false-zeros",
         f"{_HERE}.ensemble:FalseZeros",
-        abilities=BY_CELL | {Ability.MEMBERS, Ability.EXPLAIN_CELLS},
+        abilities=BY_CELL | {Ability.MEMBERS, Ability.EXPLAIN_CELLS, Ability.KNOW_ROWS},
         findings="false_zeros",
         parameters={
             "n_folds": Parameter(

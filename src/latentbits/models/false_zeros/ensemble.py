@@ -36,6 +36,7 @@ from latentbits.models.false_zeros.scored_rows import (
     lost_share,
 )
 from latentbits.models.false_zeros.stacking import (
+    MEMBERS,
     STRENGTH,
     STRENGTH_WITH_ROWS,
     HeldOut,
@@ -68,10 +69,10 @@ class FalseZeros(KnowsRows, CellModel):
     """Which zeros are false: a ranking by an ensemble of different models, with a probability.
 
     No number of components is asked for. Probit factors, aspect models of 12, 4 and 2 components (each the mean of many
-    restarts), an Ising model and a linear autoencoder each give the probability of a 1 in a cell; the score is a
-    weighted mean of their log-odds, with weights learned from held-out cells of the table (`member_weights_`). The
-    held-out cells also tell how good the answer is (`held_out_`, `gains_`). Members that would take too long for a
-    table are left out, with a warning.
+    restarts), an Ising model, a linear autoencoder and effects of rows and columns each give the probability of a 1 in
+    a cell; the score is a weighted mean of their log-odds, with weights learned from held-out cells of the table
+    (`member_weights_`). The held-out cells also tell how good the answer is (`held_out_`, `gains_`). Members that would
+    take too long for a table are left out, with a warning.
 
     **What is known of rows.** With `fit(X, rows=frame)`, or data made by ``BinaryData.of(X, rows=frame, ...)``, two
     models of covariates, coordinates and effort join (`ProbitFactors` with 2 and with 8 factors): "covariates_2" and
@@ -90,16 +91,16 @@ class FalseZeros(KnowsRows, CellModel):
     ----------
     n_folds : int or None, default=5
         Number of parts in which cells are held out to learn the weights of the members. None: no cells are held out,
-        the members have equal weights, and nothing is known about the quality of the answer; it takes a sixth of the
-        time.
+        the members have equal weights, and nothing is known about the quality of the answer; it takes a third of
+        the time.
     noise : "auto", "white", "black", "both" or None, default="auto"
         Whether the score of a cell allows for what its row has lost ("white": some rows have lost far more of their
         ones than others, say by less effort) or got ("black": false ones). "auto": if the table clearly shows it. A
         table can't distinguish rows that have lost ones from rows that have few, so "auto" requires strong evidence.
         None: rows are taken as they are.
     members : list of str or None, default=None
-        Names of the members to use; None for all of "probit_factors", "aspects_12", "aspects_4", "aspects_2", "ising"
-        and "linear_autoencoder", and with `rows` "covariates_2" and "covariates_8".
+        Names of the members to use; None for all of "probit_factors", "aspects_12", "aspects_4", "aspects_2", "ising",
+        "linear_autoencoder" and "rows_and_columns", and with `rows` "covariates_2" and "covariates_8".
     binarize : float, optional
         Call every value >= `binarize` a 1 and every smaller one a 0. By default only 0, 1 and missing are taken.
     random_state : int, Generator, RandomState or None, default=None
@@ -287,6 +288,69 @@ class FalseZeros(KnowsRows, CellModel):
         self.member_scores_ = None if scores is None else scores.members
         self.gains_ = None if scores is None else scores.gains
         self.auc_ = None if scores is None else scores.auc
+
+    # ---- what is known of rows -----------------------------------------------------------------------------------
+
+    def predict_rows(self, rows: Any) -> pd.DataFrame:
+        """The probability of a 1 in each column of rows of which no cell was seen, such as unvisited sites.
+
+        Parameters
+        ----------
+        rows : data frame or RowFacts
+            What is known of them, with the columns of the fit.
+
+        Returns
+        -------
+        DataFrame
+            A line for each row, a column for each column of the training data: the mean log-odds of the members that
+            know of the rows, by their weights.
+        """
+        knowing = self._knowing("predict_rows")
+        total = sum(weight for _, weight in knowing)
+        predicted = [
+            (model.predict_rows(rows), weight / total if total else 1 / len(knowing)) for model, weight in knowing
+        ]
+        first = predicted[0][0]
+        odds = sum(share * log_odds(p.to_numpy()) for p, share in predicted)
+        return pd.DataFrame(expit(odds), index=first.index, columns=first.columns)
+
+    def responses(self, level: float = 0.9) -> pd.DataFrame:
+        """How the probability of a 1 changes with each covariate, the others at their means.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Posterior probability of each band, between 0 and 1.
+
+        Returns
+        -------
+        DataFrame
+            As of `ProbitFactors.responses`, by the member with most weight among those that know of the rows.
+        """
+        return self._best_knowing("responses").responses(level)
+
+    def variation(self) -> pd.DataFrame:
+        """Shares of the variance of each column's scores: by covariates, space, factors, and unexplained.
+
+        Returns
+        -------
+        DataFrame
+            As of `ProbitFactors.variation`, by the member with most weight among those that know of the rows.
+        """
+        return self._best_knowing("variation").variation()
+
+    def _knowing(self, question: str) -> list[tuple[Any, float]]:
+        """The members that know of the rows, with their weights."""
+        check_is_fitted(self)
+        weights = dict(zip(self.members_, self.member_weights_, strict=True))
+        names = [member.name for member in MEMBERS if member.knows_rows and member.name in self.members_]
+        if not names:
+            raise DataError(f"{question} needs to know of the rows; fit with rows=frame, and leave out members")
+        return [(self.members_[name], float(weights[name])) for name in names]
+
+    def _best_knowing(self, question: str) -> Any:
+        model, _ = max(self._knowing(question), key=lambda pair: pair[1])
+        return model
 
     # ---- cells of rows -------------------------------------------------------------------------------------------
 
