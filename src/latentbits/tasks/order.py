@@ -59,6 +59,9 @@ class Order:
 
 def order_of(data: BinaryData) -> Order:
     """Test whether rows have an order and, if so, whether columns share more than it brings about."""
+    ones = data.ones_per_column()
+    if not np.any((ones > 0) & (ones < data.observed_per_column())):
+        return Order(0.0, None)
     R, loading = residuals(data)
     z = resemblance(R)
     return Order(z, share_of_shifts(R, loading) if z > ORDERED else None)
