@@ -116,7 +116,8 @@ class Code(StrEnum):
     SHORT_SEGMENT = auto()
     NOTHING_HELD_OUT = auto()
     DEGENERATE = auto()
-    # how a number was chosen
+    # how a model or a number was chosen
+    MODEL_CHOSEN = auto()
     CHOSEN = auto()
     CHOSEN_AMONG = auto()
     CHOICE = auto()

@@ -733,6 +733,34 @@ def use_ensemble_to_rank() -> str:
 # ---- how a number was chosen -----------------------------------------------------------------------------------------
 
 
+_PLAIN = {"IndependentBernoulli": "independent columns", "RowColumnBernoulli": "row and column totals"}
+"""What models without components are, for readers who haven't asked for them."""
+
+
+def model_chosen(
+    model: str,
+    components: int | None,
+    tried: int,
+    score: float,
+    simplest: str,
+    simplest_score: float,
+    best: str,
+    is_best: bool,
+    at_the_end: bool,
+) -> str:
+    """Which model was chosen among several by held-out cells, and why."""
+    simplest, best = (_PLAIN.get(name, name) for name in (simplest, best))
+    if model in _PLAIN:
+        first = f"None of {tried} models predicts held-out cells better than {_PLAIN[model]}"
+        return f"{first} by more than one standard error."
+    what = f"{model} with {counted(components or 1, 'component')} was chosen among {tried} models"
+    why = "it predicts held-out cells best"
+    if not is_best:
+        why = f"the simplest within one standard error of the best ({best}) on held-out cells"
+    end = "; it has the largest number tried, so try more" if at_the_end else ""
+    return f"{what}: {why} (log-likelihood per cell {score:.3f}, {simplest} {simplest_score:.3f}){end}."
+
+
 def chosen(best: int, tried: Sequence[int], criterion: str, others: Sequence[tuple[str, int]]) -> str:
     line = f"{best} was chosen among {', '.join(map(str, tried))} components by {criterion}"
     said = [f"{other} says {number}" for other, number in others]

@@ -231,7 +231,12 @@ def test_a_missing_file_is_refused(run: Run, tmp_path: Path) -> None:
         (["--components", 2, "--restarts", 0], "not in the range"),
         (["--components", 2, "--seed", -1], "not in the range"),
         (["--components", 2, "--row-labels", "a", "--no-row-labels"], "not both"),
-        ([], "Missing option '--components'"),
+        (["--model", "ica-mixture", "--clusters", 0], "not in the range"),
+        (
+            ["--components", "2:3", "--zeros", "exact"],
+            "--zeros is an option of aspect-bernoulli; name one with --model",
+        ),
+        (["--criterion", "aic"], "--criterion is about one model; name it with --model"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(run: Run, table: Path, tmp_path: Path, asked: list[Any], message: str) -> None:

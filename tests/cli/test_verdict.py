@@ -96,7 +96,8 @@ def test_a_model_of_segments_is_judged_by_pairs(run: Run, table: Path, tmp_path:
 
 
 class TestOfARange:
-    RANGE = ("--components", "2:3", "--restarts", 2, "--jobs", 1, "--folds", 3, "--no-report")
+    RANGE = ("--model", "aspect-bernoulli", "--components", "2:3", "--folds", 3)
+    RANGE += ("--restarts", 2, "--jobs", 1, "--no-report")
 
     def test_held_out_cells_choose_by_default_and_aic_stands_beside(
         self, run: Run, table: Path, noise_file: Path, tmp_path: Path

@@ -34,12 +34,14 @@ from latentbits.findings.account import (
     Subject,
     Unit,
 )
+from latentbits.findings.rows import with_rows
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.registry import model_name
 from latentbits.models.spec import spec_of
 from latentbits.models.view import n_agreeing
 from latentbits.notes import Code, Note, Role, frozen
 from latentbits.numerics import RandomSource
+from latentbits.tasks.choose import ModelChoice
 from latentbits.tasks.select import OrderSelection
 from latentbits.tasks.verdict import Verdict, verdicts_of_selection
 from latentbits.tasks.verdict import verdict as verdict_on
@@ -92,9 +94,9 @@ def analyse(
 
     Parameters
     ----------
-    model : estimator or OrderSelection
-        Any of the library's, fitted (also to other rows) or not: then it is fitted. What `select_order` returns stands
-        for its best model, and its held-out cells are not predicted again for the verdict.
+    model : estimator, OrderSelection or ModelChoice
+        Any of the library's, fitted (also to other rows) or not: then it is fitted. What `select_order` or `choose`
+        returns stands for its best model; held-out cells of `select_order` are not predicted again for the verdict.
     X : array-like, sparse matrix, data frame, BinaryData or NumberTable
         Rows with the model's columns.
     verdict : bool or Verdict, default=True
@@ -140,7 +142,8 @@ def analyse(
     ['row', 'column', 'kind', 'score', 'phantom']
     """
     found = model if isinstance(model, OrderSelection) else None
-    estimator = model if found is None else found.best_model
+    choice = model if isinstance(model, ModelChoice) else None
+    estimator = model.best_model if isinstance(model, OrderSelection | ModelChoice) else model
     known = provenance or Provenance()
     watch = _Stopwatch()
     with kept_warnings() as warned:
@@ -161,6 +164,10 @@ def analyse(
     if found is not None:
         selection = _selection_of(found)
         figures = (*figures, Figure("selection", found.plot, Code.CHOSEN))
+    chosen_tables = {} if found is None else selection_tables(found)
+    if choice is not None:
+        figures = (*figures, Figure("comparison", choice.plot, Code.MODEL_CHOSEN))
+        chosen_tables = {"comparison": choice.comparison.table, "folds": choice.comparison.folds}
     facts = {**_common_facts(subject, about), **parts.facts}
     return Findings(
         model=_about_model(estimator),
@@ -168,9 +175,12 @@ def analyse(
         verdict=judged,
         facts=facts,
         suspects=parts.suspects,
-        tables={**parts.tables, **({} if found is None else selection_tables(found))},
+        tables={**parts.tables, **chosen_tables},
         figures=figures,
-        notes=tuple(_notes(estimator, subject, about, parts, facts, selection, found, judged, known, warned)),
+        notes=(
+            *(() if choice is None else (choice.note,)),
+            *_notes(estimator, subject, about, parts, facts, selection, found, judged, known, warned),
+        ),
         subject=subject,
         selection=selection,
         part=part,
@@ -262,7 +272,7 @@ def _ask(
     asked_as = {"asked": known.asked} if known.asked is not None else {}
     parts: Parts = family.find(subject, about, **question, **asked_as)
     if chosen is None:
-        return subject, about, parts, None
+        return subject, about, with_rows(parts, subject), None
     n_rows, n_columns = data.shape
     arguments = {"components": len(model.components_), "rows": n_rows, "columns": n_columns, "part": len(chosen)}
     whole: Parts = family.of_all_rows(parts, model, data)

@@ -46,6 +46,12 @@ mix: above 1 it rises until all rows are alike, also where the evidence itself f
 components at 1: by 120 nats)."""
 
 
+LONGEST_MOVE = 0.02
+"""Of log gamma0 in a step of a climb. Where gamma0 is small the bound has many optima; after components have formed at
+larger ones, different starts lead to the same optimum. (The bound has one peak in gamma0, so a part of the way to it
+raises the bound too.)"""
+
+
 class Prior(NamedTuple):
     """alpha, beta: of every b_kj (Beta). gamma: of every row's weights (Dirichlet, not of "em"); None learns it."""
 
@@ -179,9 +185,9 @@ class _BetaSources(RowLearner[State]):
         """The updates that make up a step: each new state, with the bound of the one before it."""
         if self.inner_iter == 1:
             found = self.evaluate(state)
-            yield self.with_weights(self.with_sources(state, found), found), found.objective
+            yield self._next_weights(self.with_sources(state, found), found), found.objective
             return
-        for update in (self.with_sources, self.with_weights):
+        for update in (self.with_sources, self._next_weights):
             last = -np.inf
             for _ in range(self.inner_iter):
                 found = self.evaluate(state)
@@ -222,6 +228,10 @@ class _BetaSources(RowLearner[State]):
     def with_weights(self, state: State, found: Evaluated) -> State:
         """Eq. 12, and the variational M step of Appendix B.2."""
         return type(state)(found.rows, *state[1:])
+
+    def _next_weights(self, state: State, found: Evaluated) -> State:
+        """What a step of a climb makes of them."""
+        return self.with_weights(state, found)
 
     def _start(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """alpha and beta as if each component had caused an equal share of every column's cells."""
@@ -304,6 +314,11 @@ class VariationalBayes(_BetaSources[BayesState]):
             return state
         assert found.log_weight is not None
         return state._replace(log_gamma0=np.log([fitted_gamma(found.log_weight, self.n_all)]))
+
+    def _next_weights(self, state: BayesState, found: Evaluated) -> BayesState:
+        """gamma0 goes a part of the way."""
+        new, last = self.with_weights(state, found), state.log_gamma0
+        return new._replace(log_gamma0=np.clip(new.log_gamma0, last - LONGEST_MOVE, last + LONGEST_MOVE))
 
     def _project_rows(self) -> tuple[Any, ...]:
         return _at_least, 0.0

@@ -348,6 +348,11 @@ class FalseZeros(KnowsRows, CellModel):
             raise DataError(f"{question} needs to know of the rows; fit with rows=frame, and leave out members")
         return [(self.members_[name], float(weights[name])) for name in names]
 
+    @property
+    def _has_knowing(self) -> bool:
+        """Whether any member knows of the rows."""
+        return any(member.knows_rows and member.name in self.members_ for member in MEMBERS)
+
     def _best_knowing(self, question: str) -> Any:
         model, _ = max(self._knowing(question), key=lambda pair: pair[1])
         return model
@@ -515,6 +520,9 @@ class FalseZeros(KnowsRows, CellModel):
             column adds to it, "rest" what all other columns add: log-odds of a 1 by the Ising model, or probabilities
             by the linear autoencoder if it is the only one of the two. "row" is a row like this one, and says how
             similar it is (correlation of the two rows' deviations from the average row), negative where it has a 0.
+            Of data with covariates, coordinates or effort also "covariate" and "space": what they add to the log-odds
+            of a 1 against their mean, by the member that knows most of the rows; and "neighbour": the nearest rows, and
+            how near they are (from 0 to 1, by the scale at which places say something), negative where they have a 0.
         """
         rows = self._scored(X)
         check_number("top", top, least=1, integer=True)
