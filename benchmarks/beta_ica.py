@@ -85,7 +85,7 @@ def parts(shape: tuple[int, int, int], turns: int) -> pd.DataFrame:
         learner = VariationalBayes(data, np.ones(len(W)), shape[2], PRIOR, workers)
         rivals: Rivals = {
             "pass": lambda: collect(data, W, H1, H0, np.ones(len(W)), workers),
-            "E[log a], exp and KL (digamma and log gamma, N x K)": lambda: pass_weights(bayes.gamma, PRIOR.gamma),
+            "E[log a], exp and KL (digamma and log gamma, N x K)": lambda: pass_weights(bayes.M, PRIOR.gamma),
             "the same with scipy": lambda: scipy_weights(bayes.gamma),
             "E[log b], log B and exp (K x D)": lambda: pass_components(bayes.alpha, bayes.beta),
             "whole step": partial(learner.step, bayes),
@@ -115,7 +115,7 @@ def problem(N: int, D: int, K: int) -> tuple[BinaryData, State, EMState, BayesSt
     data = BinaryData.of(rng.integers(0, 2, size=(N, D), dtype=np.int8))
     W, H = rng.dirichlet(np.ones(K), size=N), rng.uniform(0.1, 0.9, size=(K, D))
     alpha, beta = PRIOR.alpha + N / K * H, PRIOR.beta + N / K * (1 - H)
-    return data, State(W, H), EMState(W, alpha, beta), BayesState(PRIOR.gamma + D * W, alpha, beta)
+    return data, State(W, H), EMState(W, alpha, beta), BayesState(D * W, alpha, beta, np.log([PRIOR.gamma]))
 
 
 def in_turns(rivals: Rivals, turns: int) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -155,7 +155,20 @@ def decided(folder: Path, cells: np.ndarray) -> dict[str, Any]:
     fast = ["--restarts", "2", "--jobs", "1"]
     commands = {
         "fit": ["fit", table, "--components", "3", *fast, "--out", folder / "run", "--json"],
-        "range": ["fit", table, "--components", "2:3", "--folds", "2", *fast, "--out", folder / "range", "--json"],
+        "range": [
+            "fit",
+            table,
+            "--components",
+            "2:3",
+            "--model",
+            "aspect-bernoulli",
+            "--folds",
+            "2",
+            *fast,
+            "--out",
+            folder / "range",
+            "--json",
+        ],
         "ising": ["fit", table, "--model", "ising", "--out", folder / "ising", "--json"],
         "zeros": ["false-zeros", table, "--members", "linear_autoencoder", "--out", folder / "zeros", "--json"],
         "report": ["report", folder / "run", "--json"],

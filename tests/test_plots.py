@@ -20,20 +20,23 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.style import context as style_context
 
-from latentbits import AspectBernoulli, BinaryData, plots, select_order, simulate
+from latentbits import AspectBernoulli, BinaryData, RowFacts, plots, select_order, simulate
 from latentbits.plots import (
     plot_causes,
     plot_components,
     plot_couplings,
     plot_denoising,
+    plot_map,
     plot_objective,
     plot_ordination,
     plot_projections,
     plot_reliability,
+    plot_responses,
     plot_sizes,
     plot_source_effects,
     plot_stability,
     plot_suspects,
+    plot_variation,
     plot_weights,
 )
 from latentbits.plots.denoising import CELLS, FILLED, GUESSED, REMOVED, UNKNOWN
@@ -755,3 +758,34 @@ def test_every_figure_is_labelled_and_vectorial(tmp_path, drawings):
             file = tmp_path / f"{name}_{number}.{ending}"
             figure.savefig(file)
             assert file.stat().st_size > 1000, file
+
+
+class TestRows:
+    FACTS = RowFacts.of({"lon": [8.0, 8.5, 9.0], "lat": [47.0, 46.5, 47.2]}, coordinates=("lon", "lat"))
+
+    def test_a_map_has_a_point_for_each_row_where_it_is(self):
+        drawn = plot_map(self.FACTS, [3, 1, 2], label="ones").axes[0]
+        points = drawn.collections[0]
+        assert points.get_offsets().tolist() == [[8.5, 46.5], [9.0, 47.2], [8.0, 47.0]]
+        assert points.get_array().tolist() == [1, 2, 3]
+        assert drawn.get_xlabel() == "lon"
+
+    def test_values_for_other_rows_are_refused(self):
+        with pytest.raises(ValueError, match="there are 2 values"):
+            plot_map(self.FACTS, [1, 2])
+        with pytest.raises(ValueError, match="no coordinates"):
+            plot_map(RowFacts.of({"a": [1, 2]}), [1, 2])
+
+    def test_responses_and_shares(self):
+        table = pd.DataFrame(
+            {"covariate": "age", "value": [1.0, 2.0] * 2, "column": ["a", "a", "b", "b"]}
+            | {"probability": [0.2, 0.3, 0.1, 0.9], "lower": 0.1, "upper": 0.95}
+        )
+        shares = pd.DataFrame({"covariates": 0.2, "space": 0.3, "factors": 0.1, "unexplained": 0.4}, index=["a", "b"])
+        model = SimpleNamespace(responses=lambda level: table, variation=lambda: shares)
+        drawn = plot_responses(model, "age").axes
+        assert [ax.get_title(loc="left") for ax in drawn] == ["b", "a"]
+        with pytest.raises(ValueError, match='"size" is no covariate'):
+            plot_responses(model, "size")
+        bars = plot_variation(model).axes[0].patches
+        assert sum(bar.get_width() for bar in bars) == pytest.approx(2)

@@ -77,7 +77,7 @@ def fitted(name: str, k: int, X: np.ndarray, seed: int) -> Any:
     once = {"n_init": 1, "max_iter": PASSES, "random_state": seed}
     make = {
         "BICA": lambda: lb.BetaICA(k, inference="em", **once),
-        "bBICA": lambda: lb.BetaICA(k, inference="vb", **once),
+        "bBICA": lambda: lb.BetaICA(k, inference="vb", gamma=1.0, **once),
         "AB": lambda: lb.AspectBernoulli(k, **once),
         "logistic PCA": lambda: lb.LogisticPCA(k, **once),
         "mixture": lambda: lb.BernoulliMixture(k, **once),

@@ -50,7 +50,7 @@ def run(graph: str, seed: int) -> list[dict[str, Any]]:
     from latentbits import BetaICA
 
     links = graph_of(graph, seed)
-    model = BetaICA(COMPONENTS, n_init=1, max_iter=500, random_state=seed).fit(links.adjacency)
+    model = BetaICA(COMPONENTS, gamma=1.0, n_init=1, max_iter=500, random_state=seed).fit(links.adjacency)
     # From the fullest component to the emptiest, as in the paper.
     order = np.argsort(-model.components_.sum(axis=1))
     H, W = model.components_[order], model.weights_[:, order]

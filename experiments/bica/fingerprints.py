@@ -34,6 +34,8 @@ def jobs(full: bool) -> list[dict[str, Any]]:
 
 
 def run(model: str, k: int, seed: int) -> list[dict[str, Any]]:
+    from functools import partial
+
     from experiments.bica._shared import clusters_as_classes
     from experiments.data import use_shared_folder
     from latentbits import BernoulliMixture, BetaICA
@@ -43,7 +45,7 @@ def run(model: str, k: int, seed: int) -> list[dict[str, Any]]:
     bands = load_aflp()
     if model in SUPERVISED:
         return [{"right": leave_one_out(model, bands)}]
-    make = {"bBICA": BetaICA, "mixture": BernoulliMixture}[model]
+    make = {"bBICA": partial(BetaICA, gamma=1.0), "mixture": BernoulliMixture}[model]
     found = make(k, n_init=1, tol=1e-7, max_iter=10_000, random_state=seed).fit(bands.data)
     cluster = found.weights_.argmax(axis=1)
     return [

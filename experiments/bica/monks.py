@@ -27,6 +27,8 @@ def jobs(full: bool) -> list[dict[str, Any]]:
 
 def run(model: str, rows: str, diagonal: str, seed: int) -> list[dict[str, Any]]:
     """A row for each monk, its weights named by the groups that the components stand for."""
+    from functools import partial
+
     from experiments.bica._shared import matched
     from experiments.data import use_shared_folder
     from latentbits import BernoulliMixture, BetaICA
@@ -34,7 +36,7 @@ def run(model: str, rows: str, diagonal: str, seed: int) -> list[dict[str, Any]]
 
     use_shared_folder()
     monks = load_monks()
-    make = {"bBICA": BetaICA, "mixture": BernoulliMixture}[model]
+    make = {"bBICA": partial(BetaICA, gamma=1.0), "mixture": BernoulliMixture}[model]
     found = make(len(GROUPS), n_init=50, tol=1e-8, max_iter=10_000, random_state=seed)
     W = found.fit(table_of(monks.data.dense(), rows, diagonal)).weights_
     member = monks.group != WAVERERS

@@ -36,7 +36,7 @@ def run(k: int, restarts: int, seed: int) -> list[dict[str, Any]]:
     from latentbits import BetaICA
 
     seen = paper_posts(seed)
-    model = BetaICA(k, n_init=restarts, random_state=seed).fit(seen.X)
+    model = BetaICA(k, gamma=1.0, n_init=restarts, random_state=seed).fit(seen.X)
     blank = model.components_.sum(axis=1).argmin()
     about = {
         "white": (model.phantoms_ == "white").sum(),

@@ -51,11 +51,12 @@ def run(shape: str, concentration: float, seed: int) -> list[dict[str, Any]]:
     X = simulate.aspect_bernoulli(
         n_rows, n_columns, TRUE, concentration=concentration, sharpness=1.0, random_state=seed
     ).X
-    papers_way = BetaICA(TRUE, n_init=1, inner_max_iter=10, inner_tol=1e-3, max_iter=500, random_state=seed).fit(X)
+    own = {"gamma": 1.0, "random_state": seed}
+    papers_way = BetaICA(TRUE, n_init=1, inner_max_iter=10, inner_tol=1e-3, max_iter=500, **own).fit(X)
     history = papers_way.objective_history_
     rows = []
     for k in ORDERS:
-        model = BetaICA(k, n_init=10, tol=1e-7, max_iter=10_000, random_state=seed).fit(X)
+        model = BetaICA(k, n_init=10, tol=1e-7, max_iter=10_000, **own).fit(X)
         surplus = np.sort(model.weights_.mean(axis=0))[: max(k - TRUE, 0)]
         rows.append(
             {
@@ -66,7 +67,7 @@ def run(shape: str, concentration: float, seed: int) -> list[dict[str, Any]]:
             }
         )
     if shape == PAPERS_SHAPE and concentration == CONCENTRATIONS[0] and seed < SAMPLED:
-        sampled = BetaICA(MOST, inference="gibbs", random_state=seed).fit(X)
+        sampled = BetaICA(MOST, inference="gibbs", **own).fit(X)
         rows[-1]["sampled_surplus"] = np.sort(sampled.weights_.mean(axis=0))[: MOST - TRUE].mean()
     rows[0] |= {"worst_step": np.diff(history).min(), "steps": len(history), "_history": history[:200]}
     return rows

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from latentbits.models.probit_factors import ProbitFactors
     from latentbits.models.repeated_survey import RepeatedSurvey
     from latentbits.storage.persistence import load_model, save_model
+    from latentbits.tasks.associations import associations
+    from latentbits.tasks.choose import choose
     from latentbits.tasks.compare import compare
     from latentbits.tasks.select import select_order
     from latentbits.tasks.stability import component_stability
@@ -88,6 +90,8 @@ __all__ = [
     "__version__",
     "analyse",
     "apply_marks",
+    "associations",
+    "choose",
     "compare",
     "component_stability",
     "datasets",
@@ -124,6 +128,8 @@ _HOME = {
     "RepeatedSurvey": "latentbits.models.repeated_survey",
     "RowFacts": "latentbits.data.row_facts",
     "apply_marks": "latentbits.data.marks",
+    "associations": "latentbits.tasks.associations",
+    "choose": "latentbits.tasks.choose",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",
     "factor_analysis": "latentbits.correlations.factor_analysis",

@@ -49,6 +49,7 @@ class Code(StrEnum):
     PART_OF_ROWS = auto()
     CELLS_PREDICTED = auto()
     ROW_LABELS = auto()
+    KNOWN_OF_ROWS = auto()
     MARKS = auto()
     # components
     CAUSES = auto()
@@ -110,9 +111,11 @@ class Code(StrEnum):
     ONE_LINE = auto()
     SAME_CELLS = auto()
     TOO_FEW_CELLS = auto()
+    SHORT_SEGMENT = auto()
     NOTHING_HELD_OUT = auto()
     DEGENERATE = auto()
-    # how a number was chosen
+    # how a model or a number was chosen
+    MODEL_CHOSEN = auto()
     CHOSEN = auto()
     CHOSEN_AMONG = auto()
     CHOICE = auto()

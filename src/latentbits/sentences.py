@@ -135,7 +135,9 @@ def verdict(found: Verdict) -> list[str]:
         return [f"{first} {evidence[0].upper()}{evidence[1:]}."]
     columns, rows = found.over_columns, found.over_rows_and_columns
     assert columns is not None
-    assert rows is not None
+    if rows is None:  # pairs of cells have one baseline
+        words = _no_pair_found(found, columns) if found.level is Level.NONE else _something_found(found, columns)
+        return [*words, _how_held_out(found)]
     words = _nothing_found(found, columns, rows) if found.level is Level.NONE else _something_found(found, rows)
     return [*words, _how_held_out(found)]
 
@@ -156,19 +158,24 @@ def no_verdict() -> str:
 
 
 def _something_found(found: Verdict, over: Gain) -> list[str]:
-    baseline = found.auc["rows and columns"]
+    of_pairs = found.basis.about == "pairs"
+    baseline = found.auc["columns" if of_pairs else "rows and columns"]
     numbers = [f"z = {found.z:.1f}"]
     if f"{over.auc:.2f}" > f"{baseline:.2f}":  # an equal number beside "better" would be read as a contradiction
         numbers = [f"AUC {over.auc:.2f} vs {baseline:.2f}", *numbers]
     shrunk = ", but only after shrinkage" if over.own_gain <= 2 * over.own_gain_se else ""
     slightly = "slightly " if found.level is Level.WEAK and not shrunk else ""
-    better = f"Held-out cells are predicted {slightly}better than by row and column totals"
+    what, than, unit = (
+        ("pairs of cells", "independent columns", "pair") if of_pairs else ("cells", "row and column totals", "cell")
+    )
+    better = f"Held-out {what} are predicted {slightly}better than by {than}"
     first = f"{better}{shrunk} ({'; '.join(numbers)})."
-    second = f"The gain is {_number(over.gain, over.gain_se)} in log-likelihood per cell"
+    second = f"The gain is {_number(over.gain, over.gain_se)} in log-likelihood per {unit}"
     if over.trust >= OVERCONFIDENT:
         return [first, f"{second}."]
     own = _number(over.own_gain, over.own_gain_se)
-    factor = f"after shrinking the model's log-odds corrections to {over.trust:.0%}"
+    corrections = "correlations" if of_pairs else "log-odds corrections"
+    factor = f"after shrinking the model's {corrections} to {over.trust:.0%}"
     return [first, f"{second} {factor}; as they stand, its probabilities are overconfident and gain {own}."]
 
 
@@ -192,8 +199,18 @@ def _nothing_found(found: Verdict, columns: Gain, rows: Gain) -> list[str]:
     return [first, second]
 
 
+def _no_pair_found(found: Verdict, columns: Gain) -> list[str]:
+    return [
+        f"No pair of cells is predicted better than by independent columns; {_no_evidence(found)}.",
+        f"The model's probabilities gain {_number(columns.own_gain, columns.own_gain_se)} in log-likelihood per pair "
+        f"over independent columns; its correlations are not associated with those of held-out rows "
+        f"(z = {columns.z:.1f}, which would have to exceed 2).",
+    ]
+
+
 def _no_evidence(found: Verdict) -> str:
     return {
+        "pairs": "the sources are no evidence of hidden causes",
         "suspects": "the list below is no evidence of false zeros",
         "cells": "what the model says of single cells is no evidence of false zeros",
         "components": "the components describe these rows, and are no evidence of hidden causes",
@@ -203,6 +220,11 @@ def _no_evidence(found: Verdict) -> str:
 def _how_held_out(found: Verdict) -> str:
     basis = found.basis
     some = "" if basis.n_observed in (None, found.n_cells) else f"{found.n_cells:,} of "
+    if basis.about == "pairs":
+        return (
+            f"(Each of {found.n_folds} parts of every segment's rows was held out in turn; {found.n_cells:,} pairs of "
+            "cells were predicted by a fit to the other rows.)"
+        )
     words = (
         f"Each of {found.n_folds} parts of {some}the observed cells was held out in turn and predicted from the rest"
     )
@@ -232,6 +254,10 @@ def same_cells(value: int) -> str:
 def too_few_cells(n_observed: int, n_folds: int) -> str:
     cells = f"{n_observed:,} observed cell{'s are' if n_observed != 1 else ' is'}"
     return f"{cells} too few to be held out in {n_folds} parts; use fewer folds, or more data"
+
+
+def short_segment() -> str:
+    return "a segment has one row only, which can't be held out; use longer segments"
 
 
 def nothing_held_out() -> str:
@@ -266,6 +292,22 @@ def row_labels(column: str | None) -> str:
     if column is None:
         return "The first column, which has no name, names the rows (--no-row-labels if it is data)."
     return f'The column "{column}" names the rows (--no-row-labels if it is data).'
+
+
+def known_of_rows(covariates: Sequence[str], coordinates: Sequence[str], effort: str | None, used: str) -> str:
+    """What describes the rows, and what it is used for."""
+    parts = {
+        "covariates": ", ".join(covariates),
+        "coordinates": " and ".join(coordinates),
+        "effort": effort or "",
+    }
+    known = "; ".join(f"{role}: {names}" for role, names in parts.items() if names)
+    purpose = {
+        "model": "",
+        "after": " (compared with the components after the fit)",
+        "shown": " (this model doesn't use it: false-zeros and probit-factors do)",
+    }
+    return f"Known of the rows: {known}{purpose[used]}."
 
 
 def marks(confirmed: int, rejected: int, unsure: int) -> str:
@@ -634,6 +676,34 @@ def use_ensemble_to_rank() -> str:
 
 
 # ---- how a number was chosen -----------------------------------------------------------------------------------------
+
+
+_PLAIN = {"IndependentBernoulli": "independent columns", "RowColumnBernoulli": "row and column totals"}
+"""What models without components are, for readers who haven't asked for them."""
+
+
+def model_chosen(
+    model: str,
+    components: int | None,
+    tried: int,
+    score: float,
+    simplest: str,
+    simplest_score: float,
+    best: str,
+    is_best: bool,
+    at_the_end: bool,
+) -> str:
+    """Which model was chosen among several by held-out cells, and why."""
+    simplest, best = (_PLAIN.get(name, name) for name in (simplest, best))
+    if model in _PLAIN:
+        first = f"None of {tried} models predicts held-out cells better than {_PLAIN[model]}"
+        return f"{first} by more than one standard error."
+    what = f"{model} with {counted(components or 1, 'component')} was chosen among {tried} models"
+    why = "it predicts held-out cells best"
+    if not is_best:
+        why = f"the simplest within one standard error of the best ({best}) on held-out cells"
+    end = "; it has the largest number tried, so try more" if at_the_end else ""
+    return f"{what}: {why} (log-likelihood per cell {score:.3f}, {simplest} {simplest_score:.3f}){end}."
 
 
 def chosen(best: int, tried: Sequence[int], criterion: str, others: Sequence[tuple[str, int]]) -> str:

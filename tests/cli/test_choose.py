@@ -20,10 +20,10 @@ def test_select_prints_a_table_and_a_choice(run: Run, table: Path) -> None:
     read, *lines = result.stdout.splitlines()
     assert read.startswith("Read 60 rows x 12 columns (")
     assert 'the column "site" names the rows' in read
-    assert lines[0].split()[:2] == ["n_components", "aic"]
+    assert lines[0].split()[:2] == ["n_components", "cells"]
     assert [line.split()[0] for line in lines[1:4]] == ["1", "2", "3"]
-    assert lines[4].startswith("aic: ")
-    assert lines[5].startswith("cells: ")
+    assert lines[4].startswith("cells: ")
+    assert lines[5].startswith("aic: ")
 
 
 def test_select_gives_pythons_numbers(run: Run, table: Path, tmp_path: Path) -> None:

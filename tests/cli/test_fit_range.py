@@ -13,7 +13,8 @@ from latentbits import AspectBernoulli, load_model, read_table, select_order
 
 from .conftest import FAST, Run, assert_refused, invoke
 
-RANGE = ["--components", "2:3", "--restarts", 2, "--jobs", 1, "--folds", 3, "--criterion", "bic,aic,cells"]
+RANGE = ["--model", "aspect-bernoulli", "--components", "2:3", "--criterion", "bic,aic,cells"]
+RANGE += ["--restarts", 2, "--jobs", 1, "--folds", 3]
 TABLES = {"selection.csv", "choices.csv", "folds.csv", "stability.csv"}
 
 

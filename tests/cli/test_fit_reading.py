@@ -94,7 +94,8 @@ def test_guesses_about_columns_are_printed_as_notes(run: Run, tmp_path: Path) ->
         'note: t.csv: the column "Aufnahme" names the rows (whole numbers that increase); use row_labels=False '
         "(--no-row-labels) if it is data",
         'note: t.csv: the column "party" is metadata, kept beside the rows (text with repeats); use '
-        "exclude=['party'] (--exclude party) to leave it out, or --true and --false if it is data",
+        "exclude=['party'] (--exclude party) to leave it out, covariates=['party'] (--covariates party) if it may "
+        "explain cells, or --true and --false if it is data",
     ]
 
 
@@ -230,7 +231,12 @@ def test_a_missing_file_is_refused(run: Run, tmp_path: Path) -> None:
         (["--components", 2, "--restarts", 0], "not in the range"),
         (["--components", 2, "--seed", -1], "not in the range"),
         (["--components", 2, "--row-labels", "a", "--no-row-labels"], "not both"),
-        ([], "Missing option '--components'"),
+        (["--model", "ica-mixture", "--clusters", 0], "not in the range"),
+        (
+            ["--components", "2:3", "--zeros", "exact"],
+            "--zeros is an option of aspect-bernoulli; name one with --model",
+        ),
+        (["--criterion", "aic"], "--criterion is about one model; name it with --model"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(run: Run, table: Path, tmp_path: Path, asked: list[Any], message: str) -> None:

@@ -124,7 +124,7 @@ class TestRefused:
         )
 
     def test_a_range(self, run: Run, table: Path, tmp_path: Path) -> None:
-        options = ["--components", "2:3", "--cluster", "tcp://127.0.0.1:1"]
+        options = ["--model", "aspect-bernoulli", "--components", "2:3", "--cluster", "tcp://127.0.0.1:1"]
         result = run("fit", table, *options, "--out", tmp_path / "run")
         assert_refused(result, "--cluster is for one number of --components", code=2)
 

@@ -46,7 +46,9 @@ def obey(words: list[str]) -> Result:
 def less_work(arguments: list[str]) -> list[str]:
     if arguments[0] not in ("fit", "select", "compare"):
         return []
-    trials = arguments[0] != "fit" or any("," in word or ":" in word for word in arguments)
+    trials = (
+        arguments[0] != "fit" or "--components" not in arguments or any(mark in " ".join(arguments) for mark in ",:")
+    )
     return ["--restarts", "2", *(["--folds", "3"] if trials else [])]
 
 

@@ -86,14 +86,16 @@ def test_it_can_be_left_out(run: Run, noise_file: Path, tmp_path: Path) -> None:
     assert "verdict" not in summary["seconds"]
 
 
-def test_a_model_of_segments_has_none(run: Run, table: Path, tmp_path: Path) -> None:
+def test_a_model_of_segments_is_judged_by_pairs(run: Run, table: Path, tmp_path: Path) -> None:
     result = run("fit", table, "--model", "binary-ica", "--components", 2, "--restarts", 1, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
-    assert "verdict" not in summary_of(tmp_path / "run")
+    assert "Held-out pairs of cells" in result.output
+    assert "over_columns" in summary_of(tmp_path / "run")["verdict"]
 
 
 class TestOfARange:
-    RANGE = ("--components", "2:3", "--restarts", 2, "--jobs", 1, "--folds", 3, "--no-report")
+    RANGE = ("--model", "aspect-bernoulli", "--components", "2:3", "--folds", 3)
+    RANGE += ("--restarts", 2, "--jobs", 1, "--no-report")
 
     def test_held_out_cells_choose_by_default_and_aic_stands_beside(
         self, run: Run, table: Path, noise_file: Path, tmp_path: Path

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from latentbits import BinaryData, ProbitFactors, factor_analysis, parallel_analysis, repair_correlation
+from latentbits import BinaryData, factor_analysis, parallel_analysis, repair_correlation
 from latentbits import simulate as simulated
 from latentbits.correlations.factor_analysis import minimum_residuals
 from latentbits.correlations.factor_fit import sampling_covariance
@@ -13,6 +13,7 @@ from latentbits.correlations.parallel_analysis import _shuffled
 from latentbits.correlations.rotation import rotate
 from latentbits.correlations.tetrachoric import tetrachoric
 from latentbits.errors import DataError
+from tests.reference.coming_from import line
 
 SIMPLE = np.array([[0.8, 0], [0.7, 0], [0.6, 0], [0, 0.9], [0, 0.5], [0, 0.7]])
 
@@ -286,8 +287,31 @@ class TestBesideR:
         loading = factor_analysis(LSAT_ROWS, 1, weights="equal").loadings[:, 0]
         np.testing.assert_allclose(loading / np.sqrt(1 - loading**2), DISCRIMINATIONS, atol=1e-4)
 
-    def test_slopes_of_probit_factors_of_lsat6_are_near_without_row_effects(self):
-        model = ProbitFactors(1, row_effects=False, n_samples=1500, random_state=0).fit(LSAT_ROWS)
+
+class TestThePageForThoseWhoComeFromR:
+    """The very lines of docs/coming-from.md, against the numbers above."""
+
+    def test_psych(self):
+        X = items(500)
+        solution = line('fa(X, 2, cor="tet", rotate="oblimin")', X=X)
+        second = solution.loadings[:, np.abs(solution.loadings[0]).argmax()]
+        np.testing.assert_allclose(second, PSYCH["oblimin"], atol=5e-5)
+        scores = line("factor.scores(X, fit)", X=X, solution=solution)
+        assert scores.scores.shape == scores.standard_errors.shape == (500, 2)
+        assert line("fa(X, 2)$RMSEA", solution=solution).df == 4
+        assert line('fa.parallel(X, cor="tet")', X=X).n_factors == 2
+        r = line("tetrachoric(X)", X=X).correlations
+        np.testing.assert_allclose(line("cor.smooth(R)", R=r), r, atol=1e-6)
+        np.testing.assert_allclose(r, line("lavCor(X", X=X).correlations, atol=1e-9)
+
+    def test_lavaan(self):
+        chi_square, _, *others = LAVAAN[2]
+        fit = line("efa(X, nfactors=2", X=items(500)).fit
+        assert fit.chi_square == pytest.approx(chi_square, rel=0.01)
+        assert (fit.rmsea, fit.rmsea_low, fit.rmsea_high, fit.srmr) == pytest.approx(others, abs=1e-3)
+
+    def test_mirt(self):
+        model = line("mirt(X, 1)", X=LSAT_ROWS)
         np.testing.assert_allclose(np.abs(model.components_[0]), DISCRIMINATIONS, atol=0.08)
 
 

@@ -163,7 +163,7 @@ class TestRows:
         H = self.H if H is None else H
         samples = np.ascontiguousarray(np.broadcast_to(H.T, (S, *H.T.shape)))
         W = np.empty((len(rows), S, len(H)), np.float32)
-        sample_rows(np.ascontiguousarray(rows), samples, gamma, np.uint64(7), 10, sweeps, W)
+        sample_rows(np.ascontiguousarray(rows), samples, np.full(S, gamma), np.uint64(7), 10, sweeps, W)
         return W
 
     def test_weights_given_components_equal_the_enumerated_posterior(self):

@@ -100,9 +100,9 @@ def read_only(model, folder):
         (lambda: BetaICA(2, n_init=1, random_state=0), X, {"aspect_pass", "gamma_functions"}),
         (lambda: BernoulliMixture(2, n_init=1, random_state=0), X, {"mixture_pass"}),
         (
-            lambda: BetaICA(2, inference="gibbs", gamma=1, n_init=1, random_state=0),
+            lambda: BetaICA(2, inference="gibbs", n_init=1, random_state=0),
             X,
-            {"gibbs_sweeps", "sample_rows"},
+            {"draw_gamma", "gibbs_sweeps", "sample_rows"},
         ),
         (lambda: BernoulliNMF(2, n_init=1, random_state=0), X, {"tanh_rows"}),
         (lambda: LogisticPCA(2, ridge=1, n_init=1, random_state=0), X, {"logistic_rows"}),

@@ -10,6 +10,7 @@ from latentbits.fitting.workers import Workers
 from latentbits.models.latent_classes import relative_entropy
 from latentbits.models.mixture import MixtureEM, State
 from tests.reference.assertions import assert_nondecreasing
+from tests.reference.coming_from import line
 from tests.reference.mixture import log_likelihoods
 
 
@@ -191,6 +192,17 @@ class TestLatentClasses:
         assert found["adjusted_bic"] == pytest.approx(bic - n_parameters * np.log(600 * 24 / 602), abs=1e-4)
         np.testing.assert_allclose(model.class_sizes(X)["share"], shares, atol=1e-4)
         assert (found["aic"], found["bic"]) == pytest.approx((model.aic(X), model.bic(X)))
+
+    def test_the_page_for_those_who_come_from_stepmix_and_polca_gives_these_figures(self):
+        X = classes(600)
+        model = line("poLCA(cbind(...) ~ 1", X=X)
+        log_likelihood, aic, bic, caic, entropy, shares = STEPMIX[2]
+        found = line("fit$aic`", X=X, model=model)
+        assert (found["log_likelihood"], found["aic"], found["bic"]) == pytest.approx(
+            (log_likelihood, aic, bic), abs=0.01
+        )
+        assert (found["caic"], found["relative_entropy"]) == pytest.approx((caic, entropy), abs=0.01)
+        np.testing.assert_allclose(line("fit$P`", X=X, model=model)["share"], shares, atol=0.01)
 
     def test_intervals_of_sizes_cover(self):
         shares = (0.6, 0.4)

@@ -289,6 +289,8 @@ class TestFitInBatches:
     @MODELS
     def test_ends_near_a_plain_fit_on_any_number_of_jobs(self, model):
         few = {**model.get_params(), "n_init": 2, "tol": 1e-5}
+        if "gamma" in few:
+            few["gamma"] = 1.0  # learned, the bound has several optima, 0.2 % apart here
         plain = type(model)(**few).fit(TRUTH.X)
         found = [type(model)(**few).set_params(batch_size=100, n_jobs=jobs).fit(TRUTH.X) for jobs in (1, 2)]
         assert_array_equal(found[0].components_, found[1].components_)

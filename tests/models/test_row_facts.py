@@ -139,7 +139,7 @@ class TestFeatures:
     def test_knots_approximate_the_kernel(self, monkeypatch, data):
         from latentbits.models import row_features
 
-        places = RowFeatures(data.facts)._in_plane(data.facts.coordinates)
+        places = RowFeatures(data.facts).in_plane(data.facts.coordinates)
         monkeypatch.setattr(row_features, "MOST_KNOTS", 120)
         row_features._basis.cache_clear()
         made = row_features._basis(np.ascontiguousarray(places).tobytes(), N)

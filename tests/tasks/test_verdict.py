@@ -14,9 +14,9 @@ from latentbits import (
     AspectBernoulli,
     BernoulliMixture,
     BetaICA,
-    BinaryICA,
     DataError,
     FalseZeros,
+    ICAMixture,
     IndependentBernoulli,
     LogisticPCA,
     RowColumnBernoulli,
@@ -268,8 +268,8 @@ class TestDegenerateData:
         json.dumps(found.to_dict(), allow_nan=False)
 
     def test_what_predicts_no_cells_is_refused(self):
-        with pytest.raises(DataError, match="BinaryICA has no cells"):
-            verdict(BinaryICA(2), noise())
+        with pytest.raises(DataError, match="ICAMixture has no cells"):
+            verdict(ICAMixture(2), noise())
         with pytest.raises(DataError, match="is not an estimator"):
             verdict("aspects", noise())
         with pytest.raises(ValueError, match="n_folds"):

@@ -53,4 +53,4 @@ print(lb.methods_text(found).splitlines()[0])
 
 # %%
 # On the command line: ``latentbits select sites.csv --components 2:6 --criterion cells,aic``, or directly
-# ``latentbits fit sites.csv --components 2:6 --out run``.
+# ``latentbits fit sites.csv --model aspect-bernoulli --components 2:6 --out run``.

@@ -50,7 +50,8 @@ def program() -> None:
 
     \b
         latentbits false-zeros sites.csv --top 20               # which zeros hide a 1
-        latentbits fit sites.csv --components 2:8 --out run     # then open run/report.html, and rate components
+        latentbits fit sites.csv --out causes                   # anything to find? open causes/report.html
+        latentbits fit sites.csv --model beta-ica --out run     # components to rate
         latentbits denoise run sites.csv --ratings ratings.json --out clean.csv
         latentbits suspects run sites.csv --top 20
 

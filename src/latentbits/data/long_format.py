@@ -22,7 +22,8 @@ _DENSE_CELLS = 10**8
 
 def refuse_wide_options(options: ReadOptions, way_out: str, origin: Origin) -> None:
     """Refuse options that are about wide tables."""
-    given = [name for name in ("row_labels", "columns", "exclude", "metadata") if getattr(options, name) is not None]
+    about = ("row_labels", "columns", "exclude", "metadata", "covariates", "coordinates", "effort")
+    given = [name for name in about if getattr(options, name) is not None]
     if given:
         raise origin.error(f"the option {given[0]} is about wide tables; {way_out}")
 
@@ -146,7 +147,7 @@ def refuse_long_format(
     """Refuse a table that looks like long format, unless the caller said what its columns are."""
     label = roles.label
     numbers_rows = label is not None and not names[label] and contents[label].whole
-    if (label is not None and not numbers_rows) or any(option is not None for option in vars(choice).values()):
+    if (label is not None and not numbers_rows) or choice.is_made:
         return
     keys = [j for j, content in sorted(contents.items()) if j != label and _is_key(j, names[j], content)]
     values = [j for j in range(len(names)) if j not in keys and j != label]

@@ -93,6 +93,7 @@ class Flag(NamedTuple):
     of_numbers: bool = False
     help_of_no: str = ""
     choices: tuple[str, ...] = ()
+    commas: bool = False
 
 
 def _option(default: Any, *flag: Any, **more: Any) -> Any:
@@ -119,6 +120,19 @@ class ReadOptions:
     )
     metadata: str | Sequence[str] | None = _option(
         None, "Keep this column beside the rows (may be repeated).  [default: text with repeats]", "COLUMN", COLUMNS
+    )
+    covariates: str | Sequence[str] | None = _option(
+        None,
+        "Columns that describe the rows, for models that use them; all for every column that is no data.",
+        "COLUMN,...",
+        COLUMNS,
+        commas=True,
+    )
+    coordinates: Sequence[str] | None = _option(
+        None, "The two columns that say where a row is, such as lon,lat.", "X,Y", COLUMNS, commas=True
+    )
+    effort: str | None = _option(
+        None, "The column that says how much a row was looked at, such as minutes.", "COLUMN", COLUMNS
     )
     long: Sequence[str] | None = _option(
         None,
@@ -255,6 +269,10 @@ def reading_record(options: ReadOptions, data: BinaryData) -> dict[str, Any]:
         record["row_labels"] = data.row_label
     elif type(record.get("row_labels")) is int:
         record["row_labels"] = ""  # the column at that position has no name
+    if (facts := data.facts) is not None:  # where all are asked for, those of this file
+        record["covariates"] = [*facts.numbers, *facts.categories]
+        if facts.coordinate_names:
+            record["coordinates"] = list(facts.coordinate_names)
     return record
 
 
@@ -292,8 +310,8 @@ def _fits(hint: Any, value: Any) -> bool:
 
 
 Options = dict[str, Any]
-_DISPENSABLE = {"exclude", "metadata"}
-"""Options with names of columns that are no data: a file needn't have them."""
+_DISPENSABLE = {"exclude", "metadata", "covariates", "coordinates", "effort"}
+"""Options with names of columns that are no data: a file needn't have them, and a model that needs one says so."""
 
 
 class FitReading(NamedTuple):
@@ -425,7 +443,7 @@ def _forget_column(remembered: Options, column: str) -> bool:
         names = remembered.pop(option)
         names = [names] if isinstance(names, str) else names
         others = [name for name in names if name != column]
-        if others:
+        if others and (option != "coordinates" or others == names):
             remembered[option] = others
         if others != names:
             return True

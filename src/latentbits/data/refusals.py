@@ -206,7 +206,8 @@ def _ways_out(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens
         if counted:
             return [*ways, f"{excluding}, and {_threshold(counted, origin)}"]
         binary_beside = around.has_zeros and around.has_ones and set(no_data) == set(bad)
-        return [*ways, excluding, *([_threshold(measured, origin)] if measured and not binary_beside else [])]
+        describing = f"{option('covariates', 'all')} if it describes the rows"
+        return [*ways, excluding, *([_threshold(measured, origin)] if measured and not binary_beside else [describing])]
     abundant = sorted(mostly) if len(mostly) < around.n_data and set(bad) == mostly else []
     return ways + _ways_for_cells(rest, abundant, around, tokens, origin)
 

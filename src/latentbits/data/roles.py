@@ -25,11 +25,34 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, has_decimal_comma
 from latentbits.data.messages import Origin, option, quoted
 from latentbits.errors import UnknownColumnError
+
+if TYPE_CHECKING:
+    from latentbits.data.read_options import ReadOptions
+
+
+LONGITUDE, LATITUDE = frozenset(("lon", "long", "lng", "longitude")), frozenset(("lat", "latitude"))
+LEAST_SHARE = 0.1
+"""A column with fewer cells that are neither 0, 1 nor missing is data with slips, and no covariate."""
+
+
+class FactColumns(NamedTuple):
+    """The positions of the columns that describe the rows."""
+
+    covariates: list[int]
+    coordinates: list[int]
+    effort: int | None
+
+    @property
+    def columns(self) -> list[int]:
+        """All of them."""
+        return list(
+            dict.fromkeys([*self.covariates, *self.coordinates, *([] if self.effort is None else [self.effort])])
+        )
 
 
 @dataclass(frozen=True)
@@ -44,6 +67,12 @@ class ColumnChoice:
         Names of the columns to read, None for all, and of those to leave out.
     metadata : sequence of str or None
         Names of the columns to keep beside the rows.
+    covariates, coordinates, effort : sequence of str, sequence of str, str or None
+        Names of the columns that describe the rows; they are kept beside these as well.
+    takes_all : bool
+        Whether every column that is no data, and isn't named here, is a covariate.
+    by_threshold : bool
+        Whether numbers other than 0 and 1 may be data.
 
     Examples
     --------
@@ -58,6 +87,34 @@ class ColumnChoice:
     columns: Sequence[str] | None
     exclude: Sequence[str] | None
     metadata: Sequence[str] | None = None
+    covariates: Sequence[str] = ()
+    coordinates: Sequence[str] = ()
+    effort: str | None = None
+    takes_all: bool = False
+    by_threshold: bool = False
+
+    @classmethod
+    def of(cls, options: ReadOptions) -> ColumnChoice:
+        """The choices among the options of reading."""
+        wanted = options.covariates or ()
+        listed = [wanted] if isinstance(wanted, str) else list(wanted)
+        takes_all = listed == ["all"]
+        return cls(
+            options.row_labels,
+            options.columns,
+            options.exclude,
+            options.metadata,
+            () if takes_all else tuple(listed),
+            tuple(options.coordinates or ()),
+            options.effort,
+            takes_all,
+            options.threshold is not None,
+        )
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the caller has said anything."""
+        return self != ColumnChoice(None, None, None, by_threshold=self.by_threshold)
 
     def label(self, names: Sequence[str], origin: Origin) -> int | None:
         """Find the label column that the caller named."""
@@ -85,8 +142,28 @@ class ColumnChoice:
         return set(positions(self.exclude or (), names, origin))
 
     def beside(self, names: Sequence[str], origin: Origin) -> list[int]:
-        """Find the metadata columns that the caller named."""
-        return positions(self.metadata or (), names, origin)
+        """Find the metadata columns that the caller named, those that describe the rows among them."""
+        metadata = [self.metadata] if isinstance(self.metadata, str) else self.metadata or ()
+        named = [*metadata, *self.covariates, *self.coordinates, *([self.effort] if self.effort else [])]
+        return positions(list(dict.fromkeys(named)), names, origin)
+
+    def facts(self, names: Sequence[str], found: Collection[int], origin: Origin) -> FactColumns:
+        """What describes the rows; if all is asked for, also the columns that were found to be no data."""
+        covariates = positions(self.covariates, names, origin)
+        coordinates = positions(self.coordinates, names, origin)
+        effort = None if self.effort is None else positions([self.effort], names, origin)[0]
+        if self.takes_all:
+            others = [j for j in sorted(found) if j not in {*coordinates, effort} and not is_identifier(names[j])]
+            if not self.coordinates:
+                coordinates = _place_among(others, names)
+            covariates = [j for j in others if j not in coordinates]
+        return FactColumns(covariates, coordinates, effort)
+
+
+def _place_among(columns: Sequence[int], names: Sequence[str]) -> list[int]:
+    """The columns named as longitude and latitude, if there is one of each."""
+    sides = [[j for j in columns if names[j].lower() in called] for called in (LONGITUDE, LATITUDE)]
+    return [side[0] for side in sides] if all(len(side) == 1 for side in sides) else []
 
 
 def positions(wanted: str | Sequence[str], names: Sequence[str], origin: Origin) -> list[int]:
@@ -274,6 +351,8 @@ class Roles(NamedTuple):
         The notes that may be wrong, with the way out.
     numbered : int or None
         The position of a first column that is data, and yet may name the rows: its whole numbers are all different.
+    facts : FactColumns
+        What describes the rows.
     """
 
     label: int | None
@@ -281,6 +360,7 @@ class Roles(NamedTuple):
     notes: tuple[str, ...]
     guesses: tuple[str, ...]
     numbered: int | None = None
+    facts: FactColumns = FactColumns([], [], None)
 
     def doubting(self, measures: Sequence[str]) -> Roles:
         """Add a guess for each column of data that is named like a measurement, and 1 in every row."""
@@ -347,9 +427,43 @@ def find_roles(
                 all_the_same = "" if contents[j].unique else " all the same"
                 way_out += f"or {option('row_labels', names[j])} if it names the rows{all_the_same}"
             else:
-                way_out += "or --true and --false if it is data"
+                way_out += (
+                    f"{option('covariates', [names[j]])} if it may explain cells, or --true and --false if it is data"
+                )
+            way_out = "" if choice.takes_all else way_out
             note(f"the column {quoted(names[j])} is metadata, kept beside the rows ({reason})", way_out)
-    return Roles(label, beside, tuple(notes), tuple(guesses), numbered)
+    found_beside = {j for j, _ in found if j in beside}
+    if choice.takes_all:
+        measured = _measured(names, contents, {*left_out, label, *found_beside}, choice)
+        beside += measured
+        found_beside |= {*measured}
+    facts = choice.facts(names, found_beside, origin)
+    if facts.columns and choice.takes_all:
+        note(_of_facts(facts, names))
+    return Roles(label, beside, tuple(notes), tuple(guesses), numbered, facts)
+
+
+def _of_facts(facts: FactColumns, names: Sequence[str]) -> str:
+    """Which columns describe the rows."""
+    roles = {"covariates": facts.covariates, "coordinates": facts.coordinates}
+    roles["effort"] = [] if facts.effort is None else [facts.effort]
+    return "; ".join(f"{role}: {', '.join(names[j] for j in columns)}" for role, columns in roles.items() if columns)
+
+
+def _measured(
+    names: Sequence[str], contents: Mapping[int, Content], others: set[int | None], choice: ColumnChoice
+) -> list[int]:
+    """The columns of numbers other than 0 and 1; by a threshold, those that are named like a measurement."""
+    wanted = range(len(names)) if choice.columns is None else []
+    return [
+        j
+        for j in wanted
+        if j in contents
+        and j not in others
+        and not contents[j].zero_one
+        and not is_identifier(names[j])
+        and (is_measure(names[j]) or not choice.by_threshold)
+    ]
 
 
 def _reason(name: str, content: Content, *, first: bool) -> str | None:

@@ -10,12 +10,13 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from latentbits.data.roles import LATITUDE, LONGITUDE
 from latentbits.errors import DataError
 from latentbits.wording import counted
 
 __all__ = ["RowFacts"]
 
-_LONGITUDE, _LATITUDE = {"lon", "long", "lng", "longitude"}, {"lat", "latitude"}
+KM_PER_DEGREE = 111.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,43 @@ class RowFacts:
     def is_geographic(self) -> bool:
         """Whether the coordinates are longitude and latitude."""
         names = tuple(name.lower() for name in self.coordinate_names)
-        return len(names) == 2 and names[0] in _LONGITUDE and names[1] in _LATITUDE
+        return len(names) == 2 and names[0] in LONGITUDE and names[1] in LATITUDE
+
+    def text(self, name: str, row: int) -> str:
+        """What a covariate, or effort, is in a row.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+        row : int
+            The position of the row.
+
+        Returns
+        -------
+        str
+            Numbers with four digits; "missing" where nothing is known.
+        """
+        value = {**self.numbers, **self.categories, str(self.effort_name): self.effort}[name]
+        assert value is not None
+        cell = value[row]
+        shown = str(cell) if isinstance(cell, str) else "" if np.isnan(cell) else f"{cell:.4g}"
+        return shown or "missing"
+
+    def distance(self, length: float) -> str:
+        """A distance in words; between longitudes and latitudes in km.
+
+        Parameters
+        ----------
+        length : float
+            In units of the coordinates, or degrees of latitude.
+
+        Returns
+        -------
+        str
+            With three digits.
+        """
+        return f"{length * KM_PER_DEGREE:.3g} km" if self.is_geographic else f"{length:.3g} away"
 
     def checksum(self) -> str:
         """Identifies names, roles and values.

@@ -19,8 +19,17 @@ from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, as_text
 from latentbits.data.long_format import refuse_long_format
 from latentbits.data.messages import Origin, check_column_names, option, quoted, refusing_damage
 from latentbits.data.read_options import ReadOptions
-from latentbits.data.refusals import BadCells, Surroundings, refusal
-from latentbits.data.roles import ColumnChoice, Content, Roles, examine, find_roles, is_identifier, is_measure
+from latentbits.data.refusals import BadCells, BadColumn, Surroundings, refusal
+from latentbits.data.roles import (
+    LEAST_SHARE,
+    ColumnChoice,
+    Content,
+    Roles,
+    examine,
+    find_roles,
+    is_identifier,
+    is_measure,
+)
 from latentbits.data.text_file import (
     ARRAY_BYTES,
     SHEET_BYTES,
@@ -34,12 +43,14 @@ from latentbits.data.text_file import (
     rows_of_width,
     split_header,
 )
+from latentbits.errors import DataError
 from latentbits.storage.files import restore_label
 
 if TYPE_CHECKING:
     import numpy as np
 
     from latentbits.data.binary_data import BinaryData
+    from latentbits.data.row_facts import RowFacts
 
 
 class WideTable(ABC):
@@ -53,7 +64,7 @@ class WideTable(ABC):
 
     def __init__(self, options: ReadOptions, origin: Origin) -> None:
         self.origin = origin
-        self.choice = ColumnChoice(options.row_labels, options.columns, options.exclude, options.metadata)
+        self.choice = ColumnChoice.of(options)
         self.tokens = Tokens.of(options, origin)
         self.strict = self.tokens.without_threshold()  # by a threshold any number would be data
 
@@ -99,9 +110,37 @@ class WideTable(ABC):
             row_names=None if label is None else self._labels(label),
             column_names=names,
             row_label=None if label is None else self.names[label] or None,
+            facts=self._facts(),
             metadata={self.names[j]: self._labels(j) for j in roles.metadata} or None,
             notes=roles.notes,
         )
+
+    def _facts(self) -> RowFacts | None:
+        """Covariates, coordinates and effort, as far as the caller wants them."""
+        known = self.roles.facts
+        if not known.columns:
+            return None
+        from latentbits.data.row_facts import RowFacts
+
+        columns = {self.names[j]: self._values(j) for j in known.columns}
+        covariates = [self.names[j] for j in known.covariates]
+        coordinates = [self.names[j] for j in known.coordinates]
+        effort = None if known.effort is None else self.names[known.effort]
+        try:
+            return RowFacts.of(columns, covariates=covariates, coordinates=coordinates or None, effort=effort)
+        except DataError as error:
+            raise self.origin.error(str(error)) from None
+
+    def _values(self, j: int) -> np.ndarray:
+        """A column that is no data: numbers, NaN where one is missing; or texts, empty where one is."""
+        import numpy as np
+
+        tokens = self.strict
+        texts = ["" if tokens[text] == MISSING_BYTE else text for text in self._labels(j)]
+        numbers = [tokens.number(text) for text in texts]
+        if all(number is not None or not text for number, text in zip(numbers, texts, strict=True)):
+            return np.array([np.nan if number is None else number for number in numbers])
+        return np.array(texts, object)
 
 
 class RowSource(Protocol):
@@ -181,6 +220,8 @@ class TextReader(WideTable):
         check_column_names(names, origin, header.place, unnamed=found)
         data = choice.data(names, (found, *beside), origin)
         candidates = {j for j, name in enumerate(names) if is_identifier(name)} | {0}
+        if choice.takes_all:
+            candidates |= {j for j, name in enumerate(names) if is_measure(name)}
         kept = (candidates - choice.excluded(names, origin)) | {*beside, *([] if found is None else [found])}
         self._encoded = {j: k for k, j in enumerate(j for j in data if j not in kept)}
         return sorted(kept)
@@ -204,17 +245,18 @@ class TextReader(WideTable):
 
     def _read_words(self) -> None:
         """Read the file once more, for the texts of encoded columns that hold nothing but unknown words."""
-        words = [
-            j
-            for j, column in self._bad.items()
-            if self.choice.columns is None
-            and all(self.tokens.number(word) is None for word in column.words)
-            and column.count == len(self._lines) - self._column(j).count(MISSING_BYTE)
-        ]
+        words = [j for j, column in self._bad.items() if self.choice.columns is None and self._is_no_data(j, column)]
         if words:
             with self.open_rows() as (_, rows):
                 picked = [[row[j].strip() for j in words] for _, row in rows]
             self._texts |= zip(words, map(list, zip(*picked, strict=True)), strict=True)
+
+    def _is_no_data(self, j: int, column: BadColumn) -> bool:
+        """Whether an encoded column may be metadata or, where all of these are asked for, a covariate."""
+        n_filled = len(self._lines) - self._column(j).count(MISSING_BYTE)
+        if self.choice.takes_all:
+            return column.count >= LEAST_SHARE * n_filled
+        return column.count == n_filled and all(self.tokens.number(word) is None for word in column.words)
 
     def _without(self, rows: set[int]) -> dict[int, list[str]]:
         return {j: [text for i, text in enumerate(texts) if i not in rows] for j, texts in self._texts.items()}

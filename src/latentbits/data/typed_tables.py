@@ -18,7 +18,7 @@ from latentbits.data.encoding import codes_of, pack
 from latentbits.data.messages import Origin, check_column_names, checked_text, refusing_damage
 from latentbits.data.read_options import ReadOptions
 from latentbits.data.refusals import BadCells
-from latentbits.data.roles import examine, is_identifier, positions
+from latentbits.data.roles import LEAST_SHARE, examine, is_identifier, is_measure, positions
 from latentbits.data.text_file import ARRAY_BYTES, check_unpacked
 from latentbits.data.text_reader import WideTable
 
@@ -138,7 +138,16 @@ class TypedTable(WideTable):
 
     def _may_be_other(self, j: int) -> bool:
         """Whether a column may be something else than data."""
-        return j == 0 or not self._is_number(j) or is_identifier(self.names[j])
+        if j == 0 or not self._is_number(j) or is_identifier(self.names[j]):
+            return True
+        return self.choice.takes_all and self._holds_measures(j)
+
+    def _holds_measures(self, j: int) -> bool:
+        """Whether a column of numbers may be a covariate."""
+        if self.choice.by_threshold:
+            return is_measure(self.names[j])
+        codes = np.frombuffer(self.strict.codes(self._texts(j)), np.int8)
+        return bool(np.mean(codes == BAD) >= LEAST_SHARE)
 
     def _codes(self, j: int) -> np.ndarray:
         if self._is_number(j) and not self._words_given:

@@ -34,12 +34,14 @@ from latentbits.findings.account import (
     Subject,
     Unit,
 )
+from latentbits.findings.rows import with_rows
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.registry import model_name
 from latentbits.models.spec import spec_of
 from latentbits.models.view import n_agreeing
 from latentbits.notes import Code, Note, Role, frozen
 from latentbits.numerics import RandomSource
+from latentbits.tasks.choose import ModelChoice
 from latentbits.tasks.select import OrderSelection
 from latentbits.tasks.verdict import Verdict, verdicts_of_selection
 from latentbits.tasks.verdict import verdict as verdict_on
@@ -90,13 +92,13 @@ def analyse(
 
     Parameters
     ----------
-    model : estimator or OrderSelection
-        Any of the library's, fitted (also to other rows) or not: then it is fitted. What `select_order` returns stands
-        for its best model, and its held-out cells are not predicted again for the verdict.
+    model : estimator, OrderSelection or ModelChoice
+        Any of the library's, fitted (also to other rows) or not: then it is fitted. What `select_order` or `choose`
+        returns stands for its best model; held-out cells of `select_order` are not predicted again for the verdict.
     X : array-like, sparse matrix, data frame, BinaryData or NumberTable
         Rows with the model's columns.
     verdict : bool or Verdict, default=True
-        Whether to ask first if the model predicts held-out cells better than row and column totals (models of 0-1
+        Whether to ask first if the model predicts held-out cells (of segments: pairs) better than totals (models of 0-1
         tables only), or the verdict, if it is known.
     question : mapping or None, default=None
         For `FalseZeros`, arguments of its `suspects`, such as `kind` or `rate`.
@@ -134,7 +136,8 @@ def analyse(
     ['row', 'column', 'kind', 'score', 'phantom']
     """
     found = model if isinstance(model, OrderSelection) else None
-    estimator = model if found is None else found.best_model
+    choice = model if isinstance(model, ModelChoice) else None
+    estimator = model.best_model if isinstance(model, OrderSelection | ModelChoice) else model
     known = provenance or Provenance()
     watch = _Stopwatch()
     with kept_warnings() as warned:
@@ -150,10 +153,15 @@ def analyse(
         stopped = any(isinstance(warning, InterruptedWarning) for warning in (*known.warnings, *warned))
         if verdict is True and _can_be_judged(estimator) and not stopped:
             with watch.timed("verdict"):
-                judged = _verdict(estimator, found, subject.data, random_state, n_jobs, verbose)
+                segments = fit_params.get("segments")
+                judged = _verdict(estimator, found, subject.data, segments, random_state, n_jobs, verbose)
     if found is not None:
         selection = _selection_of(found)
         figures = (*figures, Figure("selection", found.plot, Code.CHOSEN))
+    chosen_tables = {} if found is None else selection_tables(found)
+    if choice is not None:
+        figures = (*figures, Figure("comparison", choice.plot, Code.MODEL_CHOSEN))
+        chosen_tables = {"comparison": choice.comparison.table, "folds": choice.comparison.folds}
     facts = {**_common_facts(subject, about), **parts.facts}
     return Findings(
         model=_about_model(estimator),
@@ -161,9 +169,12 @@ def analyse(
         verdict=judged,
         facts=facts,
         suspects=parts.suspects,
-        tables={**parts.tables, **({} if found is None else selection_tables(found))},
+        tables={**parts.tables, **chosen_tables},
         figures=figures,
-        notes=tuple(_notes(estimator, subject, about, parts, facts, selection, found, judged, known, warned)),
+        notes=(
+            *(() if choice is None else (choice.note,)),
+            *_notes(estimator, subject, about, parts, facts, selection, found, judged, known, warned),
+        ),
         subject=subject,
         selection=selection,
         part=part,
@@ -255,7 +266,7 @@ def _ask(
     asked_as = {"asked": known.asked} if known.asked is not None else {}
     parts: Parts = family.find(subject, about, **question, **asked_as)
     if chosen is None:
-        return subject, about, parts, None
+        return subject, about, with_rows(parts, subject), None
     n_rows, n_columns = data.shape
     arguments = {"components": len(model.components_), "rows": n_rows, "columns": n_columns, "part": len(chosen)}
     whole: Parts = family.of_all_rows(parts, model, data)
@@ -381,13 +392,15 @@ def _shaped(figure: Figure, shape: tuple[int, int] | None) -> Figure:
 
 
 def _can_be_judged(model: Any) -> bool:
-    return {Ability.READ_ZERO_ONE, Ability.PREDICT_CELLS} <= abilities_of(model)
+    abilities = abilities_of(model)
+    return Ability.READ_ZERO_ONE in abilities and not abilities.isdisjoint({Ability.PREDICT_CELLS, Ability.PAIR_SCORES})
 
 
 def _verdict(
     model: Any,
     found: OrderSelection | None,
     data: BinaryData,
+    segments: Any,
     random_state: RandomSource,
     n_jobs: int | None,
     verbose: int,
@@ -398,7 +411,7 @@ def _verdict(
         known = {} if found is None else verdicts_of_selection(found, n_jobs=n_jobs, verbose=verbose)
         if found is not None and known:
             return known[found.best_order].beside(known, found.best_order)
-        return verdict_on(model, data, random_state=seed, n_jobs=n_jobs, verbose=verbose)
+        return verdict_on(model, data, segments=segments, random_state=seed, n_jobs=n_jobs, verbose=verbose)
     except KeyboardInterrupt:
         warn_user(sentences.no_verdict(), InterruptedWarning)
         return None
@@ -423,6 +436,7 @@ def _notes(
     yield parts.fitted
     if known.file is not None:
         yield from _row_labels(subject.data)
+    yield from _known_of_rows(subject)
     if found is not None:
         yield Note(Code.CHOSEN_AMONG, {"tried": tuple(found.models)})
         yield from choice_notes(found, indent="    ")
@@ -445,6 +459,17 @@ def _row_labels(data: Data) -> Iterator[Note]:
     """Which column of a file was taken for the names of rows."""
     if data.row_names is not None and "long" not in (getattr(data, "reading", None) or {}):
         yield Note(Code.ROW_LABELS, {"column": data.row_label or None}, Role.DATA)
+
+
+def _known_of_rows(subject: Subject) -> Iterator[Note]:
+    """Covariates, coordinates and effort, and whether the model uses them."""
+    facts, abilities = getattr(subject.data, "facts", None), abilities_of(subject.model)
+    if facts is None:
+        return
+    after = "after" if Ability.DENOISE in abilities else "shown"
+    used = "model" if Ability.KNOW_ROWS in abilities else after
+    names = {"covariates": (*facts.numbers, *facts.categories), "coordinates": facts.coordinate_names}
+    yield Note(Code.KNOWN_OF_ROWS, {**names, "effort": facts.effort_name, "used": used}, Role.DATA)
 
 
 def _search_note(model: Any, facts: Mapping[str, Fact]) -> Note:

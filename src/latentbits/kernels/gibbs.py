@@ -8,6 +8,13 @@ component k, and n1_jk ones and n0_jk zeros of column j,
 (with n0_jk + beta above the line if x_ij = 0), the cell itself left out of the counts. A component whose probability
 of a 1 is fixed at h_jk has h_jk (1 - h_jk) in place of the fraction. At temperature tau < 1 the fraction is raised to
 the power tau, so that tau = 0 is the prior.
+
+Where gamma isn't known, log gamma is normal with mean 0, between two limits. Given the causes, with weights integrated
+out, the density of gamma has the factors
+
+    prod_i  prod_{k, m < c_ik} (gamma + m)  /  prod_{m < n_i} (K gamma + m)
+
+for n_i cells of row i, in which a factor occurs as often as there are counts above m.
 """
 
 from math import exp, log
@@ -17,7 +24,10 @@ import numpy as np
 
 from latentbits.kernels.random_stream import log_gamma_draw, mix, uniform
 
-__all__ = ["gibbs_sweeps", "sample_rows"]
+__all__ = ["draw_gamma", "gibbs_sweeps", "sample_rows"]
+
+STEP = 0.5
+"""First width of the slice in log gamma."""
 
 _LOOP = {"nogil": True, "error_model": "numpy", "cache": True}
 
@@ -62,6 +72,58 @@ def _log_likelihood(n1, n0, fixed, log_gammas):
             else:
                 total += log_gammas[0, ones] + log_gammas[1, zeros] - log_gammas[2, ones + zeros]
     return total
+
+
+@numba.njit(**_LOOP)
+def _log_density(log_gamma, of_cells, of_rows, K, low, high, spread):
+    """The log density of log gamma, but for a constant; of_cells[m], of_rows[m]: how many c_ik, n_i are above m."""
+    if not low < log_gamma < high:
+        return -np.inf
+    gamma = exp(log_gamma)
+    total = -0.5 * (log_gamma / spread) ** 2
+    for m in range(of_rows.shape[0]):
+        if of_cells[m] > 0:
+            total += of_cells[m] * log(gamma + m)
+        total -= of_rows[m] * log(K * gamma + m)
+    return total
+
+
+@numba.njit(**_LOOP)
+def draw_gamma(c, log_gamma, low, high, spread, state):
+    """The logarithm of gamma, drawn given the counts c (N x K) of the causes: a step of slice sampling (Neal 2003).
+
+    `low`, `high` are the limits of log gamma, `spread` the standard deviation of its prior.
+    """
+    N, K = c.shape
+    most = 0
+    for i in range(N):
+        most = max(most, c[i].sum())
+    of_cells, of_rows = np.zeros(most), np.zeros(most)
+    for i in range(N):
+        n = 0
+        for k in range(K):
+            n += c[i, k]
+            for m in range(c[i, k]):
+                of_cells[m] += 1.0
+        for m in range(n):
+            of_rows[m] += 1.0
+    level = _log_density(log_gamma, of_cells, of_rows, K, low, high, spread) + log(1.0 - uniform(state))
+    left = log_gamma - STEP * uniform(state)
+    right = left + STEP
+    while _log_density(left, of_cells, of_rows, K, low, high, spread) > level:
+        left -= STEP
+    while _log_density(right, of_cells, of_rows, K, low, high, spread) > level:
+        right += STEP
+    while True:
+        drawn = left + (right - left) * uniform(state)
+        if _log_density(drawn, of_cells, of_rows, K, low, high, spread) > level:
+            return drawn
+        if drawn < log_gamma:
+            left = drawn
+        else:
+            right = drawn
+        if right - left < 1e-12:  # rounding: the slice is where the step began
+            return log_gamma
 
 
 @numba.njit(**_LOOP)
@@ -157,7 +219,8 @@ def sample_rows(cells, H, gamma, seed, burn, sweeps, W):
     cells : (N, D) int8
     H : (S, D, K)
         Probabilities of a 1, strictly between 0 and 1.
-    gamma : float
+    gamma : (S,)
+        With each draw of the components.
     seed : uint64
     burn, sweeps : int
     W : (N, S, K) float32
@@ -166,6 +229,7 @@ def sample_rows(cells, H, gamma, seed, burn, sweeps, W):
     N, D = cells.shape
     S, _, K = H.shape
     z = np.empty(D, np.int16)
+    caused = np.empty(K, np.int64)
     weight, cumulative, drawn = np.empty(K), np.empty(K), np.empty(K)
     state = np.empty(4, np.uint64)
     for i in range(N):
@@ -176,8 +240,10 @@ def sample_rows(cells, H, gamma, seed, burn, sweeps, W):
         for part in range(4):
             word = mix(word)
             state[part] = word
-        weight[:] = gamma
+        caused[:] = 0
         for s in range(S):
+            for k in range(K):
+                weight[k] = caused[k] + gamma[s]
             for _ in range(sweeps + burn if s == 0 else sweeps):
                 for j in range(D):
                     x = cells[i, j]
@@ -195,3 +261,4 @@ def sample_rows(cells, H, gamma, seed, burn, sweeps, W):
             _draw_weights(weight, state, drawn)
             for k in range(K):
                 W[i, s, k] = drawn[k]
+                caused[k] = round(weight[k] - gamma[s])

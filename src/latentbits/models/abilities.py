@@ -40,6 +40,7 @@ class Ability(StrEnum):
     EVIDENCE = "evidence"
     INFORMATION_CRITERIA = "information criteria"
     PAIR_SCORES = "pair scores"
+    KNOW_ROWS = "use what is known of rows"
 
 
 class ReadsZeroOne(Protocol):
@@ -218,6 +219,14 @@ class HasPairScores(Protocol):
     def pair_score(self, X: Any) -> float: ...
 
 
+class KnowsRows(Protocol):
+    """Fitted with covariates, coordinates or effort, it says what they do, and predicts rows without cells."""
+
+    def predict_rows(self, rows: Any) -> Any: ...
+    def responses(self) -> Any: ...
+    def variation(self) -> Any: ...
+
+
 PROTOCOLS: dict[Ability, type] = {
     Ability.READ_ZERO_ONE: ReadsZeroOne,
     Ability.PREDICT_CELLS: PredictsCells,
@@ -246,6 +255,7 @@ PROTOCOLS: dict[Ability, type] = {
     Ability.EVIDENCE: HasEvidence,
     Ability.INFORMATION_CRITERIA: HasInformationCriteria,
     Ability.PAIR_SCORES: HasPairScores,
+    Ability.KNOW_ROWS: KnowsRows,
 }
 
 ZERO_ONE_DATA = frozenset({Ability.READ_ZERO_ONE})

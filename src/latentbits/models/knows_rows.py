@@ -46,5 +46,5 @@ class KnowsRows(BinaryModel):
                 return known
         raise DataError(
             f"the model was fitted with {', '.join(facts.names)} of the rows; give them of these rows too: "
-            "BinaryData.of(X, rows=frame, ...) with the same columns"
+            "the same columns in a file, or BinaryData.of(X, rows=frame, ...)"
         )

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import log_ndtr, logsumexp, ndtr
+from scipy.special import log_ndtr, logit, logsumexp, ndtr
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import MISSING, BinaryData
@@ -33,7 +33,7 @@ from latentbits.models.probit_sampler import (
     pool,
     solve_rows,
 )
-from latentbits.models.row_features import RowFeatures
+from latentbits.models.row_features import SCALES, RowFeatures
 from latentbits.models.sampling import chains_agree, repeated_cells
 from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource, as_generator
@@ -530,6 +530,45 @@ class ProbitFactors(KnowsRows, RestartedFactorModel):
         names = self._column_labels()
         return pd.DataFrame(total / len(V), columns=names, index=names)
 
+    def _spoken_by(self, facts: RowFacts, columns: np.ndarray) -> dict[str, np.ndarray]:
+        """How much each covariate, and the place, adds to the log-odds of a 1 in unseen cells: by name, n x n_columns.
+
+        Against a row in which the covariate is at its mean; "space" against a place of which nothing is known.
+        """
+        encoder = self._asked_of_rows("explain")
+        theta = self._samples.theta[:, columns].astype(np.float64)
+        features, centres = self._unseen(facts, encoder)
+        known, loadings = theta[:, :, : self._first], theta[:, :, self._first :]
+        parts = {
+            name: np.einsum("np,sdp->nsd", features[:, at], known[:, :, at]) for name, at in encoder.slices().items()
+        }
+        if self._space is not None:
+            parts["space"] = np.einsum("nsk,sdk->nsd", centres, loadings)
+        total = theta[None, :, :, 0] + sum(parts.values())
+        size = np.sqrt(1 + (loadings**2).sum(axis=2))
+        whole = logit(_inside(ndtr(total / size).mean(axis=1)))
+        return {name: whole - logit(_inside(ndtr((total - part) / size).mean(axis=1))) for name, part in parts.items()}
+
+    def _nearest(self, facts: RowFacts, places: RowFacts, top: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For each row the `top` nearest others: positions, distances, and nearness by the scales of the factors."""
+        encoder = self._asked_of_rows("explain")
+        assert facts.coordinates is not None
+        assert places.coordinates is not None
+        here, there = encoder.in_plane(facts.coordinates), encoder.in_plane(places.coordinates)
+        distance = np.hypot(*(here[:, None] - there[None]).transpose(2, 0, 1))
+        nearest = np.argsort(distance, axis=1, kind="stable")[:, : top + 1]
+        far = np.take_along_axis(distance, nearest, axis=1)
+        if self._space is None or encoder.basis is None:
+            return nearest, far, np.exp(-far / max(float(np.median(distance)), 1e-12))
+        scales = encoder.basis.unit * np.array(SCALES)[self._space.scales[:, : self.n_components]]
+        return nearest, far, np.exp(-far[:, :, None] / scales.mean(axis=0)).mean(axis=2)
+
+    def _unseen(self, facts: RowFacts, encoder: RowFeatures) -> tuple[np.ndarray, np.ndarray]:
+        """Features of rows of which no cell was seen, and where their factors are expected."""
+        cells = np.full((len(facts), self.n_features_in_), MISSING, np.int8)
+        n_drawn = self.n_components + bool(self.row_effects)
+        return known_of(BinaryData(cells, facts=facts), encoder, self._space, len(self._samples.theta), n_drawn)
+
     def _asked_of_rows(self, question: str) -> RowFeatures:
         check_is_fitted(self)
         encoder = self._encoder()
@@ -549,9 +588,8 @@ class ProbitFactors(KnowsRows, RestartedFactorModel):
         )
 
     def _of_unseen(self, facts: RowFacts) -> np.ndarray:
-        theta, K = self._samples.theta.astype(np.float64), self.n_components + bool(self.row_effects)
-        cells = np.full((len(facts), theta.shape[1]), MISSING, np.int8)
-        features, centres = known_of(BinaryData(cells, facts=facts), self._encoder(), self._space, len(theta), K)
+        theta = self._samples.theta.astype(np.float64)
+        features, centres = self._unseen(facts, self._asked_of_rows("predict_rows"))
         known, spread = theta[:, :, : self._first], np.sqrt(1 + self._drawn_variance())
         return _mean_of(
             ndtr((features @ known[s].T + centres[:, s] @ theta[s, :, self._first :].T) / spread[s])
@@ -608,6 +646,10 @@ def _long(name: str, values: list[Any], columns: list[str], *parts: np.ndarray) 
             "upper": upper,
         }
     )
+
+
+def _inside(p: np.ndarray) -> np.ndarray:
+    return np.clip(p, 1e-6, 1 - 1e-6)
 
 
 def _parts(n_rows: int, size: int = 256) -> Iterable[slice]:

@@ -90,7 +90,7 @@ _LARGEST_SAMPLE = 1e4
 _PROBIT_FACTORS = ModelSpec(
     "probit-factors",
     f"{_HERE}.probit_factors:ProbitFactors",
-    abilities=_CLIMBING | {Ability.INTERVALS, Ability.CHAINS},
+    abilities=_CLIMBING | {Ability.INTERVALS, Ability.CHAINS, Ability.KNOW_ROWS},
     parameters={
         **components("at most: needless ones shrink"),
         "row_effects": Parameter(None),

@@ -146,7 +146,7 @@ class RowFeatures:
             self._latitude = float(facts.coordinates[:, 1].mean())
         self.basis = None
         if facts.coordinates is not None and np.ptp(facts.coordinates, axis=0).any():
-            places = np.ascontiguousarray(self._in_plane(facts.coordinates))
+            places = np.ascontiguousarray(self.in_plane(facts.coordinates))
             self.basis = _basis(places.tobytes(), len(places))
 
     @property
@@ -186,9 +186,10 @@ class RowFeatures:
         """The functions of space at rows, L x n x R; None without."""
         if self.basis is None or facts.coordinates is None:
             return None
-        return self.basis.at(self._in_plane(facts.coordinates))
+        return self.basis.at(self.in_plane(facts.coordinates))
 
-    def _in_plane(self, coordinates: np.ndarray) -> np.ndarray:
+    def in_plane(self, coordinates: np.ndarray) -> np.ndarray:
+        """Degrees so that distances are those of degrees of latitude; coordinates of a plane as they are."""
         if self._latitude is None:
             return coordinates
         return coordinates * [np.cos(np.radians(self._latitude)), 1.0]

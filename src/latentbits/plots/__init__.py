@@ -15,6 +15,7 @@ from latentbits.plots.clusters import (
 )
 from latentbits.plots.components import plot_components, plot_weights
 from latentbits.plots.denoising import plot_denoising
+from latentbits.plots.maps import plot_map, plot_responses, plot_variation
 from latentbits.plots.mixing import (
     plot_causes,
     plot_loadings,
@@ -39,6 +40,7 @@ __all__ = [
     "plot_couplings",
     "plot_denoising",
     "plot_loadings",
+    "plot_map",
     "plot_member_weights",
     "plot_mixing",
     "plot_objective",
@@ -46,6 +48,7 @@ __all__ = [
     "plot_pair_fit",
     "plot_projections",
     "plot_reliability",
+    "plot_responses",
     "plot_scree",
     "plot_selection",
     "plot_sizes",
@@ -55,5 +58,6 @@ __all__ = [
     "plot_stability",
     "plot_strengths",
     "plot_suspects",
+    "plot_variation",
     "plot_weights",
 ]

@@ -17,19 +17,23 @@ if TYPE_CHECKING:
 
 def factor_page(found: FactorSolution, title: str) -> str:
     """The page of a solution; everything that comes from data is escaped."""
-    table = found.to_frame().reset_index(names="column")
-    loadings = views.table(list(table.columns), [[_short(cell) for cell in row] for row in table.values.tolist()])
     figures = [_picture(draw()) for draw in found.figures().values()]
-    block = views.block(title, str(found).split("\n"), *figures, loadings)
+    block = views.block(title, str(found).split("\n"), *figures, *([_loadings(found)] if found.n_factors else []))
     head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{block}</body></html>'
 
 
+def _loadings(found: FactorSolution) -> str:
+    table = found.to_frame().reset_index(names="column")
+    return views.table(list(table.columns), [[_short(cell) for cell in row] for row in table.values.tolist()])
+
+
 def _short(cell: object) -> object:
-    return f"{cell:.3f}" if isinstance(cell, float) else cell
+    return f"{cell:z.3f}" if isinstance(cell, float) else cell
 
 
 def _picture(figure: Figure) -> str:
     file = io.BytesIO()
     figure.savefig(file, format="png")
-    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"><br>'
+    data = base64.b64encode(file.getvalue()).decode()
+    return f'<img alt="" style="max-width:100%" src="data:image/png;base64,{data}"><br>'

@@ -16,6 +16,7 @@ from latentbits import sentences
 from latentbits.findings.account import Findings, components_checksum
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.notes import Code, Role
+from latentbits.report.geography import geography
 from latentbits.report.workbench import ensemble_part, workbench
 from latentbits.storage.files import plain_scalar
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from latentbits.findings.account import Figure
 
 N_TABLE_LINES = 50
+_SHOWN_OF_ROWS = ("responses", "variation", "sites")
+"""Tables that the page draws."""
+
 BETTER = {"aic": "lower", "bic": "lower", "evidence": "higher", "cv": "higher", "cells": "higher"}
 """Criteria of `select_order` that are drawn, and which way is better."""
 
@@ -54,11 +58,17 @@ def page_content(findings: Findings, *, ratings: dict[str, Any] | None = None) -
         "selection": None if chosen is None or chosen.table is None else _curves(chosen.table),
         "workbench": workbench(findings, ratings=ratings) if has_bench else None,
         "ensemble": ensemble_part(findings, ratings=ratings) if is_ensemble else None,
-        "pictures": [] if drawn_here else [_picture(figure, findings) for figure in findings.figures],
+        **geography(findings),
+        "pictures": [
+            _picture(figure, findings)
+            for figure in findings.figures
+            if not drawn_here or figure.shows is Code.MODEL_CHOSEN
+        ],
         "tables": [
             _table(name, table)
             for name, table in findings.tables.items()
             if not has_bench
+            and name not in _SHOWN_OF_ROWS
             and not (is_ensemble and name == "suspects")  # what the page itself shows isn't shown again
         ],
     }
@@ -154,6 +164,7 @@ SCRIPTS = (
     "marks.js",
     "files.js",
     "sure.js",
+    "map.js",
     "page.js",
 )
 _OF_ENSEMBLE = "ensemble.js"

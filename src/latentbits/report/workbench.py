@@ -341,11 +341,13 @@ def ensemble_part(findings: Findings, *, ratings: dict[str, Any] | None) -> dict
     cells = listed.rows[:N_SUSPECTS], listed.columns[:N_SUSPECTS]
     (rows, row_at), (columns, column_at) = (np.unique(side, return_inverse=True) for side in cells)
     members = list(model.members_)
+    known = {"row", "column", "kind", "score", listed.meaning, *members}  # beside these stand the coordinates of rows
     return {
         "kind": listed.kind,
         "probability": listed.meaning,
         "meaning": sentences.sentence(findings.facts["suspects"].value["meaning"]),
         "n_listed": len(listed),
+        "places": [str(name) for name in table.columns if name not in known],
         "rows": page_names("row", data.row_names, rows),
         "columns": page_names("column", names, columns),
         "list": {

@@ -13,6 +13,7 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.encoding import PackedCells
 from latentbits.data.marks import PlacedMarks
 from latentbits.data.numbers import NumberTable
+from latentbits.data.row_facts import RowFacts
 from latentbits.errors import DataError
 from latentbits.storage.archives import DAMAGE, read_archive, reason_of, write_archive
 
@@ -150,7 +151,39 @@ def _beside_the_cells(data: BinaryData) -> dict[str, np.ndarray]:
         arrays["notes"] = _as_text(list(data.notes))
     if data.marks is not None:
         arrays["marks"] = data.marks.as_table()
+    return arrays | ({} if data.facts is None else _facts_as_arrays(data.facts))
+
+
+def _facts_as_arrays(facts: RowFacts) -> dict[str, np.ndarray]:
+    arrays = {f"number_{i}": values for i, values in enumerate(facts.numbers.values())}
+    arrays |= {f"category_{i}": _as_text(values.tolist()) for i, values in enumerate(facts.categories.values())}
+    arrays |= {"facts_numbers": _as_text(list(facts.numbers)), "facts_categories": _as_text(list(facts.categories))}
+    if facts.coordinates is not None:
+        arrays |= {"coordinates": facts.coordinates, "facts_coordinates": _as_text(list(facts.coordinate_names))}
+    if facts.effort is not None:
+        arrays |= {"effort": facts.effort, "facts_effort": _as_text([str(facts.effort_name)])}
     return arrays
+
+
+def _facts_of(arrays: dict[str, np.ndarray], n_rows: int) -> RowFacts | None:
+    """What `_facts_as_arrays` wrote, validated as that of a data frame is."""
+    if "facts_numbers" not in arrays:
+        return None
+    kinds = {"number": _as_list(arrays["facts_numbers"]), "category": _as_list(arrays["facts_categories"])}
+    stored = {kind: [arrays[f"{kind}_{i}"] for i in range(len(names))] for kind, names in kinds.items()}
+    numbers = dict(zip(kinds["number"], stored["number"], strict=True))
+    texts = [np.array(_as_list(values), object) for values in stored["category"]]
+    places = _as_list(arrays["facts_coordinates"]) if "coordinates" in arrays else []
+    effort = _as_list(arrays["facts_effort"])[0] if "effort" in arrays else None
+    columns = {**numbers, **dict(zip(kinds["category"], texts, strict=True))}
+    if places:
+        columns |= zip(places, arrays["coordinates"].T, strict=True)
+    if effort is not None:
+        columns[effort] = arrays["effort"]
+    if any(values.shape != (n_rows,) for values in columns.values()):
+        raise ValueError("what it knows of the rows is of other rows")
+    covariates = [*kinds["number"], *kinds["category"]]
+    return RowFacts.of(columns, covariates=covariates, coordinates=places or None, effort=effort)
 
 
 def _with_what_is_beside(data: BinaryData, arrays: dict[str, np.ndarray]) -> BinaryData:
@@ -160,7 +193,8 @@ def _with_what_is_beside(data: BinaryData, arrays: dict[str, np.ndarray]) -> Bin
         raise ValueError("its metadata are of other rows")
     notes = tuple(_as_list(arrays["notes"])) if "notes" in arrays else ()
     marks = _checked_marks(arrays["marks"], data) if "marks" in arrays else None
-    return replace(data, metadata=metadata or None, notes=notes, marks=marks)
+    facts = _facts_of(arrays, data.shape[0])
+    return replace(data, metadata=metadata or None, notes=notes, marks=marks, facts=facts)
 
 
 def _checked_marks(table: np.ndarray, data: BinaryData) -> PlacedMarks:
@@ -200,4 +234,4 @@ def _as_list(stored: np.ndarray) -> list[str]:
     n = int(np.frombuffer(content[:8], dtype="<i8")[0])
     ends = np.frombuffer(content[8 : 8 * (n + 1)], dtype="<i8")
     text = content[8 * (n + 1) :]
-    return [text[start:end].decode() for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    return [text[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]

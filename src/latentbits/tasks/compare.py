@@ -154,7 +154,7 @@ def compare(
     >>> compare(models, truth.X, segments=truth.segments, n_folds=3, random_state=0).table["model"].tolist()
     ['two', 'one source', 'independent columns']
     """
-    if segments is not None:
+    if segments is not None or np.ndim(X) == 3:  # sessions of three-dimensional data are segments by themselves
         return _compare_pairs(models, X, segments, criterion, n_folds, random_state, n_jobs, verbose)
     criterion = ("cells", "cv") if criterion is None else criterion
     named = _named(models)
@@ -208,8 +208,7 @@ def _compare_pairs(
         raise DataError(f"criterion={criterion!r}: rows of segments are judged by their pairs; use pairs")
     _check_comparable(named)
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
-    binarize = getattr(next(iter(named.values())), "binarize", None)
-    rows = SegmentedRows.of(X, segments, binarize, n_folds, fold_seed)
+    rows = SegmentedRows.of(X, segments, next(iter(named.values())), n_folds, fold_seed)
     jobs: dict[tuple[str, str, int], Callable[[], trials.Outcome]] = {}
     for name, estimator in named.items():
         make = partial(trials.prepared, estimator, seed)

@@ -171,7 +171,7 @@ def select_order(
         Any of "aic", "bic", "evidence" (of one fit each to all data); "cv": every row is held out once and scored by
         the model's `score` (for aspect models the empirical Bayes test likelihood); "cells": every cell is held out
         once and predicted from the rest of its row, which works for every model of 0-1 data.
-        None means "aic" (for models of numbers "bic" or "evidence"), or with `segments` "pairs", the only one there:
+        None means "cells" (for models of numbers "bic" or "evidence"), or with `segments` "pairs", the only one there:
         rows are held out within each segment, and the pairs of their cells predicted; 0 sources, which are independent
         columns, are then compared too.
         AIC, BIC and evidence take one fit for each number, "cv" and "cells" `n_folds` more each.
@@ -223,7 +223,7 @@ def select_order(
             verbose=verbose,
         )
     wanted = check_criteria(default_criterion(estimator) if criterion is None else criterion, estimator)
-    numbers = _check_orders(orders)
+    numbers = sorted({1, *check_orders(orders)})
     spec = spec_of(type(estimator))
     known: Mapping[str, Mapping[str, Any]] = spec.orders if spec is not None else {}
     parameter = parameter or next(iter(known), "n_components")
@@ -295,9 +295,8 @@ def _select_sources(
     wanted = check_criteria("pairs" if criterion is None else criterion, estimator)
     check_number("n_folds", n_folds, least=2, integer=True)
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
-    windows = estimator.n_segments if segments is None else segments
-    rows = SegmentedRows.of(X, windows, estimator.binarize, n_folds, fold_seed)
-    asked, most = _check_orders(orders), rows.data.shape[1]
+    rows = SegmentedRows.of(X, segments, estimator, n_folds, fold_seed)
+    asked, most = sorted({1, *check_orders(orders)}), rows.data.shape[1]
     numbers = [k for k in asked if k <= most]
     if len(numbers) < len(asked):
         warn_user(f"numbers of sources above {most}, the number of columns, were left out; ask for at most {most}")
@@ -365,13 +364,14 @@ def _fit_without_cells(
     return trials.fit_without_cells(make(), data, folds.cells(fold), keep=keep)
 
 
-def _check_orders(orders: Iterable[int] | int) -> list[int]:
+def check_orders(orders: Iterable[int] | int) -> list[int]:
+    """The numbers in order, each once."""
     numbers = sorted(set(orders)) if isinstance(orders, Iterable) else [orders]
     for number in numbers:
         check_number("an order", number, least=1, integer=True)
     if not numbers:
         raise DataError("orders is empty; name the numbers of components to compare, such as range(2, 9)")
-    return sorted({1, *(int(number) for number in numbers)})
+    return [int(number) for number in numbers]
 
 
 def _stability(k: int, model: Any) -> pd.DataFrame:

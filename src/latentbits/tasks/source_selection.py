@@ -9,10 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.segments import encode_labels, take_out, windows
+from latentbits.data.segments import encode_labels, windows
 from latentbits.errors import DataError
 from latentbits.models.binary_ica.judgement import pair_score
+from latentbits.models.binary_ica.source_model import pairwise_from_model, rows_and_labels
 from latentbits.tasks import trials
+from latentbits.tasks.pair_gains import HeldOutRows
+
+
+def labelled_rows(X: Any, segments: Any, estimator: Any) -> tuple[BinaryData, np.ndarray, np.ndarray]:
+    """Rows, the distinct labels of their segments, and for each row the position of its own, as the estimator's fit."""
+    X, labels = rows_and_labels(X, segments)
+    data = BinaryData.of(X, binarize=estimator.binarize)
+    N = data.shape[0]
+    return data, *encode_labels(windows(min(estimator.n_segments, N) if labels is None else labels, N), N)
 
 
 class SegmentedRows(NamedTuple):
@@ -23,11 +33,9 @@ class SegmentedRows(NamedTuple):
     fold: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, segments: Any, binarize: float | None, n_folds: int, seed: int) -> SegmentedRows:
+    def of(cls, X: Any, segments: Any, estimator: Any, n_folds: int, seed: int) -> SegmentedRows:
         """Rows of every segment are spread evenly over the folds, at random."""
-        X, given = take_out(X, segments)
-        data = BinaryData.of(X, binarize=binarize)
-        names, codes = encode_labels(windows(given, data.shape[0]), data.shape[0])
+        data, names, codes = labelled_rows(X, segments, estimator)
         smallest = int(np.bincount(codes).min())
         if smallest < n_folds:
             raise DataError(
@@ -48,9 +56,17 @@ class SegmentedRows(NamedTuple):
     def held_out(self, make: Callable[[], Any], fold: int) -> trials.Outcome:
         """A fit without a fold's rows, and how well it predicts the pairs of these."""
         train, test = np.flatnonzero(self.fold != fold), np.flatnonzero(self.fold == fold)
+        fitted = trials.fit_all(_WithSegments(make(), self.labels[train]), self.data.rows(train))
+        score = float(fitted.model.pair_score(self.data.rows(test), segments=self.labels[test]))
+        return trials.Outcome(trials.summary_of(fitted.model), fitted.seconds, {"pairs": score})
+
+    def predicted(self, make: Callable[[], Any], fold: int) -> HeldOutRows:
+        """A fold's rows, with what a fit without them says of their pairs."""
+        train, test = np.flatnonzero(self.fold != fold), np.flatnonzero(self.fold == fold)
         model = make().fit(self.data.rows(train), segments=self.labels[train])
-        score = float(model.pair_score(self.data.rows(test), segments=self.labels[test]))
-        return trials.Outcome(trials.summary_of(model), 0.0, {"pairs": score})
+        _, codes = encode_labels(self.labels[test], len(test))
+        correlations = pairwise_from_model(model.mixing_, model.source_means_, model.source_scales_).correlations
+        return HeldOutRows(self.data.rows(test), codes, model.thresholds_, correlations)
 
     def without_sources(self, fold: int) -> trials.Outcome:
         """The score of independent columns, whose shares of ones are those of each segment."""

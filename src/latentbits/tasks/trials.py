@@ -155,8 +155,8 @@ HELD_OUT = ("cv", "cells", "pairs")
 
 
 def default_criterion(estimator: Any) -> str:
-    """What chooses if nothing is said: AIC for models of 0-1 data, BIC or the evidence for those of numbers."""
-    usual = ("aic",) if Ability.READ_ZERO_ONE in abilities_of(estimator) else ("bic", "evidence", "aic")
+    """What chooses if nothing is said: held-out cells for models of 0-1 data, BIC or the evidence for others."""
+    usual = ("cells",) if Ability.READ_ZERO_ONE in abilities_of(estimator) else ("bic", "evidence")
     return next((name for name in usual if _NEEDS[name] in abilities_of(estimator)), "aic")
 
 

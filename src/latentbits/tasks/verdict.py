@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -16,13 +17,15 @@ from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.held_out import Folds, Gain, HiddenCells, gain_over, mean_of_odds
 from latentbits.fitting.workers import run_all
 from latentbits.models.abilities import Ability, abilities_of
-from latentbits.models.base import degeneracy
+from latentbits.models.base import check_estimator, degeneracy
 from latentbits.models.false_zeros.ensemble import FalseZeros
 from latentbits.models.independent import IndependentBernoulli, RowColumnBernoulli
 from latentbits.notes import Code, Level, Note
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials
+from latentbits.tasks.pair_gains import pair_gain
 from latentbits.tasks.select import OrderSelection, check_criteria, held_out_jobs
+from latentbits.tasks.source_selection import SegmentedRows, labelled_rows
 
 N_FOLDS = 5
 MOST_STARTS, MOST_STARTS_OF_LARGE = 10, 3
@@ -34,6 +37,9 @@ ENOUGH_AUC = 0.01
 
 _MODEL, _COLUMNS, _ROWS = "model", "columns", "rows and columns"
 _BASELINES: dict[str, list[Callable[[], Any]]] = {_COLUMNS: [IndependentBernoulli], _ROWS: [RowColumnBernoulli]}
+
+
+About = Literal["suspects", "cells", "components", "pairs"]
 
 
 class Rival(NamedTuple):
@@ -50,8 +56,8 @@ class Basis:
 
     Attributes
     ----------
-    about : "suspects", "cells" or "components"
-        What would be taken as evidence.
+    about : "suspects", "cells", "components" or "pairs"
+        What would be taken as evidence; "pairs" of cells of models of segments.
     fits : "restarts", "best", "members" or ""
         What predicted together: restarts, the best of them, or members of an ensemble.
     n_fits : int
@@ -64,7 +70,7 @@ class Basis:
         A number of components that does predict.
     """
 
-    about: Literal["suspects", "cells", "components"] = "suspects"
+    about: About = "suspects"
     fits: Literal["restarts", "best", "members", ""] = ""
     n_fits: int = 0
     n_observed: int | None = None
@@ -83,11 +89,12 @@ class Verdict:
     over_columns : Gain or None
         Against the frequencies of the columns; None without a verdict.
     over_rows_and_columns : Gain or None
-        Against the frequencies of rows and columns together.
+        Against the frequencies of rows and columns together; None with segments.
     auc : dict of str to float
-        Areas under the ROC curve of the held-out cells, by "model", "columns" and "rows and columns".
+        Areas under the ROC curve of the held-out cells, by "model", "columns" and "rows and columns"; with segments,
+        of cells that are each predicted from one other cell of their row.
     n_cells : int
-        Number of cells that were held out and predicted: all observed ones, each once.
+        Number of cells that were held out and predicted: all observed ones, each once; with segments, of pairs.
     n_folds : int
         Number of parts that they were held out in.
     basis : Basis
@@ -153,7 +160,7 @@ class Verdict:
             return Level.UNKNOWN
         if not self.predicts:
             return Level.NONE
-        over, own = self.over_rows_and_columns, self.auc.get(_MODEL, 0.0)
+        over, own = self.over_rows_and_columns or self.over_columns, self.auc.get(_MODEL, 0.0)
         ahead = own - max((area for name, area in self.auc.items() if name != _MODEL), default=1.0)
         is_clear = over is not None and over.own_gain > 2 * over.own_gain_se and ahead >= ENOUGH_AUC
         return Level.CLEAR if is_clear else Level.WEAK
@@ -226,6 +233,7 @@ def verdict(
     model: Any,
     X: Any,
     *,
+    segments: Any = None,
     n_folds: int = N_FOLDS,
     random_state: RandomSource = None,
     n_jobs: int | None = None,
@@ -252,12 +260,20 @@ def verdict(
     while their order is far better. The gain in log likelihood is therefore given twice: of the model's own
     probabilities, and with their difference from the baseline multiplied by the best factor from 0 to 1 (`Gain.trust`).
 
+    **Models of segments** (`BinaryICA`) predict pairs of cells: parts of each segment's rows are held out, and the
+    probabilities of the two cells of all their pairs of columns are compared with those of independent columns, whose
+    shares of ones are the segment's. What goes along is then (correlation of the model) x (product of the two cells'
+    deviations), row by row, and shrinkage multiplies the model's correlations.
+
     Parameters
     ----------
     model : estimator
         A model of 0-1 tables, fitted or not; it isn't changed. A `FalseZeros` that isn't fitted to X is fitted.
     X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
         The data that it is, or would be, fitted to.
+    segments : array-like of shape (n_rows,), str, int or None, default=None
+        Of models of segments, as in their `fit`: a label for each row, the name of a column of the frame X, or a number
+        of windows; None cuts the rows into the model's `n_segments` windows.
     n_folds : int, default=5
         Number of parts of the cells; `FalseZeros` has its own.
     random_state : int, Generator, RandomState or None, default=None
@@ -284,10 +300,22 @@ def verdict(
     >>> noise = simulate.aspect_bernoulli(100, 30, 1, random_state=0).X
     >>> print(verdict(model, noise, random_state=0).sentences[0])
     No cell is predicted better than by column totals; the list below is no evidence of false zeros.
+
+    With segments:
+
+    >>> from latentbits import BinaryICA
+    >>> truth = simulate.binary_ica(60, 6, 2, 6, random_state=0)
+    >>> found = verdict(BinaryICA(2, n_init=1), truth.X, segments=truth.segments, random_state=0)
+    >>> print(found.sentences[0].partition(" (")[0])
+    Held-out pairs of cells are predicted better than by independent columns
     """
-    check_criteria("cells", model)
+    check_estimator(model)
+    in_segments = segments is not None or Ability.PAIR_SCORES in abilities_of(model)
+    check_criteria("pairs" if in_segments else "cells", model)
     check_number("n_folds", n_folds, least=2, integer=True)
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
+    if in_segments:
+        return _of_pairs(model, X, segments, n_folds, fold_seed, seed, n_jobs=n_jobs, verbose=verbose)
     data = trials.data_for(model, X)
     assert isinstance(data, BinaryData)  # models without `reconstruct` have been refused
     if Ability.MEMBERS in abilities_of(model):
@@ -372,12 +400,36 @@ def _decided(
     return Verdict(predicts, gains[_COLUMNS], gains[_ROWS], dict(auc), n_cells, n_folds, basis)
 
 
-def _about(model: Any) -> Literal["suspects", "cells", "components"]:
+def _about(model: Any) -> About:
     """What of the model would be taken as evidence."""
     abilities = abilities_of(model)
+    if Ability.PAIR_SCORES in abilities:
+        return "pairs"
     if Ability.EXPLAIN_CELLS in abilities:
         return "suspects"
     return "cells" if Ability.PREDICT_HELD_OUT in abilities else "components"
+
+
+# ---- models of segments ----------------------------------------------------------------------------------------------
+
+
+def _of_pairs(
+    model: Any, X: Any, segments: Any, n_folds: int, fold_seed: int, seed: int, *, n_jobs: int | None, verbose: int
+) -> Verdict:
+    """By pairs of cells of rows that were held out within their segments."""
+    data, names, codes = labelled_rows(X, segments, model)
+    n_folds = min(n_folds, int(np.bincount(codes).min()))
+    reason = Note(Code.SHORT_SEGMENT) if n_folds < 2 else _why_never(data)
+    if reason is not None:
+        return _undecided(reason, n_folds, model)
+    rows = SegmentedRows.of(data, names[codes], model, n_folds, fold_seed)
+    make = partial(trials.prepared, model, seed)
+    jobs = [partial(rows.predicted, make, fold) for fold in range(n_folds)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what is to be said of too few rows, the fit to all rows says
+        parts = run_all(jobs, title="Verdict", n_jobs=n_jobs, verbose=bool(verbose))
+    gain, auc, n_pairs = pair_gain(parts)
+    return Verdict(gain.is_found, gain, None, auc, n_pairs, n_folds, Basis(_about(model)))
 
 
 # ---- an ensemble, which has held out cells itself ------------------------------------------------------------------

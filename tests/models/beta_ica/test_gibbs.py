@@ -150,7 +150,7 @@ class TestSamples:
         assert not model.converged_
 
     def test_no_burn_in_and_one_sample(self):
-        model = BetaICA(2, **{**QUICK, "n_init": 1, "n_burn": 0, "n_samples": 1}).fit(COMPLETE)
+        model = BetaICA(2, gamma=0.8, **{**QUICK, "n_init": 1, "n_burn": 0, "n_samples": 1}).fit(COMPLETE)
         assert model.r_hat_ is None
         assert model.ess_ is None
         assert np.isfinite(model.reconstruct(COMPLETE)).all()
@@ -160,7 +160,7 @@ class TestSamples:
         timer.start()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = BetaICA(3, **{**QUICK, "n_init": 2, "n_burn": 20, "n_samples": 10**6}, n_jobs=2).fit(X)
+            model = BetaICA(3, gamma=0.8, **{**QUICK, "n_init": 2, "n_burn": 20, "n_samples": 10**6}, n_jobs=2).fit(X)
         said = "interrupted: these are the samples of 2 chains so far; fit again for a complete fit"
         assert said in [str(warning.message) for warning in caught]
         assert 10 < len(model._samples.H) < 10**5
@@ -169,9 +169,9 @@ class TestSamples:
 
     def test_a_chain_interrupted_in_its_burn_in_gives_no_samples(self):
         """Its causes are those of a higher temperature, and one of them would leave R-hat with nothing to compare."""
-        whole = BetaICA(3, **{**QUICK, "n_init": 2}).fit(X)
+        whole = BetaICA(3, gamma=0.8, **{**QUICK, "n_init": 2}).fit(X)
         with interrupted_in_chain(2, after=QUICK["n_burn"] // 2), pytest.warns(UserWarning, match="interrupted"):
-            model = BetaICA(3, **QUICK).fit(X)
+            model = BetaICA(3, gamma=0.8, **QUICK).fit(X)
         np.testing.assert_array_equal(model._samples.H, whole._samples.H)
         np.testing.assert_array_equal(model._samples.chain, whole._samples.chain)
         assert len(model.restarts_) == 2
@@ -203,8 +203,8 @@ class TestRows:
     @ignore_convergence
     def test_a_row_of_weight_2_counts_like_two(self):
         weight = np.random.default_rng(0).integers(0, 4, len(COMPLETE))
-        a = BetaICA(2, **QUICK).fit(COMPLETE, sample_weight=weight)
-        b = BetaICA(2, **QUICK).fit(np.repeat(COMPLETE, weight, axis=0))
+        a = BetaICA(2, gamma=0.8, **QUICK).fit(COMPLETE, sample_weight=weight)
+        b = BetaICA(2, gamma=0.8, **QUICK).fit(np.repeat(COMPLETE, weight, axis=0))
         np.testing.assert_array_equal(a._samples.H, b._samples.H)
         np.testing.assert_array_equal(np.repeat(a.weights_, weight, axis=0), b.weights_)
         assert float(a.log_evidence(COMPLETE)) == float(b.log_evidence(np.repeat(COMPLETE, weight, axis=0)))
@@ -217,10 +217,10 @@ class TestRows:
             r'give whole numbers, or fit with inference="vb"$'
         )
         with pytest.raises(ValueError, match=message):
-            BetaICA(2, **QUICK).fit(X, sample_weight=weight)
+            BetaICA(2, gamma=0.8, **QUICK).fit(X, sample_weight=weight)
 
     def test_sparse_data_give_the_same_samples(self):
-        a, b = (BetaICA(2, **QUICK).fit(form(COMPLETE)) for form in (np.asarray, sp.csr_array))
+        a, b = (BetaICA(2, gamma=0.8, **QUICK).fit(form(COMPLETE)) for form in (np.asarray, sp.csr_array))
         np.testing.assert_array_equal(a._samples.H, b._samples.H)
         np.testing.assert_array_equal(a.transform(COMPLETE), b.transform(sp.csr_array(COMPLETE)))
 
@@ -237,7 +237,7 @@ class TestAnswers:
     def test_weights_keep_up_with_the_samples_of_the_components(self, monkeypatch):
         """Swept too little between two samples, a row remembers the last one, and its intervals are too narrow."""
         table = simulate.aspect_bernoulli(150, 30, 3, concentration=1.0, sharpness=0.5, random_state=0).X
-        H = BetaICA(3, **{**QUICK, "n_samples": 100, "thin": 10}).fit(table)._samples.H
+        H = BetaICA(3, gamma=0.8, **{**QUICK, "n_samples": 100, "thin": 10}).fit(table)._samples.H
 
         def width():
             with Workers() as workers:
@@ -294,7 +294,7 @@ class TestAnswers:
 
     @ignore_convergence
     def test_too_few_samples_for_an_interval(self):
-        model = BetaICA(2, **{**QUICK, "n_init": 1, "n_samples": 10}).fit(COMPLETE)
+        model = BetaICA(2, gamma=0.8, **{**QUICK, "n_init": 1, "n_samples": 10}).fit(COMPLETE)
         message = (
             r"^10 posterior samples can't give an interval of level 0.95, which needs 40; "
             r"fit with more \(n_samples, n_init\), or ask for a lower level$"

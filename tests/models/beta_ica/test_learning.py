@@ -198,7 +198,7 @@ class TestUpdates:
 
         def perturb(size, rng):
             if isinstance(new, BayesState):
-                return new._replace(gamma=scaled(new.gamma, 0.6, size, rng))
+                return new._replace(M=scaled(new.gamma, 0.6, size, rng) - 0.6)
             W = scaled(new.W, 1e-3, size, rng)
             return new._replace(W=W / W.sum(axis=1, keepdims=True))
 
@@ -211,6 +211,7 @@ class TestUpdates:
         np.testing.assert_allclose(new.beta, 0.7 + N0, rtol=1e-12)
         if isinstance(new, BayesState):
             np.testing.assert_allclose(new.gamma, 0.6 + M, rtol=1e-12)
+            assert new.gamma0 == pytest.approx(0.6)
         else:
             np.testing.assert_allclose(new.W, M / M.sum(axis=1, keepdims=True), rtol=1e-12)
 

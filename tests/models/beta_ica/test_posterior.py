@@ -27,9 +27,11 @@ class TestWeights:
         exact = BetaICA(3, inference=model.inference, gamma=0.8, n_init=1, tol=1e-11, random_state=0).fit(X)
         learner = make_learner(model.inference, X, np.ones(ROWS), 3, Prior(0.5, 0.5, 0.8))
         total = np.sum(~np.isnan(X), axis=1, keepdims=True) + 3 * 0.8
-        weights = exact.weights_ if model.inference == "em" else exact.weights_ * total
-        kind = EMState if model.inference == "em" else BayesState
-        bound = learner.bound(kind(weights, exact.alpha_, exact.beta_))
+        if model.inference == "em":
+            state = EMState(exact.weights_, exact.alpha_, exact.beta_)
+        else:
+            state = BayesState(exact.weights_ * total - 0.8, exact.alpha_, exact.beta_, np.log([0.8]))
+        bound = learner.bound(state)
         # Weights of point estimates creep towards 0 in a climb; solved for, they are there.
         assert -1e-6 <= bound - exact.objective_ <= (0.05 if model.inference == "em" else 1e-4)
 

@@ -33,7 +33,8 @@ def random_state(learner, seed):
     K, prior = learner.n_components, learner.prior
     alpha, beta = prior.alpha + rng.gamma(0.5, 4, (K, D)), prior.beta + rng.gamma(0.5, 4, (K, D))
     if isinstance(learner, VariationalBayes):
-        return BayesState(prior.gamma + rng.gamma(0.5, 4, (N, K)), alpha, beta)
+        log_gamma0 = np.log([prior.gamma or rng.uniform(0.001, 1)])
+        return BayesState(rng.gamma(0.5, 4, (N, K)), alpha, beta, log_gamma0)
     return EMState(0.99 * rng.dirichlet(np.full(K, 0.5), N) + 0.01 / K, alpha, beta)
 
 
@@ -42,8 +43,10 @@ def log_weights(state):
 
 
 def slow_bound(cells, Q, state, prior, weight):
-    bound = twin.em_bound if isinstance(state, EMState) else twin.vb_bound
-    return bound(cells, Q, *state, prior, weight)
+    if isinstance(state, EMState):
+        return twin.em_bound(cells, Q, *state, prior, weight)
+    prior = prior._replace(gamma=state.gamma0)
+    return twin.vb_bound(cells, Q, state.gamma, state.alpha, state.beta, prior, weight)
 
 
 def best_Q(cells, state):
@@ -64,8 +67,8 @@ def rounding(learner, state):
     if isinstance(state, BayesState):
         g, total = state.gamma, state.gamma.sum(axis=1, keepdims=True)
         psi = np.abs(digamma(g)) + np.abs(digamma(total))
-        row = np.sum(g * psi + np.abs(gammaln(g)) + abs(gammaln(prior.gamma)), axis=1)
-        size += learner.row_weight @ (row + np.abs(gammaln(total[:, 0])) + abs(gammaln(K * prior.gamma)))
+        row = np.sum(g * psi + np.abs(gammaln(g)) + abs(gammaln(state.gamma0)), axis=1)
+        size += learner.row_weight @ (row + np.abs(gammaln(total[:, 0])) + abs(gammaln(K * state.gamma0)))
         per_cell += psi.max()
     size += learner.row_weight @ learner.data.observed_per_row() * per_cell
     return 8 * np.finfo(float).eps * size
@@ -78,8 +81,11 @@ def problems(draw, inner=(1,)):
     cells = draw(arrays(float, (N, D), elements=st.sampled_from([0.0, 1.0, NAN])))
     weight = draw(arrays(float, N, elements=st.sampled_from([1.0, 0.0, 0.5, 2.0])))
     prior = Prior(*(draw(st.sampled_from([0.5, 1.0, 0.1, 5.0])) for _ in range(3)))
+    inference = draw(st.sampled_from(INFERENCES))
+    if inference == "vb" and draw(st.booleans()):
+        prior = prior._replace(gamma=None)
     learner = make_learner(
-        draw(st.sampled_from(INFERENCES)),
+        inference,
         cells,
         weight,
         K,
@@ -99,5 +105,5 @@ def examples(n):
 
 def posterior_of_rows(model, cells):
     """gamma, from the mean weights and its known sum."""
-    total = np.sum(~np.isnan(cells), axis=1) + len(model.components_) * model.gamma
+    total = np.sum(~np.isnan(cells), axis=1) + len(model.components_) * model.gamma_
     return model.transform(cells) * total[:, None]

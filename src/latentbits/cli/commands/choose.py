@@ -9,8 +9,8 @@ import click
 
 from latentbits import sentences
 from latentbits.cli.options.learning import (
+    CRITERIA,
     LEARNING,
-    SHOWING,
     GroupedHelp,
     ModelNames,
     ModelWithNumber,
@@ -52,25 +52,21 @@ def select_number(
     numbers: list[int],
     *,
     criterion: list[str] | None,
-    default: tuple[str, ...],
     folds: int,
     progress: bool,
     segments: list[Any] | None = None,
     parameter: str | None = None,
 ) -> OrderSelection:
-    """Fit the model with each of the numbers, and judge them; `parameters` are the model's others.
-
-    Without a criterion those of `default` are used that the model has.
-    """
+    """Fit the model with each of the numbers, and judge them; `parameters` are the model's others."""
     from latentbits.models.registry import model_class
     from latentbits.tasks.select import select_order
     from latentbits.tasks.trials import default_criterion
 
     own = {name: value for name, value in parameters.items() if name not in ("random_state", "n_jobs")}
     estimator = model_class(model)(**own)
-    abilities = MODELS[model].abilities
+    abilities, default = MODELS[model].abilities, list(CRITERIA)
     if MODELS[model].data != "table":
-        default = ("pairs",) if MODELS[model].data == "segments" else (default_criterion(estimator), "cv")
+        default = ["pairs"] if MODELS[model].data == "segments" else [default_criterion(estimator), "cv"]
     return select_order(
         estimator,
         data,
@@ -111,12 +107,12 @@ COUNTS = ("components", "clusters", "sources")
     short_help="How many components, clusters or sources: criteria, stability, a plot.",
     epilog="Example: latentbits select sites.csv --components 2:8 --criterion aic,cells",
 )
-@model_option(ModelWithNumber(CHOOSABLE))
+@model_option(ModelWithNumber(CHOOSABLE), "aspect-bernoulli")
 @click.option("--components", type=Numbers(), metavar="RANGE", help="To try, such as 2:8 or 2,4,8.")
 @click.option("--clusters", type=Numbers(), metavar="RANGE", help="To try, of ica-mixture.")
 @click.option("--sources", type=Numbers(), metavar="RANGE", help="To try, of each cluster of ica-mixture.")
 @click.option("--segments", metavar="COLUMN", help="binary-ica: the column that says which segment a row belongs to.")
-@criterion_option(SHOWING)
+@criterion_option
 @folds_option
 @bundled("learning", {key: LEARNING[key] for key in LEARNING if key not in (*COUNTS, "folds", "members")})
 @optional_folder_option
@@ -158,7 +154,7 @@ def select(
     single = {name: own[0] for name, own in asked.items() if own and own is not numbers}
     parameters = parameters_of({**learning, **single}, model)
     data, labels = _read_for(model, file, reading, segments)
-    search: Values = {"criterion": criterion, "default": SHOWING, "folds": folds, "segments": labels}
+    search: Values = {"criterion": criterion, "folds": folds, "segments": labels}
     search |= {"parameter": parameter, "progress": terminal.shows_progress}
     from latentbits.findings.analyse import choice_notes, selection_tables
 

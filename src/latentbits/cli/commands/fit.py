@@ -12,9 +12,10 @@ import click
 from latentbits.cli.commands.choose import select_number
 from latentbits.cli.options.asking import ASKING, kind_option, marks_option, question_about, typed, with_visit_columns
 from latentbits.cli.options.learning import (
-    CHOOSING,
+    BY_OPTION,
     FOLDS,
     LEARNING,
+    OF_MANY,
     GroupedHelp,
     criterion_option,
     model_option,
@@ -35,6 +36,7 @@ from latentbits.cli.terminal import (
     Terminal,
     Values,
     bundled,
+    flag_of,
     force_option,
     given,
     shape_option,
@@ -62,11 +64,11 @@ if TYPE_CHECKING:
         *("row_labels", "exclude", "long", "presence", "threshold", "missing"),
     ),
     short_help="Fit a model to FILE; tables, plots, report and model go to a folder.",
-    epilog="Example: latentbits fit sites.csv --components 2:8 --exclude age --out run",
+    epilog="Example: latentbits fit sites.csv --exclude age --out run",
 )
-@model_option(click.Choice(list(MODELS)))
+@model_option(click.Choice(list(MODELS)), None)
 @bundled("learning", LEARNING)
-@criterion_option(CHOOSING)
+@criterion_option
 @click.option("--segments", metavar="COLUMN", help="binary-ica: the column that says which segment a row belongs to.")
 @click.option(
     "--cluster",
@@ -88,7 +90,7 @@ if TYPE_CHECKING:
 def fit(
     file: Path,
     reading: Values,
-    model: str,
+    model: str | None,
     learning: Values,
     criterion: list[str] | None,
     segments: str | None,
@@ -118,22 +120,26 @@ def fit(
     of rows and columns? If not, its suspects are no evidence of false zeros. For that, parts of the cells are hidden
     and predicted, from up to 10 random starts (of large tables 3); --no-verdict leaves it out.
 
-    Several numbers of components are compared as by "latentbits select"; the model that the first --criterion
-    chooses is kept, by default the one that predicts held-out cells best. This leaves nothing when it is interrupted.
+    Without --model, independent columns, rows and columns, a Bernoulli mixture and aspects (beta-ica) are compared by
+    held-out cells, with 2 to 6 components or those of --components; the simplest that is within one standard error of
+    the best is fitted. (One number alone of --components is that of aspect-bernoulli.) With --model several numbers of
+    components are compared as by "latentbits select"; the model that the first --criterion chooses is kept, by default
+    the one that predicts held-out cells best. Comparing leaves nothing when it is interrupted.
     """
     RunFolder(out).check(force=force)
-    numbers = learning["components"]
-    searching = _is_search(model, numbers)
+    model, numbers = _planned(model, learning, criterion=criterion, segments=segments, cluster=cluster)
+    searching = numbers is not None and len(numbers) > 1
     if segments is not None and model != "binary-ica":
         raise click.UsageError(f"--segments is not an option of {model}; leave it out, or use --model binary-ica")
     if marks is not None and model in NUMBER_MODELS:
         raise click.UsageError(f"--marks is about 0-1 data, and {model} takes numbers; leave it out")
-    if cluster is not None:
+    if cluster is not None and model is not None:
         _check_cluster(model, searching)
     check_file(file)
-    folds = learning.pop("folds") if searching else None
-    parameters = parameters_of({**learning, "components": numbers and numbers[0]}, model)
-    asking: Values = {"verdict": verdict, "shape": shape, "cluster": cluster, "n_jobs": parameters.get("n_jobs")}
+    folds = (learning.pop("folds") if searching else None) or FOLDS
+    learning = {**learning, "components": numbers and numbers[0]}
+    parameters = _candidates(learning) if model is None else {model: parameters_of(learning, model)}
+    asking: Values = {"verdict": verdict, "shape": shape, "cluster": cluster, "n_jobs": learning["jobs"]}
     asking["verbose"] = int(terminal.shows_progress)
     with warnings_as_notes() as warned:
         start = time.perf_counter()
@@ -142,15 +148,21 @@ def fit(
 
         from latentbits.findings.analyse import analyse
         from latentbits.models.registry import model_class
+        from latentbits.tasks.choose import choose
 
-        if searching:
-            start = time.perf_counter()
-            others = {key: value for key, value in parameters.items() if key != "n_components"}
-            search: Values = {"criterion": criterion, "default": CHOOSING, "folds": folds or FOLDS}
-            asked = select_number(model, others, data, numbers or [], progress=terminal.shows_progress, **search)
-            seconds["select"] = _since(start)
+        start = time.perf_counter()
+        search: Values = {"folds": folds, "progress": terminal.shows_progress}
+        if model is None:
+            estimators = [model_class(name)(**own) for name, own in parameters.items()]
+            where: Values = {"random_state": learning["seed"], "n_jobs": learning["jobs"], "verbose": asking["verbose"]}
+            asked: Any = choose(data, estimators, components=numbers or COMPONENTS, n_folds=folds, **where)
+        elif searching:
+            others = {key: value for key, value in parameters[model].items() if key != "n_components"}
+            asked = select_number(model, others, data, numbers or [], criterion=criterion, **search)
         else:
-            asked = model_class(model)(**parameters)
+            asked = model_class(model)(**parameters[model])
+        if searching:
+            seconds["select"] = _since(start)
         provenance = _provenance(file, reading, marks, seconds, warned)
         findings = analyse(asked, data, provenance=provenance, **asking, **fit_params)
     summary = RunFolder(out).save(findings, force=force, report=report)
@@ -175,16 +187,46 @@ def _provenance(
     return Provenance(file.name, reader_arguments(reading), place, asked or None, seconds, tuple(warned))
 
 
-def _is_search(model: str, numbers: list[int] | None) -> bool:
-    """Whether a number of components is to be chosen; options that make no sense are refused."""
+BASELINES, FAMILIES = ("independent", "row-column"), ("bernoulli-mixture", "beta-ica")
+"""What is compared if no model is named: baselines, and models with components."""
+
+COMPONENTS = [2, 3, 4, 5, 6]
+"""What is tried if no number is given."""
+
+
+def _planned(model: str | None, learning: Values, **of_one_model: Any) -> tuple[str | None, list[int] | None]:
+    """The model, or None if it is to be chosen, and the numbers of components to try; what is senseless is refused."""
+    numbers = learning["components"]
+    if model is None:
+        if numbers and len(numbers) == 1:
+            model = "aspect-bernoulli"
+        else:
+            single = next((name for name, value in of_one_model.items() if value is not None), None)
+            if single is not None:
+                raise click.UsageError(f"--{single} is about one model; name it with --model")
+            return None, numbers or COMPONENTS
+    spec = MODELS[model]
+    if numbers is None and spec.needs_components and model in TABLE_MODELS:
+        numbers = COMPONENTS
     searching = numbers is not None and len(numbers) > 1
-    if searching and MODELS[model].has_components and model not in TABLE_MODELS:
+    if searching and spec.has_components and model not in TABLE_MODELS:
         raise click.UsageError(f"--components of {model} must be one number; of 0-1 tables only it can be chosen")
-    own = [parameter.option.name for parameter in MODELS[model].parameters.values() if parameter.option]
+    own = [parameter.option.name for parameter in spec.parameters.values() if parameter.option]
     for option in ("criterion", "folds"):
         if given(option) and not searching and option not in own:
             raise click.UsageError(f"--{option} chooses among several --components; give a range such as 2:8")
-    return searching
+    return model, numbers
+
+
+def _candidates(learning: Values) -> dict[str, Values]:
+    """The parameters of all that is compared: baselines, and the families that have all options that were given."""
+    special = [name for name in learning if given(name) and len(BY_OPTION[name]) < OF_MANY and name != "folds"]
+    able = [family for family in FAMILIES if all(family in BY_OPTION[name] for name in special)]
+    if not able:
+        first = next(name for name in special if not set(FAMILIES) & BY_OPTION[name].keys())
+        raise click.UsageError(f"{flag_of(first)} is an option of {', '.join(BY_OPTION[first])}; name one with --model")
+    parameters = {name: parameters_of(learning, name, known_only=True) for name in (*BASELINES, *able)}
+    return {name: {k: v for k, v in own.items() if k != "n_components"} for name, own in parameters.items()}
 
 
 def _check_cluster(model: str, searching: bool) -> None:
@@ -197,10 +239,10 @@ def _check_cluster(model: str, searching: bool) -> None:
 
 
 def _read_for(
-    model: str, file: Path, reading: Values, segments: str | None, marks: Marks | None
+    model: str | None, file: Path, reading: Values, segments: str | None, marks: Marks | None
 ) -> tuple[Data, Values]:
     """The data, and what else the model's `fit` takes."""
-    if model in NUMBER_MODELS:
+    if model is not None and model in NUMBER_MODELS:
         return read_numbers(file, reading, allow_missing=MODELS[model].takes_missing), {}
     if segments is None:
         return _with_marks(read(file, reading), marks), {}

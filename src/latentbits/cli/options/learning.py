@@ -131,11 +131,11 @@ def _continued(incomplete: str, known: tuple[str, ...]) -> list[CompletionItem]:
 # ---- choosing on held-out rows and cells -------------------------------------------------------------------
 
 FOLDS = 10
-CHOOSING, SHOWING = ("cells", "aic"), ("aic", "cells")
-"""The criteria of a fit, the first about what a fit is asked for (which cells are false); and those of a table."""
+CRITERIA = ("cells", "aic")
+"""The criteria of choosing a number: the first chooses, as in `select_order`."""
 
 
-def criterion_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
+def criterion_option(command: Command) -> Command:
     """Give a command the criteria of choosing a number."""
     return click.option(
         "--criterion",
@@ -143,9 +143,9 @@ def criterion_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
         metavar="LIST",
         help="aic, bic, evidence (beta-ica, ica-mixture), cv (held-out rows), cells (held-out cells), pairs "
         "(binary-ica); the first one chooses.  "
-        f"[default: {','.join(default)}; for nmf and fast-ica cells, for binary-ica pairs, for binary-factors bic,cv, "
+        f"[default: {','.join(CRITERIA)}; for nmf and fast-ica cells, for binary-ica pairs, for binary-factors bic,cv, "
         "for ica-mixture evidence,cv]",
-    )
+    )(command)
 
 
 def folds_option(command: Command) -> Command:
@@ -182,8 +182,7 @@ _OWN_SETTINGS: dict[str, Values] = {
         "type": Numbers(),
         "metavar": "NUMBER|RANGE",
         "help": "How many, noise components included but for those of --noise; of binary-factors at most. The best of "
-        "a range 2:8 or a list 2,4,8 is chosen.  "
-        f"[required but for {', '.join(name for name, spec in MODELS.items() if not spec.needs_components)}]",
+        "a range 2:8 or a list 2,4,8 is chosen.",
     },
     "restarts": {"default": 10, "show_default": True},
     "seed": {"type": click.IntRange(min=0), "default": 0, "show_default": True},
@@ -301,12 +300,11 @@ _ABOUT_FITTING = ("criterion", "folds", "segments", "cluster", "marks")
 _READING, _FITTING, _OUTPUT = "Reading FILE", "Fitting", "Output"
 
 
-def model_option(choice: click.Choice[str]) -> Callable[[Command], Command]:
-    """Give a command --model, whose names are too many to stand beside the flag."""
+def model_option(choice: click.Choice[str], default: str | None) -> Callable[[Command], Command]:
+    """Give a command --model, whose names are too many to stand beside the flag; None if it chooses by itself."""
+    shown: Any = True if default is not None else "chosen by held-out cells"
     text = f"{', '.join(choice.choices)}."
-    return click.option(
-        "--model", type=choice, metavar="NAME", default="aspect-bernoulli", show_default=True, help=text
-    )
+    return click.option("--model", type=choice, metavar="NAME", default=default, show_default=shown, help=text)
 
 
 def _show_all(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:

@@ -34,6 +34,11 @@ class LongFormat(click.Option):
         return value, others
 
 
+def _split(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
+    """Names between commas."""
+    return tuple(name.strip() for part in value for name in part.split(",") if name.strip())
+
+
 def _settings() -> Iterator[tuple[str, Values]]:
     """click's settings of the options that `ReadOptions` has; one that may be False has a flag --no-NAME."""
     for option in fields(ReadOptions):
@@ -45,6 +50,8 @@ def _settings() -> Iterator[tuple[str, Values]]:
             yield option.name, common | {"cls": LongFormat, "nargs": 2}
         elif flag.help:
             several = Sequence[str] in kinds
+            if flag.commas:
+                common["callback"] = _split
             kind = click.Choice(flag.choices) if flag.choices else float if float in kinds else None
             yield option.name, common | {"type": kind} | ({"multiple": True} if several else {})
         if flag.help_of_no:

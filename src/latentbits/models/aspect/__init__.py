@@ -65,7 +65,10 @@ _COMPONENTS: dict[str, Any] = {
     "share": Array("K", low=0, high=1),  # of all: what was pruned had a share too
     "kinds": Texts("K", ("content", "white", "black"), optional=True),
 }
-_POSTERIOR = {name: Array("K", "D", low=0, optional=True) for name in ("alpha", "beta")}
+_POSTERIOR: dict[str, Any] = {
+    **{name: Array("K", "D", low=0, optional=True) for name in ("alpha", "beta")},
+    "gamma": Value(float, low=0, optional=True),
+}
 
 NOISE_TRIALS = Frame(
     None,
@@ -97,6 +100,7 @@ def _fitted(**components: Any) -> dict[str, Any]:
             n0=Array("K", "D", low=0),
             n_steps=Value(int, low=0),
             weight=Value(float, low=0),
+            log_weight=Value(float, high=0, optional=True),
         ),
     }
 
@@ -143,7 +147,9 @@ SPECS = (
             # Below these the exponentiated expected logarithms underflow, and unseen values become impossible.
             "alpha": Parameter(Number(0.05), Option("alpha", "prior weight of ones")),
             "beta": Parameter(Number(0.05), Option("beta", "prior weight of zeros")),
-            "gamma": Parameter(Number(0.001), Option("gamma", "prior of a row's weights")),
+            "gamma": Parameter(
+                Number(0.001, optional=True), Option("gamma", "prior of a row's weights, learned unless it is given")
+            ),
             "inner_max_iter": Parameter(Number(1, integer=True)),
             "inner_tol": Parameter(Number(0)),
             "n_samples": Parameter(Number(1, integer=True), Option("samples", "posterior samples of a chain (gibbs)")),
@@ -157,6 +163,7 @@ SPECS = (
                 optional=True,
                 **sampled(),
                 H=Array("S", "K", "D", dtype="float32", low=0, high=1),
+                gamma=Array("S", low=0, optional=True),
             ),
         },
         stored_types=(*_STORED, f"{_HERE}.gibbs:Posterior"),

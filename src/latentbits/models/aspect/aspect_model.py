@@ -52,7 +52,8 @@ class Components(NamedTuple):
 
     mean: probabilities of a 1; H1, H0: what goes into the pass; share: (K,) average weights of the training rows;
     alpha, beta: the posterior, where there is one; kinds: (K,) "content", "white" or "black" if there was a choice of
-    noise components (the others have content), None if noise components are to be found among the free ones.
+    noise components (the others have content), None if noise components are to be found among the free ones;
+    gamma: of the prior of weights with them, if weights have a posterior.
     """
 
     mean: np.ndarray
@@ -62,11 +63,12 @@ class Components(NamedTuple):
     alpha: np.ndarray | None = None
     beta: np.ndarray | None = None
     kinds: np.ndarray | None = None
+    gamma: float | None = None
 
     def take(self, which: np.ndarray) -> Components:
         """These components, in this order."""
-        parts: list[Any] = [None if part is None else part[which] for part in self]
-        return Components(*parts)
+        parts: list[Any] = [None if part is None else part[which] for part in self[:-1]]
+        return Components(*parts)._replace(gamma=self.gamma)
 
 
 class AspectModel(OnlineModel):

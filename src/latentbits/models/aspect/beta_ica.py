@@ -24,10 +24,12 @@ from latentbits.models.aspect.noise_components import CONTENT, KNOWN, NO_NOISE, 
 from latentbits.models.aspect.sampled import SampledModel
 from latentbits.models.aspect.statistics import reweight, solve_weights
 from latentbits.models.aspect.variational import (
+    FIRST_GAMMA,
     BayesState,
     EMState,
     VariationalBayes,
     VariationalEM,
+    expected_log_weight,
     pass_components,
     solve_mean_weights,
 )
@@ -45,13 +47,14 @@ class BetaICA(SampledModel):
 
     Two limitations of every factorised ("mean field") posterior apply. Its intervals are too narrow, because they
     ignore part of the uncertainty about the causes of cells (a nominal 90 % covered 25 to 55 % on data drawn from the
-    prior). And its evidence bound is exact for one component and loose for more, so it tends to prefer too few, above
-    all when rows mix many components evenly; compare it with AIC.
+    prior, with the true `gamma` given). And its evidence bound is exact for one component and loose for more, so it
+    tends to prefer too few, above all when rows mix many components evenly; compare it with AIC.
 
     Sampling (`inference="gibbs"`) has neither: it draws the causes of all cells from their posterior (collapsed Gibbs
-    chains), so intervals cover what they say, `reconstruct` and `suspicion` are means over the samples, and
-    `log_evidence` integrates over temperatures. It takes some ten times as long, and memory for the cause of every
-    cell, also of sparse data. Labels are aligned over samples, and `r_hat_` and `ess_` tell whether the chains agree.
+    chains), so intervals have nominal coverage if the model is right, `reconstruct` and `suspicion` are means over the
+    samples, and `log_evidence` integrates over temperatures. It takes some ten times as long, and memory for the cause
+    of every cell, also of sparse data. Labels are aligned over samples, and `r_hat_` and `ess_` tell whether the chains
+    agree.
 
     Parameters
     ----------
@@ -65,9 +68,11 @@ class BetaICA(SampledModel):
         ones in every column. 0.5 for both is Jeffreys' prior.
     beta : float, default=0.5
         Second parameter of the Beta prior, at least 0.05; it acts like that many zeros in every column.
-    gamma : float, default=1.0
-        Parameter of the symmetric Dirichlet prior of a row's weights, at least 0.001 (not "em"). Below 1, rows prefer
-        few components, and the evidence peaks more sharply at the true number of components.
+    gamma : float or None, default=None
+        Parameter of the symmetric Dirichlet prior of a row's weights, at least 0.001 (not "em", which has no such
+        prior). Below 1, rows prefer few components. None learns it (`gamma_`). "vb" maximises the bound, up to 1:
+        beyond that the bound is too loose to tell. "gibbs" samples it; a priori log gamma is normal with mean 0 and
+        standard deviation 2. The papers give it, as 1.
     inner_max_iter : int, default=1
         With 1, components and weights are updated together in every pass. With more, each of the two is alternated
         with the responsibilities up to this many times, as in the paper (which uses 10).
@@ -139,6 +144,9 @@ class BetaICA(SampledModel):
     weights_gap_ : float or None
         Certificate of `weights_` ("em"): no row can gain more than this per observed cell by other weights.
         None for "vb", whose rows stop when they move by less than 1e-7, and for "gibbs".
+    gamma_ : float or None
+        The parameter of the prior of rows' weights, given or learned; of "gibbs" its posterior mean (see
+        `gamma_interval`). None for "em".
     alpha_ : ndarray of shape (n_components, n_features)
         First parameters of the components' Beta posteriors; of "gibbs" their mean over the samples. (Noise components'
         probabilities are known; alpha and beta are as if they had been seen in 1e9 cells.)
@@ -211,7 +219,7 @@ class BetaICA(SampledModel):
         inference: Inference = "vb",
         alpha: float = 0.5,
         beta: float = 0.5,
-        gamma: float = 1.0,
+        gamma: float | None = None,
         inner_max_iter: int = 1,
         inner_tol: float = 1e-3,
         n_samples: int = 100,
@@ -280,23 +288,31 @@ class BetaICA(SampledModel):
         mean = state.alpha / (state.alpha + state.beta)
         scale = np.where(noise.kinds_of(len(mean)) == CONTENT, 1.0, KNOWN)[:, None]
         H1, H0 = pass_components(state.alpha, state.beta, noise)
-        return Components(mean, H1, H0, share, scale * state.alpha, scale * state.beta)
+        gamma = state.gamma0 if isinstance(state, BayesState) else None
+        return Components(mean, H1, H0, share, scale * state.alpha, scale * state.beta, gamma=gamma)
 
     def _arrays_of(self, components: Components) -> tuple[np.ndarray, ...]:
-        """alpha and beta; of noise components b and 1 - b, as the learner has them."""
+        """alpha and beta (of noise components b and 1 - b), and log gamma0 of variational Bayes: as in a state."""
         assert components.alpha is not None
         assert components.beta is not None
         scale = 1.0 if components.kinds is None else np.where(components.kinds == CONTENT, 1.0, KNOWN)[:, None]
-        return components.alpha / scale, components.beta / scale
+        arrays = components.alpha / scale, components.beta / scale
+        return arrays if self.inference == "em" else (*arrays, np.log([self._gamma_with(components)]))
 
-    def _sums_of_fit(self, order: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+    def _gamma_with(self, components: Components) -> float:
+        """The parameter of the weights' prior: given, or learned with these components ("em" knows none)."""
+        if self.gamma is not None:
+            return self.gamma
+        return FIRST_GAMMA if components.gamma is None else components.gamma
+
+    def _sums_of_fit(self, order: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray, float | None]:
         """What the posterior has counted beside the prior; noise components, whose b is known, have counted nothing."""
-        n1, n0 = super()._sums_of_fit(order, weight)
+        n1, n0, _ = super()._sums_of_fit(order, weight)
         kinds = self._components.kinds
         content = np.ones(len(order), dtype=bool) if kinds is None else kinds[order] == CONTENT
         n1[content] = np.maximum(self.alpha_[order][content] - self.alpha, 0.0) / weight
         n0[content] = np.maximum(self.beta_[order][content] - self.beta, 0.0) / weight
-        return n1, n0
+        return n1, n0, expected_log_weight(self._gamma_with(self._components), len(order))
 
     def _noise_judge(self) -> AspectModel:
         """Maximum likelihood: the evidence bound loosens, and a prior pays for blankness, by more than noise gains."""
@@ -306,7 +322,8 @@ class BetaICA(SampledModel):
     def _weights_solver(self, components: Components) -> RowSolver:
         if self.inference == "em":
             return partial(solve_weights, H1=components.H1, H0=components.H0)
-        return partial(solve_mean_weights, H1=components.H1, H0=components.H0, gamma0=self.gamma)
+        gamma = self._gamma_with(components)
+        return partial(solve_mean_weights, H1=components.H1, H0=components.H0, gamma0=gamma)
 
     def _cause_weights(self, rows: AspectRows) -> np.ndarray:
         """Responsibilities go by exp E[log a] under variational Bayes (eq. 9)."""
@@ -317,7 +334,14 @@ class BetaICA(SampledModel):
     def _gamma_of(self, rows: AspectRows) -> np.ndarray:
         """The Dirichlet posterior of rows: its mean is known, and its sum is the prior's plus the observed cells."""
         mean = rows.weights
-        return mean * (rows.data.observed_per_row() + mean.shape[1] * self.gamma)[:, None]
+        return mean * (rows.data.observed_per_row() + mean.shape[1] * self._gamma_with(self._components))[:, None]
+
+    @property
+    def gamma_(self) -> float | None:
+        """The parameter of the prior of rows' weights."""
+        if self.inference == "em":
+            return None
+        return self._gamma_with(self._components)
 
     @property
     def alpha_(self) -> np.ndarray:
@@ -399,14 +423,37 @@ class BetaICA(SampledModel):
         gamma = self._gamma_of(rows)
         return _beta_interval(gamma, gamma.sum(axis=1, keepdims=True) - gamma, level)
 
+    def gamma_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Central credible interval of the parameter of the weights' prior (`inference="gibbs"` only).
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Posterior probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        lower : float
+            Lower end.
+        upper : float
+            Upper end; the same where `gamma` was given.
+        """
+        check_is_fitted(self)
+        if self._posterior is None:
+            raise DataError('gamma has a posterior with inference="gibbs" alone; fit with that')
+        low, high = quantile_interval(self._sampled_gamma(self._posterior), level, axis=0)
+        return float(low), float(high)
+
     @available_if(lambda model: model.inference != "em")
     def log_evidence(self, X: Any = None, *, method: EvidenceMethod | None = None, n_sweeps: int = 200) -> float:
         """Log evidence of the training data, by which numbers of components can be compared; higher is better.
 
         "bound" is a lower bound, `objective_` of variational Bayes: exact for one component, and 170 to 280 nats too
-        low for three at 150 x 30, so that it tends to choose too few. "ti" is the evidence itself by thermodynamic
-        integration: the mean of log p(X | causes), sampled at 25 temperatures from the prior to the posterior and
-        back, is integrated over the temperature. It depends on data, prior and number of components alone.
+        low for three at 150 x 30 (`gamma` given, the true one), so that it tends to choose too few; with a learned
+        `gamma` it is the bound at the best one. "ti" is the evidence itself by thermodynamic integration: the mean of
+        log p(X | causes), sampled at 25 temperatures from the prior to the posterior and back, is integrated over the
+        temperature. It depends on data, prior and number of components alone. Where `gamma` is None, it is integrated
+        over the prior of gamma (log gamma is normal with mean 0 and standard deviation 2).
 
         Parameters
         ----------
@@ -453,7 +500,9 @@ class BetaICA(SampledModel):
         pruned._components = self._components.take(kept)
         pruned._samples = None if self._posterior is None else self._posterior.take(kept)
         if self._sums is not None:
-            pruned._running_sums = self._sums._replace(n1=self._sums.n1[kept], n0=self._sums.n0[kept])
+            log_weight = expected_log_weight(self._gamma_with(self._components), len(kept))
+            sums = self._sums._replace(n1=self._sums.n1[kept], n0=self._sums.n0[kept], log_weight=log_weight)
+            pruned._running_sums = sums
         pruned.components_ = self.components_[kept]
         pruned.phantoms_ = self.phantoms_[kept]
         pruned.weights_, _ = reweight(self.weights_[:, kept], np.ones(len(kept)), pruned._components.share)

@@ -5,6 +5,9 @@ Sampling from the posterior of the Beta-source model: collapsed Gibbs chains ove
 Weights and components are integrated out (the same priors as of variational Bayes, with no factorised posterior);
 given the causes they are Dirichlet and Beta, from which they are drawn where they are asked for.
 
+The parameter gamma of the weights' prior, if it isn't given, is drawn after every sweep: log gamma ~ N(0, SPREAD^2)
+between the limits.
+
 Labels of components over samples: a posterior is the same for every order of them, so samples are matched first.
 """
 
@@ -23,10 +26,10 @@ from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.fitting.chains import Length, by_chain, diagnosed, run_chain
 from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers
-from latentbits.kernels.gibbs import gibbs_sweeps, sample_rows
+from latentbits.kernels.gibbs import draw_gamma, gibbs_sweeps, sample_rows
 from latentbits.models.aspect.aspect_model import Components
 from latentbits.models.aspect.noise_components import KNOWN
-from latentbits.models.aspect.variational import Prior
+from latentbits.models.aspect.variational import FIRST_GAMMA, Prior
 from latentbits.models.sampling import largest_r_hat, watched_cells
 from latentbits.models.solved_rows import Solution
 from latentbits.numerics import kernel_array
@@ -41,6 +44,13 @@ components, and their intervals at 150 x 30 are 2 % narrower than with 30; with 
 
 ROW_SEED = np.uint64(0x5EED)
 ROWS = 64
+
+SPREAD = 2.0
+"""Standard deviation of log gamma in its prior: 95 % of it are between 0.02 and 50."""
+
+LIMITS = 0.001, 1000.0
+"""Of gamma: beyond the first every row has a single component, beyond the second all rows have the same weights."""
+
 EDGE = 1e-7
 """Drawn probabilities are kept this far from 0 and 1, where no other component could cause a cell."""
 
@@ -49,7 +59,8 @@ class Draws(NamedTuple):
     """S samples of one chain, its own labels.
 
     ones, zeros: (S, K, D) cells that each component caused; H: (S, K, D) components drawn given these;
-    share: (S, K) mean weights of the rows; log_likelihood: (S,) log p(X | z); cells: (S, C) watched probabilities.
+    share: (S, K) mean weights of the rows; log_likelihood: (S,) log p(X | z); cells: (S, C) watched probabilities;
+    gamma: (S,) of the weights' prior.
     """
 
     ones: np.ndarray
@@ -58,6 +69,7 @@ class Draws(NamedTuple):
     share: np.ndarray
     log_likelihood: np.ndarray
     cells: np.ndarray
+    gamma: np.ndarray
 
 
 class Chain:
@@ -86,6 +98,8 @@ class Chain:
         N, D = cells.shape
         K = n_components
         self.prior = prior
+        self.learns_gamma = prior.gamma is None and K > 1  # a single component has all the weight whatever it is
+        self.gamma = FIRST_GAMMA if prior.gamma is None else float(prior.gamma)
         self.cells = kernel_array(cells, np.int8)
         self.causes = np.full((N, D), -1, np.int16)
         self.of_rows = np.zeros((N, K), np.int32)
@@ -98,7 +112,21 @@ class Chain:
         self._log_gammas = gammaln(self._shifted) - gammaln(sums)[:, None]
 
     def sweep(self, n: int, temperature: float = 1.0) -> np.ndarray:
-        """Draw every cause `n` times; log p(X | z) after each sweep."""
+        """Draw every cause `n` times; log p(X | z) after each sweep.
+
+        At temperatures below 1 gamma stays: it would follow causes that the cells hardly decide.
+        """
+        if self.learns_gamma and temperature == 1.0:
+            return np.concatenate([self._sweep_and_gamma() for _ in range(n)]) if n else np.empty(0)
+        return self._sweep(n, temperature)
+
+    def _sweep_and_gamma(self) -> np.ndarray:
+        trace = self._sweep(1, 1.0)
+        low, high = np.log(LIMITS)
+        self.gamma = float(np.exp(draw_gamma(self.of_rows, np.log(self.gamma), low, high, SPREAD, self._state)))
+        return trace
+
+    def _sweep(self, n: int, temperature: float) -> np.ndarray:
         powers = self._shifted**temperature
         powers[2] = 1 / powers[2]
         trace = np.empty(n)
@@ -111,7 +139,7 @@ class Chain:
             self._fixed,
             powers,
             self._log_gammas,
-            float(self.prior.gamma),
+            self.gamma,
             float(temperature),
             self._state,
             trace,
@@ -125,7 +153,7 @@ class Chain:
 
     def mean_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Mean weights of rows given the causes."""
-        counts = self.of_rows[rows] + self.prior.gamma
+        counts = self.of_rows[rows] + self.gamma
         return counts / counts.sum(axis=1, keepdims=True)
 
 
@@ -171,11 +199,11 @@ def _sample(
     rows, columns = watched
     cells = np.einsum("ck,kc->c", chain.mean_weights(rows), H[:, columns]).astype(np.float32)
     ones, zeros = (np.ascontiguousarray(part.T) for part in (chain.ones, chain.zeros))
-    return ones, zeros, H, chain.mean_weights().mean(axis=0), np.array(log_likelihood), cells
+    return ones, zeros, H, chain.mean_weights().mean(axis=0), np.array(log_likelihood), cells, np.array(chain.gamma)
 
 
-def solve_sampled_weights(data: BinaryData, H: np.ndarray, gamma: float, *, workers: Workers) -> Solution:
-    """Weights of rows, one draw for each sample of the components: the coordinates are N x S x K.
+def solve_sampled_weights(data: BinaryData, H: np.ndarray, gamma: np.ndarray, *, workers: Workers) -> Solution:
+    """Weights of rows, one draw for each sample of the components and of gamma: the coordinates are N x S x K.
 
     A row's weights given the components depend on no other row. So training rows and new ones are the same thing.
     """
@@ -185,7 +213,7 @@ def solve_sampled_weights(data: BinaryData, H: np.ndarray, gamma: float, *, work
 
     def one(start: int) -> None:
         rows = slice(start, start + ROWS)
-        sample_rows(cells[rows], samples, float(gamma), ROW_SEED, ROW_BURN, ROW_SWEEPS, W[rows])
+        sample_rows(cells[rows], samples, gamma, ROW_SEED, ROW_BURN, ROW_SWEEPS, W[rows])
 
     workers.map(one, range(0, len(cells), ROWS))
     return Solution(W)
@@ -247,7 +275,8 @@ class Posterior(NamedTuple):
     """S samples of all chains, the chains one after the other.
 
     H: (S, K, D) float32, labels aligned; chain: (S,) which chain; log_likelihood: (S,) log p(X | z);
-    cells: (S, C) probabilities of the watched cells; r_hat, ess: of "log_likelihood", "cells" (C,) and
+    cells: (S, C) probabilities of the watched cells; gamma: (S,), None in models of earlier versions, which were given
+    it; r_hat, ess: of "log_likelihood", "cells" (C,) and
     "components" (K, D), None if a chain has too few draws to tell.
     """
 
@@ -257,6 +286,7 @@ class Posterior(NamedTuple):
     cells: np.ndarray
     r_hat: dict[str, np.ndarray] | None
     ess: dict[str, np.ndarray] | None
+    gamma: np.ndarray | None = None
 
     @property
     def largest_r_hat(self) -> float | None:
@@ -291,7 +321,7 @@ def pool(chains: Sequence[Draws], best: int, prior: Prior, n_known: int = 0) -> 
     chain = np.repeat(np.arange(len(chains)), [len(part.H) for part in chains])
     named = by_chain(chain, {"log_likelihood": draws.log_likelihood, "cells": draws.cells, "components": H})
     r_hat, ess = diagnosed(named)
-    posterior = Posterior(H, chain, draws.log_likelihood, draws.cells, r_hat, ess)
+    posterior = Posterior(H, chain, draws.log_likelihood, draws.cells, r_hat, ess, draws.gamma)
     return _mean_components(draws, order, prior, n_known), posterior
 
 
@@ -310,4 +340,5 @@ def _mean_components(draws: Draws, order: np.ndarray, prior: Prior, n_known: int
     known = slice(len(mean) - n_known, None)
     mean[known] = draws.H[0, known]
     alpha[known], beta[known] = KNOWN * mean[known], KNOWN * (1 - mean[known])
-    return Components(mean, mean, 1 - mean, reordered(draws.share, order).mean(axis=0), alpha, beta)
+    share = reordered(draws.share, order).mean(axis=0)
+    return Components(mean, mean, 1 - mean, share, alpha, beta, gamma=float(draws.gamma.mean()))

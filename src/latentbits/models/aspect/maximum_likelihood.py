@@ -53,7 +53,8 @@ class State(NamedTuple):
 class Evaluated(NamedTuple):
     """What a pass finds: what rows would become, the sums N1 and N0, and the objective of the state given.
 
-    The objective is what rows add to it, minus the `cost` of components that a prior finds unlikely.
+    The objective is what rows add to it, minus the `cost` of components that a prior finds unlikely. `log_weight` is
+    the mean of E[log a] over rows and components, where weights have a posterior.
     """
 
     rows: Any
@@ -61,6 +62,7 @@ class Evaluated(NamedTuple):
     N0: np.ndarray
     objective: float
     cost: float = 0.0
+    log_weight: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class MaximumLikelihood(RowLearner[State]):
     def step(self, state: State) -> tuple[State, float]:
         """The E step is the pass (eq. 4), the M step a normalisation (eq. 5-6)."""
         found = self.evaluate(state)
-        return self.with_sources(state, found)._replace(W=found.rows), found.objective
+        return self.with_weights(self.with_sources(state, found), found), found.objective
 
     def evaluate(self, state: State) -> Evaluated:
         """The E step, and the weights of eq. 5."""
@@ -126,6 +128,10 @@ class MaximumLikelihood(RowLearner[State]):
         self.noise.update(H, N1, N0)
         return State(state.W, H)
 
+    def with_weights(self, state: State, found: Evaluated) -> State:
+        """Eq. 5."""
+        return state._replace(W=found.rows)
+
     def _project_rows(self) -> tuple[Any, ...]:
         return onto_simplex, EDGE
 
@@ -133,7 +139,7 @@ class MaximumLikelihood(RowLearner[State]):
         """Stacked states after a step, by the sums of their passes."""
         W, H = states
         found = Evaluated(as_shares(M, W), H * A1, (1 - H) * A0, 0.0)
-        return self.with_sources(states, found)._replace(W=found.rows)
+        return self.with_weights(self.with_sources(states, found), found)
 
     def _project_rest(self, state: State) -> State:
         """H inside its bounds."""

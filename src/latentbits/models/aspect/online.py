@@ -71,19 +71,24 @@ class RunningSums(NamedTuple):
     n1, n0 : (K, D)  estimates of N1 and N0 for rows of a total weight of 1
     n_steps : steps that have been made
     weight : total weight of the rows seen
+    log_weight : the mean of E[log a], where weights have a posterior; None before the first batch
     """
 
     n1: np.ndarray
     n0: np.ndarray
     n_steps: int = 0
     weight: float = 0.0
+    log_weight: float | None = None
 
     def blended(self, found: Evaluated, weight: float, pace: Pace) -> RunningSums:
         """After a batch of this weight."""
         rho = pace.rate(self.n_steps + 1)
         n1 = (1 - rho) * self.n1 + rho * found.N1 / weight
         n0 = (1 - rho) * self.n0 + rho * found.N0 / weight
-        return RunningSums(n1, n0, self.n_steps + 1, self.weight + weight)
+        log_weight = found.log_weight
+        if log_weight is not None and self.log_weight is not None:
+            log_weight = (1 - rho) * self.log_weight + rho * log_weight
+        return RunningSums(n1, n0, self.n_steps + 1, self.weight + weight, log_weight)
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,8 @@ def batch_step(
     if weight > 0:
         sums = sums.blended(found, weight, pace)
         total = sums.weight if total is None else total
-        state = learner.with_sources(state, found._replace(N1=total * sums.n1, N0=total * sums.n0))
+        known = found._replace(N1=total * sums.n1, N0=total * sums.n0, log_weight=sums.log_weight)
+        return sums, learner.with_weights(learner.with_sources(state, known), known), found
     return sums, type(state)(found.rows, *state[1:]), found
 
 
@@ -321,7 +327,7 @@ class OnlineModel(RestartedFactorModel):
                 f"{counted(self.components_.shape[1], 'column')}, and this fit has n_components={self.n_components} "
                 f"and {counted(self.n_features_in_, 'column')}; fit with warm_start=False"
             )
-        return [array[content] for array in self._arrays_of(self._components)]
+        return list(self._arrays_of(self._components.take(content)))
 
     # ---- block after block ---------------------------------------------------------------------------------------
 
@@ -385,7 +391,7 @@ class OnlineModel(RestartedFactorModel):
             return _Learned(state, first_sums(learner, state), seed, [])
         start = learner.initialise(np.random.default_rng(0))
         order = self._content_first()
-        arrays = [array[order] for array in self._arrays_of(self._components)]
+        arrays = self._arrays_of(self._components.take(order))
         if len(arrays[0]) != len(start[1]):
             raise DataError(
                 f"the model has {counted(len(arrays[0]), 'component')}, and n_components and noise now ask for "
@@ -395,15 +401,15 @@ class OnlineModel(RestartedFactorModel):
         if self._sums is not None:
             return _Learned(state, self._sums, seed, self.objective_history_.tolist())
         seen = float(self.row_weight_.sum())
-        n1, n0 = self._sums_of_fit(order, seen)
+        n1, n0, log_weight = self._sums_of_fit(order, seen)
         n_rows = len(learner.row_weight)
         n_steps = len(self.row_weight_) // min(self.batch_size or n_rows, n_rows)
-        return _Learned(state, RunningSums(n1, n0, n_steps, seen), seed, [])
+        return _Learned(state, RunningSums(n1, n0, n_steps, seen, log_weight), seed, [])
 
-    def _sums_of_fit(self, order: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
-        """N1 and N0 of a fit for rows of a total weight of 1, as if all cells had been observed."""
+    def _sums_of_fit(self, order: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray, float | None]:
+        """N1, N0 and the mean of E[log a] of a fit for rows of a total weight of 1, as if all cells were observed."""
         share, mean = self.shares_[order, None], self.components_[order]
-        return share * mean, share * (1 - mean)
+        return share * mean, share * (1 - mean), None
 
     def _content_first(self) -> np.ndarray:
         """The order of a learner's state: noise components are the last."""

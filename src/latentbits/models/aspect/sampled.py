@@ -4,6 +4,10 @@ The log evidence by thermodynamic integration: from the prior to the posterior b
 
 At temperature tau the causes have the density p(X | z)^tau p(z) / Z(tau), and d log Z / d tau is the mean of
 log p(X | z). So log p(X) = log Z(1) is its integral over tau from 0 to 1.
+
+All this at a given gamma. Where gamma has a prior, log p(X) = log p(X | gamma) + log p(gamma) - log p(gamma | X) at any
+gamma (Chib 1995), here the posterior median. (Along the ladder gamma would hardly move: given the causes of many cells
+it is known to a few per cent, while its prior spans powers of ten.)
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import BinaryData
@@ -24,9 +30,20 @@ from latentbits.fitting.rows import safe_log
 from latentbits.fitting.workers import Progress, Workers, n_workers, stopped_together
 from latentbits.models.aspect import Inference
 from latentbits.models.aspect.aspect_model import AspectModel, Components
-from latentbits.models.aspect.gibbs import Chain, Posterior, Sampler, chain_components, pool, solve_sampled_weights
+from latentbits.models.aspect.gibbs import (
+    COLDEST,
+    LIMITS,
+    SPREAD,
+    STEPS,
+    Chain,
+    Posterior,
+    Sampler,
+    chain_components,
+    pool,
+    solve_sampled_weights,
+)
 from latentbits.models.aspect.noise_components import CONTENT, NO_NOISE, NoiseComponents
-from latentbits.models.aspect.variational import Prior
+from latentbits.models.aspect.variational import FIRST_GAMMA, Prior
 from latentbits.models.sampling import chains_agree, repeated_cells
 from latentbits.models.solved_rows import RowSolver
 from latentbits.numerics import check_number
@@ -39,6 +56,10 @@ LEVELS = np.linspace(0, 1, 25) ** 3
 """Dense near 0, where the mean changes most."""
 
 BATCHES = 10
+
+GAMMA_BURN, GAMMA_THIN, GRID = 2, 3, 1000
+"""Of the chains that find the posterior of gamma: so many times `n_sweeps` before the first draw, and sweeps from one
+to the next. Points of the grid on which its density is normalised."""
 
 
 class Evidence(float):
@@ -94,6 +115,94 @@ class _Level(NamedTuple):
     mean: float
     variance: float
     error: float
+
+
+def log_evidence(
+    cells: np.ndarray,
+    n_components: int,
+    prior: Prior,
+    seeds: list[int],
+    n_sweeps: int,
+    workers: Workers,
+    fixed: np.ndarray | None = None,
+    *,
+    verbose: bool = False,
+) -> Evidence:
+    """The log evidence of a table; parameters as of `integrate`, but the prior's gamma may be None: it has a prior."""
+    if prior.gamma is not None or n_components == 1:
+        return integrate(cells, n_components, prior, seeds, n_sweeps, workers, fixed, verbose=verbose)
+    sampled = workers.map(lambda seed: _gamma_chain(cells, n_components, prior, seed, n_sweeps, fixed), seeds)
+    log_gammas = np.concatenate([part[0] for part in sampled])
+    at = float(np.median(log_gammas))
+    observed = np.sum(cells >= 0, axis=1)
+    densities = [gamma_density(at, log_gammas, part[1], observed, n_components) for part in sampled]
+    density = float(np.log(np.mean(densities)))
+    batches = np.concatenate([[part.mean() for part in np.array_split(one, BATCHES)] for one in densities])
+    error = float(batches.std(ddof=1) / np.sqrt(len(batches)) / batches.mean())
+    given = integrate(
+        cells, n_components, prior._replace(gamma=np.exp(at)), seeds, n_sweeps, workers, fixed, verbose=verbose
+    )
+    shift = float(norm.logpdf(at, scale=SPREAD)) - density
+    return Evidence(
+        given + shift,
+        error=float(np.hypot(given.error, error)),
+        up=given.up + shift,
+        down=given.down + shift,
+        batch_error=float(np.hypot(given.batch_error, error)),
+    )
+
+
+def _gamma_chain(
+    cells: np.ndarray, n_components: int, prior: Prior, seed: int, n_sweeps: int, fixed: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """log gamma after some sweeps of a chain, and how many c_ik were above m = 0, 1, ... after each of them."""
+    chain = Chain(cells, n_components, prior, np.random.default_rng(seed), fixed)
+    for tau in np.linspace(COLDEST, 1.0, STEPS):
+        chain.sweep(n_sweeps // STEPS + 1, float(tau))
+    chain.sweep(GAMMA_BURN * n_sweeps)
+    log_gammas, above = [], []
+    for _ in range(n_sweeps):
+        chain.sweep(GAMMA_THIN)
+        log_gammas.append(np.log(chain.gamma))
+        counts = np.bincount(chain.of_rows.ravel(), minlength=cells.shape[1] + 1)
+        above.append(counts[::-1].cumsum()[::-1][1:])
+    return np.array(log_gammas), np.array(above)
+
+
+def gamma_density(
+    at: float, log_gammas: np.ndarray, above: np.ndarray, observed: np.ndarray, n_components: int
+) -> np.ndarray:
+    """The density of log gamma there, given the causes of each of S sweeps; their mean is that of the posterior.
+
+    Parameters
+    ----------
+    at : float
+    log_gammas : ndarray
+        Draws, between which (and somewhat beyond) the density is.
+    above : ndarray of shape (S, D)
+        How many c_ik are above m = 0, 1, ...
+    observed : ndarray of shape (N,)
+        Observed cells of each row.
+    n_components : int
+
+    Returns
+    -------
+    ndarray of shape (S,)
+    """
+    low, high = np.log(LIMITS)
+    beyond = np.ptp(log_gammas) + 0.5
+    grid = np.linspace(max(low, log_gammas.min() - beyond), min(high, log_gammas.max() + beyond), GRID)
+    m = np.arange(above.shape[1])
+    of_rows = np.sum(observed[:, None] > m, axis=0)
+
+    def log_density(log_gamma: np.ndarray) -> np.ndarray:
+        gamma = np.exp(log_gamma)[:, None]
+        shared = np.log(n_components * gamma + m) @ of_rows + 0.5 * (log_gamma / SPREAD) ** 2
+        return np.log(gamma + m) @ above.T - shared[:, None]
+
+    norms = logsumexp(log_density(grid), axis=0) + np.log(grid[1] - grid[0])
+    density: np.ndarray = np.exp(log_density(np.array([at]))[0] - norms)
+    return density
 
 
 def integrate(
@@ -202,7 +311,7 @@ class SampledModel(AspectModel):
     inference: Inference
     alpha: float
     beta: float
-    gamma: float
+    gamma: float | None
     n_samples: int
     n_burn: int
     thin: int
@@ -280,7 +389,13 @@ class SampledModel(AspectModel):
     def _row_solver(self) -> RowSolver:
         if self._posterior is None:
             return super()._row_solver()
-        return partial(solve_sampled_weights, H=self._posterior.H, gamma=self.gamma)
+        return partial(solve_sampled_weights, H=self._posterior.H, gamma=self._sampled_gamma(self._posterior))
+
+    def _sampled_gamma(self, posterior: Posterior) -> np.ndarray:
+        """gamma of every sample: the samples' own, unless it is given."""
+        if self.gamma is None and posterior.gamma is not None:
+            return posterior.gamma
+        return np.full(len(posterior.H), FIRST_GAMMA if self.gamma is None else float(self.gamma))
 
     # ---- answers -------------------------------------------------------------------------------------------------
 
@@ -351,7 +466,7 @@ class SampledModel(AspectModel):
             2**31, size=RUNS
         )
         with Workers(n_workers(self.n_jobs)) as workers:
-            return integrate(
+            return log_evidence(
                 cells,
                 len(self.components_),
                 self._prior,

@@ -3,6 +3,9 @@
 Our weights W and components H are the paper's mixing a_tk and sources b_kn; our rows are its t, our columns its n.
 Variational EM (section 2.1) has q(b) = Beta(alpha, beta) and point weights; variational Bayes (section 2.2) has
 q(a) = Dirichlet(gamma) too. Both feed the family's pass with exponentiated expected logarithms (eq. 9).
+
+The papers give the parameter gamma0 of the weights' prior. Where it is learned, it maximises the bound. As q(a) is
+Dirichlet(gamma0 + M), a state has M and gamma0, and both follow from the q(a) of the state before.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import digamma
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.rows import Chunk, RowLearner, Rows, Sums, column_counts, rows_of
@@ -29,14 +34,30 @@ from latentbits.numerics import kernel_array, kl_beta, kl_dirichlet
 SMALL = 1e-10  # least weight after an extrapolation: from 0 it could never rise again
 ROWS = 1024  # rows whose special functions are computed at a time
 MAX_STEPS = 2000  # of fold-in, per row
+LEAST_WEIGHT = 1e-300  # rows may all have the weight 0
+
+
+FIRST_GAMMA = 1.0
+"""Where a learned gamma0 starts: all weights of a row are equally likely."""
+
+LEAST_GAMMA, MOST_GAMMA = 0.001, 1.0
+"""Where it ends if every row has a single component, or mixes them evenly. The bound is the looser the more evenly rows
+mix: above 1 it rises until all rows are alike, also where the evidence itself falls (a toy of 150 x 30 with three
+components at 1: by 120 nats)."""
+
+
+LONGEST_MOVE = 0.02
+"""Of log gamma0 in a step of a climb. Where gamma0 is small the bound has many optima; after components have formed at
+larger ones, different starts lead to the same optimum. (The bound has one peak in gamma0, so a part of the way to it
+raises the bound too.)"""
 
 
 class Prior(NamedTuple):
-    """alpha, beta: of every b_kj (Beta). gamma: of every row's weights (Dirichlet; variational Bayes only)."""
+    """alpha, beta: of every b_kj (Beta). gamma: of every row's weights (Dirichlet, not of "em"); None learns it."""
 
     alpha: float
     beta: float
-    gamma: float
+    gamma: float | None
 
 
 class EMState(NamedTuple):
@@ -53,11 +74,25 @@ class EMState(NamedTuple):
 
 
 class BayesState(NamedTuple):
-    """gamma: (N, K) parameters of q(a). alpha, beta: (K, D) parameters of q(b)."""
+    """M: (N, K) cells that each component has caused of each row. alpha, beta: (K, D) parameters of q(b).
 
-    gamma: np.ndarray
+    log_gamma0: (1,) of the prior of weights. Its logarithm, because it is extrapolated.
+    """
+
+    M: np.ndarray
     alpha: np.ndarray
     beta: np.ndarray
+    log_gamma0: np.ndarray
+
+    @property
+    def gamma0(self) -> float:
+        """The parameter of the prior of weights."""
+        return float(np.exp(self.log_gamma0[0]))
+
+    @property
+    def gamma(self) -> np.ndarray:
+        """(N, K) parameters of q(a)."""
+        return self.gamma0 + self.M
 
     @property
     def H(self) -> np.ndarray:
@@ -67,7 +102,8 @@ class BayesState(NamedTuple):
     @property
     def W(self) -> np.ndarray:
         """Posterior mean weights."""
-        return self.gamma / self.gamma.sum(axis=1, keepdims=True)
+        gamma = self.gamma
+        return gamma / gamma.sum(axis=1, keepdims=True)
 
 
 State = TypeVar("State", EMState, BayesState)
@@ -149,9 +185,9 @@ class _BetaSources(RowLearner[State]):
         """The updates that make up a step: each new state, with the bound of the one before it."""
         if self.inner_iter == 1:
             found = self.evaluate(state)
-            yield self._with_weights(self.with_sources(state, found), found), found.objective
+            yield self._next_weights(self.with_sources(state, found), found), found.objective
             return
-        for update in (self.with_sources, self._with_weights):
+        for update in (self.with_sources, self._next_weights):
             last = -np.inf
             for _ in range(self.inner_iter):
                 found = self.evaluate(state)
@@ -170,16 +206,18 @@ class _BetaSources(RowLearner[State]):
         log_b, log_not_b, log_norm = _expected_logs(state.alpha, state.beta, self.noise)
         H1, H0 = np.exp(log_b), np.exp(log_not_b)
         arrays = pass_arrays(self.data.shape, H1, H0)
-        new, (A1, A0, bound) = self.rows.update(self._row_work, self.n_all, [state[0]], *arrays, *self._row_args)
+        work, args = self._row_work, self._row_args(state)
+        new, (A1, A0, *logs, bound) = self.rows.update(work, self.n_all, [state[0]], *arrays, *args)
         content = slice(self.n_components)
         known = log_b[content], log_not_b[content], log_norm[content]
         cost = kl_beta(state.alpha[content], state.beta[content], self.prior.alpha, self.prior.beta, known).sum()
-        return Evaluated(new, H1 * A1, H0 * A0, bound - float(cost), float(cost))
+        log_weight = logs[0] / (self.n_all * max(self.row_weight.sum(), LEAST_WEIGHT)) if logs else None
+        return Evaluated(new, H1 * A1, H0 * A0, bound - float(cost), float(cost), log_weight)
 
     def row_work(self, state: State) -> tuple[Callable[..., Sums], tuple[Any, ...]]:
         """The pass on a chunk of rows with the components of a state, and what it needs of them."""
         H: tuple[np.ndarray, np.ndarray] = pass_components(state.alpha, state.beta, self.noise)
-        return self._row_work, (*pass_arrays(self.data.shape, *H), *self._row_args)
+        return self._row_work, (*pass_arrays(self.data.shape, *H), *self._row_args(state))
 
     def with_sources(self, state: State, found: Evaluated) -> State:
         """Eq. 8 (10-11)."""
@@ -187,9 +225,13 @@ class _BetaSources(RowLearner[State]):
         self.noise.update(alpha, found.N1, found.N0)
         return self._with_known(state._replace(alpha=alpha, beta=beta))
 
-    def _with_weights(self, state: State, found: Evaluated) -> State:
+    def with_weights(self, state: State, found: Evaluated) -> State:
         """Eq. 12, and the variational M step of Appendix B.2."""
         return type(state)(found.rows, *state[1:])
+
+    def _next_weights(self, state: State, found: Evaluated) -> State:
+        """What a step of a climb makes of them."""
+        return self.with_weights(state, found)
 
     def _start(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """alpha and beta as if each component had caused an equal share of every column's cells."""
@@ -222,8 +264,7 @@ class _BetaSources(RowLearner[State]):
     def _row_work(self) -> Callable[..., Sums]:
         """The pass on a chunk of rows: what their array becomes, the sums A1 and A0, and their part of the bound."""
 
-    @property
-    def _row_args(self) -> tuple[Any, ...]:
+    def _row_args(self, state: State) -> tuple[Any, ...]:
         """What it needs beside the components."""
         return ()
 
@@ -254,48 +295,88 @@ class VariationalBayes(_BetaSources[BayesState]):
     def _row_work(self) -> Callable[..., Sums]:
         return bayes_weights
 
-    @property
-    def _row_args(self) -> tuple[Any, ...]:
-        return (self.prior.gamma,)
+    def _row_args(self, state: BayesState) -> tuple[Any, ...]:
+        return (state.gamma0,)
 
     def initialise(self, rng: np.random.Generator) -> BayesState:
         """Random sources; equal weights for all rows."""
-        return BayesState(self.start_rows(), *self._start(rng))
+        gamma = FIRST_GAMMA if self.prior.gamma is None else self.prior.gamma
+        return BayesState(self.start_rows(), *self._start(rng), np.log([gamma]))
 
     def start_rows(self) -> Any:
-        """The posterior of rows whose cells are shared equally."""
-        return self.rows.update(equal_gamma, self.n_all, (), self.prior.gamma)[0]
+        """Rows whose cells are shared equally."""
+        return self.rows.update(equal_shares, self.n_all, ())[0]
+
+    def with_weights(self, state: BayesState, found: Evaluated) -> BayesState:
+        """M and gamma0, which q(a) depends on, given the last q(a), on which both depend."""
+        state = super().with_weights(state, found)
+        if self.prior.gamma is not None or self.n_all == 1:
+            return state
+        assert found.log_weight is not None
+        return state._replace(log_gamma0=np.log([fitted_gamma(found.log_weight, self.n_all)]))
+
+    def _next_weights(self, state: BayesState, found: Evaluated) -> BayesState:
+        """gamma0 goes a part of the way."""
+        new, last = self.with_weights(state, found), state.log_gamma0
+        return new._replace(log_gamma0=np.clip(new.log_gamma0, last - LONGEST_MOVE, last + LONGEST_MOVE))
 
     def _project_rows(self) -> tuple[Any, ...]:
-        return _at_least, self.prior.gamma
+        return _at_least, 0.0
+
+    def _project_rest(self, state: BayesState) -> BayesState:
+        least, most = (LEAST_GAMMA, MOST_GAMMA) if self.prior.gamma is None else (self.prior.gamma,) * 2
+        log_gamma0 = np.clip(state.log_gamma0, np.log(least), np.log(most))
+        return super()._project_rest(state)._replace(log_gamma0=log_gamma0)
 
 
-def equal_gamma(chunk: Chunk, gamma: np.ndarray, gamma0: float) -> Sums:
-    """The posterior of rows whose cells are shared equally."""
-    observed = chunk.data.observed_per_row()[chunk.rows]
-    gamma[:] = gamma0 + observed[:, None] / gamma.shape[1]
+def equal_shares(chunk: Chunk, M: np.ndarray) -> Sums:
+    """Every component has caused an equal share of each row's cells."""
+    M[:] = chunk.data.observed_per_row()[chunk.rows][:, None] / M.shape[1]
     return ()
 
 
-def bayes_weights(
-    chunk: Chunk, new: np.ndarray, gamma: np.ndarray, h1: np.ndarray, h0: np.ndarray, gamma0: float
-) -> Sums:
-    """gamma by Appendix B.2; the sums A1 and A0 of the pass, and the rows' part of the bound."""
-    W, cost = pass_weights(gamma, gamma0)
-    M, row_log, A1, A0 = pass_over(chunk, W, h1, h0)
-    np.add(M, gamma0, out=new)
-    return A1, A0, float(chunk.row_weight @ (row_log - cost))
+def bayes_weights(chunk: Chunk, new: np.ndarray, M: np.ndarray, h1: np.ndarray, h0: np.ndarray, gamma0: float) -> Sums:
+    """M by Appendix B.2; the sums A1 and A0 of the pass, of E[log a], and the rows' part of the bound."""
+    W, log_weight, cost = pass_weights(M, gamma0)
+    caused, row_log, A1, A0 = pass_over(chunk, W, h1, h0)
+    new[:] = caused
+    return A1, A0, float(chunk.row_weight @ log_weight), float(chunk.row_weight @ (row_log - cost))
 
 
-def pass_weights(gamma: np.ndarray, gamma0: float) -> tuple[np.ndarray, np.ndarray]:
-    """exp E[log a] and KL(q(a) || p(a)) of rows; a few at a time, so that what is between stays in the cache."""
-    W, cost = np.empty_like(gamma), np.empty(len(gamma))
-    for start in range(0, len(gamma), ROWS):
+def pass_weights(M: np.ndarray, gamma0: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of rows with q(a) = Dirichlet(gamma0 + M): exp E[log a], the sum of E[log a], and KL(q(a) || p(a)).
+
+    A few rows at a time, so that what is between stays in the cache.
+    """
+    W, log_weight, cost = np.empty_like(M), np.empty(len(M)), np.empty(len(M))
+    for start in range(0, len(M), ROWS):
         rows = slice(start, start + ROWS)
-        known = _expected_log_weights(gamma[rows])
-        cost[rows] = kl_dirichlet(gamma[rows], gamma0, known)
+        gamma = gamma0 + M[rows]
+        known = _expected_log_weights(gamma)
+        log_weight[rows] = known[0].sum(axis=1)
+        cost[rows] = kl_dirichlet(gamma, gamma0, known)
         np.exp(known[0], out=W[rows])
-    return W, cost
+    return W, log_weight, cost
+
+
+def fitted_gamma(log_weight: float, n_components: int) -> float:
+    """The gamma0 that maximises the bound, q(a) given: log Gamma(K gamma0) - K log Gamma(gamma0) + gamma0 K log_weight.
+
+    `log_weight` is the mean of E[log a_ik]. The function is concave, so its slope has one root at most.
+    """
+
+    def slope(log_gamma: float) -> float:
+        return float(log_weight - expected_log_weight(np.exp(log_gamma), n_components))
+
+    low, high = np.log(LEAST_GAMMA), np.log(MOST_GAMMA)
+    if slope(low) <= 0:
+        return LEAST_GAMMA
+    return MOST_GAMMA if slope(high) >= 0 else float(np.exp(brentq(slope, low, high)))
+
+
+def expected_log_weight(gamma: float, n_components: int) -> float:
+    """E[log a_k] under the prior of weights."""
+    return float(digamma(gamma) - digamma(n_components * gamma))
 
 
 def _at_least(array: np.ndarray, least: float) -> None:

@@ -27,7 +27,7 @@ SPECS = (
     ModelSpec(
         "false-zeros",
         f"{_HERE}.ensemble:FalseZeros",
-        abilities=BY_CELL | {Ability.MEMBERS, Ability.EXPLAIN_CELLS},
+        abilities=BY_CELL | {Ability.MEMBERS, Ability.EXPLAIN_CELLS, Ability.KNOW_ROWS},
         findings="false_zeros",
         parameters={
             "n_folds": Parameter(

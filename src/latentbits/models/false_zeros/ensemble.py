@@ -36,6 +36,7 @@ from latentbits.models.false_zeros.scored_rows import (
     lost_share,
 )
 from latentbits.models.false_zeros.stacking import (
+    MEMBERS,
     HeldOut,
     HeldOutScores,
     Line,
@@ -285,6 +286,74 @@ class FalseZeros(KnowsRows, CellModel):
         self.gains_ = None if scores is None else scores.gains
         self.auc_ = None if scores is None else scores.auc
 
+    # ---- what is known of rows -----------------------------------------------------------------------------------
+
+    def predict_rows(self, rows: Any) -> pd.DataFrame:
+        """The probability of a 1 in each column of rows of which no cell was seen, such as unvisited sites.
+
+        Parameters
+        ----------
+        rows : data frame or RowFacts
+            What is known of them, with the columns of the fit.
+
+        Returns
+        -------
+        DataFrame
+            A line for each row, a column for each column of the training data: the mean log-odds of the members that
+            know of the rows, by their weights.
+        """
+        knowing = self._knowing("predict_rows")
+        total = sum(weight for _, weight in knowing)
+        predicted = [
+            (model.predict_rows(rows), weight / total if total else 1 / len(knowing)) for model, weight in knowing
+        ]
+        first = predicted[0][0]
+        odds = sum(share * log_odds(p.to_numpy()) for p, share in predicted)
+        return pd.DataFrame(expit(odds), index=first.index, columns=first.columns)
+
+    def responses(self, level: float = 0.9) -> pd.DataFrame:
+        """How the probability of a 1 changes with each covariate, the others at their means.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Posterior probability of each band, between 0 and 1.
+
+        Returns
+        -------
+        DataFrame
+            As of `ProbitFactors.responses`, by the member with most weight among those that know of the rows.
+        """
+        return self._best_knowing("responses").responses(level)
+
+    def variation(self) -> pd.DataFrame:
+        """Shares of the variance of each column's scores: by covariates, space, factors, and unexplained.
+
+        Returns
+        -------
+        DataFrame
+            As of `ProbitFactors.variation`, by the member with most weight among those that know of the rows.
+        """
+        return self._best_knowing("variation").variation()
+
+    def _knowing(self, question: str) -> list[tuple[Any, float]]:
+        """The members that know of the rows, with their weights."""
+        check_is_fitted(self)
+        weights = dict(zip(self.members_, self.member_weights_, strict=True))
+        names = [member.name for member in MEMBERS if member.knows_rows and member.name in self.members_]
+        if not names:
+            raise DataError(f"{question} needs to know of the rows; fit with rows=frame, and leave out members")
+        return [(self.members_[name], float(weights[name])) for name in names]
+
+    @property
+    def _has_knowing(self) -> bool:
+        """Whether any member knows of the rows."""
+        return any(member.knows_rows and member.name in self.members_ for member in MEMBERS)
+
+    def _best_knowing(self, question: str) -> Any:
+        model, _ = max(self._knowing(question), key=lambda pair: pair[1])
+        return model
+
     # ---- cells of rows -------------------------------------------------------------------------------------------
 
     def _predict(self, data: BinaryData) -> np.ndarray:
@@ -448,6 +517,9 @@ class FalseZeros(KnowsRows, CellModel):
             column adds to it, "rest" what all other columns add: log-odds of a 1 by the Ising model, or probabilities
             by the linear autoencoder if it is the only one of the two. "row" is a row like this one, and says how
             similar it is (correlation of the two rows' deviations from the average row), negative where it has a 0.
+            Of data with covariates, coordinates or effort also "covariate" and "space": what they add to the log-odds
+            of a 1 against their mean, by the member that knows most of the rows; and "neighbour": the nearest rows, and
+            how near they are (from 0 to 1, by the scale at which places say something), negative where they have a 0.
         """
         rows = self._scored(X)
         check_number("top", top, least=1, integer=True)

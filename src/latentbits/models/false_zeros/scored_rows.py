@@ -28,6 +28,7 @@ from latentbits.models.false_zeros.later import Scale
 from latentbits.models.registry import model_class
 
 if TYPE_CHECKING:
+    from latentbits.data.row_facts import RowFacts
     from latentbits.models.false_zeros.ensemble import FalseZeros
 
 _PHANTOMS: dict[Kind, str] = {"absence": "white", "presence": "black"}
@@ -218,9 +219,11 @@ def explain_cells(
     asked = data.rows(asked_rows)
     alike, seen = _likeness(model, rows, asked, asked_columns)
     own = asked.dense()
+    known = _known_of_rows(model, rows, asked, asked_columns, top)
     tables = []
     for (i, j), r, c in zip(cells, which, where, strict=True):
         lines = _of_columns(model, own[r], j, column_places, top)
+        lines += [] if known is None else known.lines(r, c, i, seen[:, c], row_places, top)
         lines += _of_rows(alike[r], seen[:, c], i, row_places, top)
         table = pd.DataFrame(lines, columns=["what", "name", "value", "says"])
         table["value"] = table["value"].astype("Int8")
@@ -270,6 +273,54 @@ def _of_rows(alike: np.ndarray, seen: np.ndarray, i: int, places: Places, top: i
         ("row", name, _value(seen[k]), likeness[k] if seen[k] == 1 else -likeness[k])
         for name, k in zip(names, best, strict=True)
     ]
+
+
+class _KnownOfRows(NamedTuple):
+    """What covariates, places and neighbours say of some rows, by the member that knows most of them.
+
+    `says` has by name an array n_asked x n_columns; `near` positions, distances and nearness of neighbours, if the rows
+    have coordinates.
+    """
+
+    facts: RowFacts
+    says: dict[str, np.ndarray]
+    near: tuple[np.ndarray, np.ndarray, np.ndarray] | None
+
+    def lines(self, r: int, c: int, i: int, seen: np.ndarray, places: Places, top: int) -> list[tuple[Any, ...]]:
+        """Those that add most in either direction, and the nearest rows where the column was looked at."""
+        names = sorted(self.says, key=lambda name: -abs(self.says[name][r, c]))[:top]
+        lines: list[tuple[Any, ...]] = [
+            ("space", "where the row is", None, self.says[name][r, c])
+            if name == "space"
+            else ("covariate", f"{name} = {self.facts.text(name, r)}", None, self.says[name][r, c])
+            for name in names
+        ]
+        if self.near is None:
+            return lines
+        at, far, near = (part[r] for part in self.near)
+        others = [n for n, k in enumerate(at) if k != i and seen[k] != MISSING][:top]
+        labels = places.labels(at[others])
+        return lines + [
+            (
+                "neighbour",
+                f"{label} ({self.facts.distance(far[n])})",
+                _value(seen[at[n]]),
+                near[n] * (2 * seen[at[n]] - 1.0),
+            )
+            for label, n in zip(labels, others, strict=True)
+        ]
+
+
+def _known_of_rows(
+    model: FalseZeros, rows: ScoredRows, asked: BinaryData, columns: np.ndarray, top: int
+) -> _KnownOfRows | None:
+    if model._row_facts is None or asked.facts is None or not model._has_knowing:
+        return None
+    member = model._best_knowing("explain")
+    says = member._spoken_by(asked.facts, columns)
+    if asked.facts.coordinates is None or rows.data.facts is None:
+        return _KnownOfRows(asked.facts, says, None)
+    return _KnownOfRows(asked.facts, says, member._nearest(asked.facts, rows.data.facts, 3 * top))
 
 
 def _profile(model: FalseZeros, odds: np.ndarray) -> np.ndarray:

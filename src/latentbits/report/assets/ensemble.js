@@ -67,6 +67,8 @@ function showWhy(page) {
     element("h3", {}, "Why ", ...place),
     element("p", { className: "hint" }, "What each member says: its probability of a 1 (grey: it has no weight)."), barList(votes),
     ...speaking(chosen.why, "column", `Columns of this row that speak for a 1, or against it${begins(chosen.why)}`),
+    ...speaking([...(chosen.why ?? [])].map(([what, ...others]) => [what === "space" ? "covariate" : what, ...others]), "covariate", "What is known of the row: what it adds to the log odds of a 1, against its mean"),
+    ...speaking(chosen.why, "neighbour", "The nearest rows, and whether they have a 1 there or a 0"),
     ...speaking(chosen.why, "row", "Rows most like it that have a 1 there, or a 0"),
     ...(chosen.why ? [] : [element("p", { className: "hint" }, "This page explains the first suspects only; latentbits explain DIR FILE --cell does it.")]));
 }
@@ -84,15 +86,23 @@ function speaking(why, kind, title) {
   if (!lines.length) return [];
   const most = Math.max(...lines.map(([, , , says]) => Math.abs(says)));
   return [element("p", { className: "hint" }, title), barList(lines.map(([, name, value, says]) =>
-    [element("span", {}, `${value === null ? "?" : value} `, named(name)), Math.abs(says) / most, says > 0 ? "var(--strong)" : "var(--doubt)", signed(says)]))];
+    [element("span", {}, value !== null ? `${value} ` : kind === "covariate" ? "" : "? ", named(name)), Math.abs(says) / most, says > 0 ? "var(--strong)" : "var(--doubt)", signed(says)]))];
+}
+
+// Where the row of a cell is, if that is known.
+function placeOf({ bench, content }, { i }) {
+  if (!bench.places.length) return [];
+  bench.placed ??= [content.map.x, content.map.y].map(floatsOf);
+  const at = bench.rows.at?.[i] ?? i;
+  return bench.placed.map((side) => side[at]);
 }
 
 // The fit's own list, as in its folder, with the marks, if any.
 function ensembleCsv(page) {
   const { bench } = page, marked = page.marks.size > 0;
-  const heads = ["row", "column", "kind", "score", bench.probability, ...bench.members.map(({ member }) => member), ...(marked ? ["mark"] : [])];
+  const heads = ["row", "column", "kind", "score", bench.probability, ...bench.members.map(({ member }) => member), ...bench.places, ...(marked ? ["mark"] : [])];
   const lines = bench.lists[bench.kind].entries.map((cell) => [safeName(bench.rows, cell.i), safeName(bench.columns, cell.d), bench.kind,
-    ...[cell.score, cell.probability, ...cell.votes].map(tenDigits), ...(marked ? [markOf(page, cell) ?? ""] : [])]);
+    ...[cell.score, cell.probability, ...cell.votes, ...placeOf(page, cell)].map(tenDigits), ...(marked ? [markOf(page, cell) ?? ""] : [])]);
   return [heads, ...lines].map(csvLine).join("");
 }
 

@@ -80,6 +80,7 @@ function setTheme(theme) {
 }
 
 function redraw() {
+  if (page.map) drawMap(page);
   if (page.bench && content.workbench) { drawImages(page); drawHeats(page, true); showRow(page); }
 }
 
@@ -139,6 +140,9 @@ printInLight();
 makeSure(content);
 if (content.workbench) makeWorkbench();
 if (content.ensemble) makeEnsemble(page);
+if (content.map) makeMap(page, content.map);
+if (content.responses) makeResponses(content.responses);
+if (content.variation) makeVariation(content.variation);
 page.causes = (row, column) => causesOf(page.bench, row, column);
 page.explain = (row) => chooseRow(page, row);
 window.latentbits = page;

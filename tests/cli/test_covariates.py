@@ -1,0 +1,83 @@
+"""Covariates on the command line: a fit with them, asked a month later about its own rows and about others."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from latentbits import load_model
+from tests.cli.conftest import assert_refused, invoke, summary_of
+
+N, D = 60, 8
+RNG = np.random.default_rng(1)
+ELEVATION = RNG.uniform(300, 2000, N).round()
+X = (np.outer((ELEVATION - 1100) / 500, RNG.normal(0, 2, D)) + RNG.normal(size=(N, D)) > 0).astype(int)
+FRAME = pd.DataFrame(
+    {
+        "site": [f"S{i}" for i in range(N)],
+        "lon": RNG.uniform(6, 9, N).round(3),
+        "lat": RNG.uniform(46, 47, N).round(3),
+        "elevation": ELEVATION,
+        "habitat": RNG.choice(["forest", "rock"], N),
+        **{f"s{j}": X[:, j] for j in range(D)},
+    }
+)
+FAST = ["--members", "covariates_2,linear_autoencoder", "--folds", 2, "--noise", "none", "--no-report"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    where = tmp_path_factory.mktemp("covariates")
+    FRAME.to_csv(where / "sites.csv", index=False)
+    result = invoke("false-zeros", where / "sites.csv", "--covariates", "all", "--out", where / "run", *FAST)
+    assert result.exit_code == 0, result.output
+    assert "Known of the rows: covariates: elevation, habitat; coordinates: lon and lat." in result.output
+    return where
+
+
+def test_the_folder_knows_how_its_file_was_read(folder):
+    reading = summary_of(folder / "run")["data"]["reading"]
+    assert reading["covariates"] == ["elevation", "habitat"]
+    assert reading["coordinates"] == ["lon", "lat"]
+    assert load_model(folder / "run").member_weights_[0] > 0.3
+
+
+@pytest.mark.parametrize("command", [("suspects",), ("explain", "--cell", "S1", "s2")])
+def test_a_month_later(folder, command):
+    name, *options = command
+    result = invoke(name, folder / "run", folder / "sites.csv", *options)
+    assert result.exit_code == 0, result.output
+    assert "--covariates elevation --covariates habitat --coordinates lon --coordinates lat" in result.stderr
+
+
+def test_the_report_is_made_again_without_the_file(folder):
+    assert invoke("report", folder / "run").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda frame: frame.drop(columns="elevation"), "rows lack elevation, which the fit had"),
+        (lambda frame: frame.assign(habitat="lava"), '"lava", which the fit has not seen; it knows forest, rock'),
+        (
+            lambda frame: frame.drop(columns=["lon", "lat", "elevation", "habitat"]),
+            "fitted with elevation, habitat, lon",
+        ),
+    ],
+)
+def test_new_rows_bring_the_same_columns(folder, change, message):
+    change(FRAME.head(20)).to_csv(folder / "new.csv", index=False)
+    assert_refused(invoke("suspects", folder / "run", folder / "new.csv"), message)
+
+
+def test_by_name_with_commas(folder):
+    args = ["--model", "probit-factors", "--components", 1, "--restarts", 1, "--no-verdict", "--no-report", "--force"]
+    roles = ["--covariates", "elevation,habitat", "--coordinates", "lon,lat"]
+    result = invoke("fit", folder / "sites.csv", *roles, "--out", folder / "probit", *args)
+    assert result.exit_code == 0, result.output
+    assert load_model(folder / "probit")._facts.coordinate_names == ("lon", "lat")
+
+
+def test_a_model_that_does_not_use_them_says_so(folder):
+    args = ["--model", "ising", "--no-verdict", "--no-report", "--out", folder / "ising"]
+    result = invoke("fit", folder / "sites.csv", "--covariates", "all", *args)
+    assert "this model doesn't use it: false-zeros and probit-factors do" in result.output

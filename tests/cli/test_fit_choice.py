@@ -1,0 +1,73 @@
+"""`latentbits fit` without a model: what it chooses, prints and leaves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from latentbits import (
+    BernoulliMixture,
+    BetaICA,
+    IndependentBernoulli,
+    RowColumnBernoulli,
+    choose,
+    load_model,
+    read_table,
+)
+
+from .conftest import Run, invoke
+
+QUICK = ["--restarts", 2, "--jobs", 1, "--folds", 2]
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory: pytest.TempPathFactory, table: Path) -> tuple[Path, str]:
+    """The folder, and what was printed."""
+    out = tmp_path_factory.mktemp("chosen") / "run"
+    result = invoke("fit", table, *QUICK, "--seed", 4, "--out", out)
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    return out, result.stdout
+
+
+def test_it_needs_neither_model_nor_number(chosen: tuple[Path, str], table: Path) -> None:
+    out, printed = chosen
+    written = pd.read_csv(out / "comparison.csv")
+    assert {name.partition("(")[0] for name in written["model"]} == {
+        *("IndependentBernoulli", "RowColumnBernoulli", "BernoulliMixture", "BetaICA")
+    }
+    assert sum("predicts held-out cells be" in line for line in printed.splitlines()) == 1
+    assert json.loads((out / "summary.json").read_text())["seconds"].keys() >= {"select"}
+    models = [IndependentBernoulli(), RowColumnBernoulli()]
+    models += [kind(n_init=2, random_state=4) for kind in (BernoulliMixture, BetaICA)]
+    found = choose(read_table(table), models, n_folds=2, random_state=4)
+    assert str(found) in printed
+    assert_array_equal(load_model(out / "model.npz").components_, found.model.components_)
+
+
+def test_the_report_shows_the_comparison(chosen: tuple[Path, str]) -> None:
+    out, _ = chosen
+    assert (out / "plots" / "comparison.png").read_bytes().startswith(b"\x89PNG")
+    page = (out / "report.html").read_text()
+    assert "<h2>Comparison</h2>" in page
+    assert "predicts held-out cells be" in page
+
+
+@pytest.mark.usefixtures("without_plots")
+def test_a_model_without_a_number_tries_several(run: Run, table: Path, tmp_path: Path) -> None:
+    options = ["--model", "bernoulli-mixture", *QUICK, "--no-report", "--no-verdict", "--json"]
+    result = run("fit", table, *options, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["selection"]["tried"] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.usefixtures("without_plots")
+def test_an_option_of_one_family_leaves_the_others_out(run: Run, table: Path, tmp_path: Path) -> None:
+    options = ["--components", "2,3", "--gamma", 0.5, *QUICK, "--no-report", "--no-verdict"]
+    result = run("fit", table, *options, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    models = pd.read_csv(tmp_path / "run" / "comparison.csv")["model"]
+    assert set(models) == {"IndependentBernoulli", "RowColumnBernoulli", "BetaICA(2)", "BetaICA(3)"}
