@@ -86,6 +86,7 @@ class Code(StrEnum):
     # binary factors
     FACTORS_FITTED = auto()
     NO_FACTOR = auto()
+    FACTOR_NATURE = auto()
     FACTOR_STATES = auto()
     FACTOR = auto()
     BIC_PREFERS = auto()
@@ -94,6 +95,8 @@ class Code(StrEnum):
     CLUSTERS_FOUND = auto()
     CLUSTER = auto()
     CLUSTER_SOURCE = auto()
+    ADJACENT_CLUSTERS = auto()
+    ALL_SOURCES_KEPT = auto()
     TWO_HUMPS = auto()
     BOUND_CHARGES = auto()
     # how sure it is

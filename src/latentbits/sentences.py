@@ -494,9 +494,14 @@ def pair_fit(rms_z: float, beyond_3: float, segment: Any, left: str, right: str,
     judged = "fits" if rms_z <= FITS else "doesn't fit well; more sources may help (latentbits select)"
     return (
         f"The model {judged}: correlations of pairs differ from it by {rms_z:.2f} standard errors (rms; 1 if it is "
-        f"right), {beyond_3:.1%} of them by more than 3; most in segment {segment}: {quoted(left)} and "
+        f"right), {beyond_3:.1%} of them by more than 3; most in segment {whole(segment)}: {quoted(left)} and "
         f"{quoted(right)}, {r:.2f} in the data and {rho:.2f} in the model."
     )
+
+
+def whole(value: Any) -> Any:
+    """A whole number without its .0, which a column with empty cells has."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def pair_fit_unknown() -> str:
@@ -520,30 +525,55 @@ def clear_entries(clear: int, of: int, level: float, samples: int) -> str:
 # ---- binary factors --------------------------------------------------------------------------------------------------
 
 
-def factors_fitted(factors: int, discarded: int, data: DataSummary) -> str:
+def factors_fitted(factors: int, discarded: int, nature: str | None, data: DataSummary) -> str:
     n = discarded
     dropped = f"; {n} of {factors + n} {'was' if n == 1 else 'were'} discarded while learning" if n else ""
+    if factors and nature == "continuous":
+        return f"Continuous factors describe {size(data)} better than the {counted(factors, 'binary factor')} found."
     return f"{counted(factors, 'binary factor')} found in {size(data)}{dropped}."
 
 
 def no_factor() -> str:
-    return "Nothing in the data is stronger than the noise."
+    return "No on-off factor is stronger than the noise."
+
+
+def factor_nature(kind: str, advantage: float, gaussian_factors: int) -> str:
+    """Whether causes are on and off, by BIC against Gaussian factors."""
+    rivals = counted(gaussian_factors, "continuous factor")
+    if kind == "binary":
+        return f"On-off factors describe the rows better: BIC prefers them to {rivals} by {advantage:.0f}."
+    if kind == "none":
+        return "Continuous factors don't describe the rows better than none either."
+    return (
+        f"Nothing shows that the causes are on-off: BIC prefers {rivals} by {-advantage:.0f}. On-off factors are steps "
+        "then, by which something continuous is approximated."
+    )
 
 
 def factor_states() -> str:
     return "A factor is called on (1, not -1) in the rarer one of its two states."
 
 
-def factor(factor: int, probability: float, changes: Sequence[tuple[str, float]], strength: float) -> str:
+def factor(
+    factor: int,
+    rows_on: int,
+    rows_unclear: int,
+    rows: int,
+    changes: Sequence[tuple[str, float, float | None]],
+    strength: float,
+) -> str:
+    unclear = f" (unclear in {rows_unclear:,})" if rows_unclear else ""
     return (
-        f"Factor {factor} is on in {probability:.0%} of the rows; switching it on changes {changed(changes)}. It is "
-        f"{strength:.1f} times as strong as the noise."
+        f"Factor {factor} is on in {rows_on:,} of {counted(rows, 'row')}{unclear}; switching it on changes "
+        f"{changed(changes)}. It is {strength:.1f} times as strong as the noise."
     )
 
 
-def changed(changes: Sequence[tuple[str, float]]) -> str:
-    """Which variables a factor changes, and by how much."""
-    return ", ".join(f"{name} {value:+.3g}" for name, value in changes)
+def changed(changes: Sequence[tuple[str, float, float | None]]) -> str:
+    """Which variables a factor or source changes, by how much, and how sure that is: half a 95 % interval."""
+    said = [f"{name} by {value:+.3g}{'' if margin is None else f' ± {margin:.2g}'}" for name, value, margin in changes]
+    sure = any(margin is not None for _, _, margin in changes)
+    return f"{', '.join(said)}{' (95% intervals)' * sure}"
 
 
 def bic_prefers(factors: int, others: Sequence[tuple[int, float]]) -> str:
@@ -555,22 +585,45 @@ def all_factors_kept(factors: int) -> str:
     return f"All {factors} factors of the start were kept; there may be more (--components {2 * factors})."
 
 
+N_SIZES = 6
+"""Clusters whose sizes a sentence gives."""
+
+
 # ---- clusters --------------------------------------------------------------------------------------------------------
 
 
-def clusters_found(clusters: int, data: DataSummary) -> str:
-    return f"{counted(clusters, 'cluster')} found in {size(data)}."
+def clusters_found(clusters: int, rows: Sequence[int], telling: Sequence[str], data: DataSummary) -> str:
+    if clusters == 1:
+        return f"1 cluster found in {size(data)}: the rows form no separate groups."
+    sizes = [f"{n:,}" for n in rows]
+    listed = f"{', '.join(sizes[:-1])} and {sizes[-1]}" if clusters <= N_SIZES else f"{sizes[0]} to {sizes[-1]}"
+    return (
+        f"{counted(clusters, 'cluster')} of {listed} rows found in {size(data)}; most apart in {' and '.join(telling)}."
+    )
 
 
-def cluster(cluster: int, share: float, sources: int, apart: Sequence[tuple[str, float]]) -> str:
-    words = [f"mean {name} is {abs(value):.1f} SD {'above' if value > 0 else 'below'} average" for name, value in apart]
+def cluster(cluster: int, share: float, rows: int, sources: int, apart: Sequence[tuple[str, float, float]]) -> str:
+    words = [f"mean {name} {mean:.4g} ({every:.4g} in all rows)" for name, mean, every in apart]
     far = f"; {', '.join(words)}" if words else ""
-    return f"Cluster {cluster} has {share:.1%} of the rows and {counted(sources, 'source')}{far}."
+    return f"Cluster {cluster} has {counted(rows, 'row')} ({share:.0%}) and {counted(sources, 'source')}{far}."
 
 
-def cluster_source(cluster: int, source: int, effects: Sequence[tuple[str, float]]) -> str:
-    words = ", ".join(f"{name} {value:+.1f}" for name, value in effects)
-    return f"Inside cluster {cluster}, a standard deviation of source {source} adds {words} standard deviations."
+def cluster_source(cluster: int, source: int, effects: Sequence[tuple[str, float, float | None]]) -> str:
+    return f"Inside cluster {cluster}, a standard deviation of source {source} changes {changed(effects)}."
+
+
+def adjacent_clusters(one: int, other: int, along: str) -> str:
+    return (
+        f"Clusters {one} and {other} go on into each other, mostly along {along}: rather pieces of one curved or "
+        "stretched group than two groups."
+    )
+
+
+def all_sources_kept(clusters: int, sources: int) -> str:
+    return (
+        f"All {counted(sources, 'source')} are in use in {counted(clusters, 'cluster')}; there may be more "
+        f"(--sources {2 * sources})."
+    )
 
 
 def two_humps(cluster: int, source: int, share: float, splits: bool) -> str:

@@ -49,6 +49,19 @@ def test_a_month_later(folder, command):
     assert "--covariates elevation --covariates habitat --coordinates lon --coordinates lat" in result.stderr
 
 
+def test_one_command_leaves_list_map_curves_and_probabilities(folder):
+    run = folder / "run"
+    assert pd.read_csv(run / "suspects.csv")[["lon", "lat"]].notna().all().all()
+    sites = pd.read_csv(run / "sites.csv")
+    np.testing.assert_array_equal(sites["ones in the row"], X.sum(axis=1))
+    np.testing.assert_allclose(sites[["lon", "lat"]], FRAME[["lon", "lat"]])
+    probabilities = pd.read_csv(run / "probabilities.csv").set_index("site")
+    assert probabilities.shape == X.shape
+    assert ((probabilities > 0) & (probabilities < 1)).all().all()
+    assert set(pd.read_csv(run / "responses.csv")["covariate"]) == {"elevation", "habitat"}
+    assert {"map.png", "responses.png", "variation.png"} <= {file.name for file in (run / "plots").iterdir()}
+
+
 def test_the_report_is_made_again_without_the_file(folder):
     assert invoke("report", folder / "run").exit_code == 0
 

@@ -68,12 +68,16 @@ def test_binary_factors(run: Run, numbers: Path, tmp_path: Path) -> None:
         "probabilities.csv",
         "discards.csv",
         "causes.csv",
+        "intervals.csv",
         "sizes.csv",
     }
     codes = pd.read_csv(out / "codes.csv")
     assert codes["row"].tolist()[:2] == ["r0", "r1"]
     assert set(codes["factor_0"]) == {-1, 1}
-    assert json.loads((out / "summary.json").read_text())["factors"] == 2
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["factors"] == 2
+    assert summary["nature"]["kind"] == "binary"
+    assert "On-off factors describe the rows better: BIC prefers them to " in result.stdout
 
 
 def test_the_encoder_of_binary_factors(run: Run, tmp_path: Path) -> None:
@@ -109,8 +113,9 @@ def test_ica_mixture(run: Run, numbers: Path, tmp_path: Path) -> None:
     arguments = ["--model", "ica-mixture", "--clusters", 2, "--sources", 1, "--gaussians", 2, "--restarts", 1]
     result = run("fit", numbers, *arguments, "--max-iter", 60, "--out", out)
     assert result.exit_code == 0, result.output
-    assert "found in 120 rows x 6 columns." in result.stdout
-    assert files(out) == ALWAYS | {"clusters.csv", "separation.csv", "mixing.csv", "rows.csv", "history.csv"}
+    assert "found in 120 rows x 6 columns" in result.stdout
+    told = {"clusters.csv", "separation.csv", "mixing.csv", "rows.csv", "history.csv", "intervals.csv"}
+    assert files(out) - {"overlaps.csv"} == ALWAYS | told
     rows, model = pd.read_csv(out / "rows.csv"), load_model(out / "model.npz")
     X = pd.read_csv(numbers, index_col="row")
     np.testing.assert_array_equal(rows["cluster"], model.predict(X))
@@ -168,7 +173,8 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
     text = run("fit", numbers, *arguments, "--out", tmp_path / "causes").stdout
     model, causes = load_model(tmp_path / "causes" / "model.npz"), pd.read_csv(tmp_path / "causes" / "causes.csv")
     largest = int(np.abs(model.mixing_[:, 0]).argmax())
-    assert f"switching it on changes {'abcdef'[largest]} {2 * model.mixing_[largest, 0]:+.3g}" in text
+    assert f"switching it on changes {'abcdef'[largest]} by {2 * model.mixing_[largest, 0]:+.3g} ± " in text
+    assert f"Factor 0 is on in {causes['rows_on'][0]} of 120 rows" in text
     assert "BIC prefers 2 factors to 1 by " in text
     on = (model.transform(pd.read_csv(numbers, index_col="row")) > 0).sum(axis=0)
     assert causes["rows_on"].tolist() == on.tolist()
@@ -178,12 +184,13 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
     pd.DataFrame({"x": x, "y": y}).to_csv(tmp_path / "two.csv", index=False)
     arguments = ["--model", "ica-mixture", "--sources", 1, "--restarts", 2, "--no-report"]
     text = run("fit", tmp_path / "two.csv", *arguments, "--out", tmp_path / "clusters").stdout
-    assert "Cluster 0 has 60.0% of the rows" in text
-    assert "mean x is 0.8 SD above average" in text
+    assert text.startswith("2 clusters of 60 and 40 rows found in 100 rows x 2 columns; most apart in x and y.")
+    assert "Cluster 0 has 60 rows (60%)" in text
+    assert f"mean x {x[40:].mean():.4g} ({x.mean():.4g} in all rows)" in text
     found = load_model(tmp_path / "clusters" / "model.npz")
-    effect = found.source_effects_[0, :, 0]
-    j = int(np.abs(effect).argmax())
-    assert f"Inside cluster 0, a standard deviation of source 0 adds {'xy'[j]} {effect[j]:+.1f}" in text
+    j = int(np.abs(found.source_effects_[0, :, 0]).argmax())
+    added = found.source_effects_[0, j, 0] * [x.std(), y.std()][j]
+    assert f"Inside cluster 0, a standard deviation of source 0 changes {'xy'[j]} by {added:+.3g} ± " in text
     assert "--clusters 1:5 asks held-out rows" in text
 
 

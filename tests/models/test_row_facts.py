@@ -283,6 +283,44 @@ class TestFalseZeros:
             ensemble.suspicion(X[:10])
         np.testing.assert_allclose(ensemble.suspicion(data.rows(slice(0, 10))), ensemble.suspicion(X)[:10])
 
+    def test_explain_names_covariates_and_neighbours(self, ensemble, data):
+        table = ensemble.explain(data, 3, 2, top=4)
+        assert {"base", "column", "rest", "covariate", "space", "neighbour", "row"} == set(table["what"])
+        near = table[table["what"] == "neighbour"]
+        distance = near["name"].str.extract(r"\((.*) km\)")[0].astype(float)
+        assert distance.is_monotonic_increasing
+        cells = X[near["name"].str.split(" ").str[0].astype(int), 2]
+        np.testing.assert_array_equal(near["value"].to_numpy(int), cells)
+        assert (np.sign(near["says"]) == 2 * cells - 1).all()
+
+    def test_what_a_covariate_says_is_the_difference_it_makes(self, ensemble, data):
+        member, cell = ensemble.members_["covariates_2"], data.rows([3])
+        says = member._spoken_by(cell.facts, np.array([2]))
+        encoder = RowFeatures(member._facts)
+        f, functions = encoder.encode(cell.facts)[0], encoder.places(cell.facts)
+        centres, at = member._space.centres(functions)[0], encoder.slices()["elevation"]
+        whole, without = [], []
+        for s, theta in enumerate(member._samples.theta[:, 2].astype(float)):
+            known, loadings = theta[: len(f)], theta[len(f) :]
+            score = f @ known + centres[s] @ loadings
+            size = np.sqrt(1 + loadings @ loadings)
+            whole.append(ndtr(score / size))
+            without.append(ndtr((score - f[at] @ known[at]) / size))
+        p, q = np.mean(whole), np.mean(without)
+        np.testing.assert_allclose(says["elevation"][0, 0], np.log(p / (1 - p)) - np.log(q / (1 - q)))
+
+    def test_rows_without_cells(self, ensemble):
+        P = ensemble.predict_rows(SITES.head(5))
+        alone = ensemble.members_["covariates_2"].predict_rows(SITES.head(5))
+        np.testing.assert_allclose(P, alone.clip(0.001, 0.999))
+        assert list(ensemble.variation().columns) == ["covariates", "space", "factors", "unexplained"]
+
+    def test_it_goes_through_cross_validation(self, data):
+        model = FalseZeros(None, members=["covariates_2"], noise=None, random_state=0)
+        made = cross_validate(model, data, cv=2, return_estimator=True)
+        assert np.isfinite(made["test_score"]).all()
+        assert all(len(one._facts) == N / 2 for one in made["estimator"])
+
     def test_a_file_keeps_all_of_it(self, ensemble, tmp_path):
         save_model(ensemble, tmp_path / "model.npz")
         np.testing.assert_array_equal(load_model(tmp_path / "model.npz").suspicion(X), ensemble.suspicion(X))

@@ -10,10 +10,13 @@ import pandas as pd
 
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData
-from latentbits.findings.account import Figure, Parts, Subject, labelled, unused
+from latentbits.findings.account import Figure, Parts, Subject, data_table, labelled, unused
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.notes import Code
 from latentbits.tasks.associations import associations
+
+MOST_PROBABILITIES = 5_000_000
+"""Cells of a table of an ensemble's probabilities."""
 
 
 def with_rows(parts: Parts, subject: Subject) -> Parts:
@@ -37,6 +40,8 @@ def with_rows(parts: Parts, subject: Subject) -> Parts:
             ]
         tables["variation"] = subject.model.variation().rename_axis("column").reset_index()
         figures.append(Figure("variation", partial(plots.plot_variation, subject.model), Code.KNOWN_OF_ROWS))
+        if "suspects" in tables and np.prod(subject.data.shape) <= MOST_PROBABILITIES:
+            tables["probabilities"] = data_table(subject.model.reconstruct(subject.data), subject.data)
     if subject.solved is not None and facts.names:
         table = associations(subject.solved.weights, facts)
         if len(table):

@@ -34,6 +34,13 @@ if TYPE_CHECKING:
     from latentbits.report import Report
 
 
+LARGEST = 1e40
+"""Of numbers; and no column may vary by less than its inverse: so variances, precisions and their products exist."""
+
+ROUNDING = 1e-12
+"""A column that varies by no more than this part of its size is constant."""
+
+
 class Renamed:
     """The old name of a fitted attribute or method: ``bias_ = Renamed("intercepts_")``."""
 
@@ -150,12 +157,45 @@ class RestartedModel(Model):
         )
         self.restart_histories_ = [np.array(run.history) for run in runs]
 
-    def _numbers_of(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
-        """Rows of numbers, by scikit-learn's rules; columns of a data frame have names, all different."""
+    def _numbers_of(self, X: Any, *, reset: bool) -> np.ndarray:
+        """Rows of numbers, NaN where a cell is missing; columns of a data frame have names, all different."""
         if hasattr(X, "columns"):
             check_column_names(X.columns, Origin())
-        numbers: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, **options)
+        numbers: np.ndarray = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False)
+        self._check_sizes(numbers)
+        if reset:
+            self._check_spread(numbers)
         return numbers
+
+    def _check_sizes(self, numbers: np.ndarray) -> None:
+        """Refuse infinity, and numbers whose squares couldn't be used."""
+        size = np.abs(numbers)
+        if np.nanmax(size, initial=0.0) <= LARGEST:
+            return
+        i, j = (int(at) for at in np.argwhere(size > LARGEST)[0])
+        if np.isinf(numbers[i, j]):
+            raise DataError(
+                f"X[{i}, {j}] is {numbers[i, j]}, but {type(self).__name__} takes finite numbers, no infinity; "
+                "make such cells NaN, which is missing, or leave their rows out"
+            )
+        raise DataError(f"X[{i}, {j}] is {numbers[i, j]:g}, more than {LARGEST:g}; give the column in a larger unit")
+
+    def _check_spread(self, numbers: np.ndarray) -> None:
+        """Refuse columns without a value, and those that vary by so little that squares of it couldn't be used."""
+        if (empty := np.flatnonzero(np.isnan(numbers).all(axis=0))).size:
+            raise DataError(f"{self._column(int(empty[0]))} has no value at all; leave it out")
+        spread = np.nanmax(numbers, axis=0) - np.nanmin(numbers, axis=0)
+        rounding = spread <= ROUNDING * np.nanmax(np.abs(numbers), axis=0)
+        if (tiny := np.flatnonzero(~rounding & (spread < 1 / LARGEST))).size:
+            j = int(tiny[0])
+            raise DataError(
+                f"{self._column(j)} varies by no more than {spread[j]:g}, less than {1 / LARGEST:g}; give it in a "
+                "smaller unit"
+            )
+
+    def _column(self, j: int) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        return place("column", j) if names is None else f"column {names[j]}"
 
     def _ran_out(self, run: Restart[Any]) -> bool:
         """Whether a run made all its passes without converging; not if it was interrupted."""

@@ -46,7 +46,7 @@ _MIXTURE = ModelSpec(
     abilities=_CLIMBING,
     parameters={**components(), **RESTARTS, **_SMOOTHING},
     fitted=_restarted(
-        _PROBABILITIES,
+        Array("K", "D", low=1e-11, high=1 - 1e-11),  # 1e-10 off 0 and 1: no row is impossible
         proportions_=Array("K", low=0, high=1, total=1),
         weights_=Array("N", "K", low=0, high=1, total=1),
     ),

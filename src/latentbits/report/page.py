@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from latentbits.findings.account import Figure
 
 N_TABLE_LINES = 50
-_SHOWN_OF_ROWS = ("responses", "variation", "sites")
+_SHOWN_OF_ROWS = ("responses", "variation", "sites", "probabilities")
 """Tables that the page draws."""
 
 BETTER = {"aic": "lower", "bic": "lower", "evidence": "higher", "cv": "higher", "cells": "higher"}

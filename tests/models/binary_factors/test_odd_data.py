@@ -26,7 +26,8 @@ class TestEdges:
         "no noise": TRUTH.codes @ TRUTH.mixing.T,
         "zero-one data": (TRUTH.X > 0).astype(int),
         "a constant column": np.column_stack([TRUTH.X[:50], np.ones(50)]),
-        "tiny numbers": 1e-150 * TRUTH.X[:50],
+        "small numbers": 1e-30 * TRUTH.X[:50],
+        "large numbers": 1e30 * TRUTH.X[:50],
     }
 
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -63,7 +64,7 @@ class TestEdges:
     @pytest.mark.parametrize("inference", ["byy", "vb"])
     def test_nothing_but_noise_has_no_factors(self, inference):
         X = np.random.default_rng(0).standard_normal((300, 6))
-        model = BinaryFactorAnalysis(4, inference=inference, n_init=2, random_state=0).fit(X)
+        model = BinaryFactorAnalysis(4, inference=inference, noise="columns", n_init=2, random_state=0).fit(X)
         assert model.n_components_ == 0
         assert len(model.discards_) == 4
         assert model.transform(X).shape == (300, 0)
@@ -122,7 +123,8 @@ def test_scikit_learn_checks(inference):
 def test_units_of_columns_do_not_matter(inference):
     unit = np.array([1, 1e3, 1e-3, 1, 1, 7, 1, 1, 1, 1])
     plain, other = (
-        BinaryFactorAnalysis(3, inference=inference, n_init=2, random_state=0).fit(X) for X in (TRUTH.X, TRUTH.X * unit)
+        BinaryFactorAnalysis(3, inference=inference, noise="columns", n_init=2, random_state=0).fit(X)
+        for X in (TRUTH.X, TRUTH.X * unit)
     )
     np.testing.assert_allclose(other.mixing_, plain.mixing_ * unit[:, None], rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(other.noise_precision_, plain.noise_precision_ / unit**2, rtol=1e-5)
@@ -135,3 +137,45 @@ def test_columns_of_two_values_keep_a_noise():
     model = BinaryFactorAnalysis(2, n_init=2, random_state=0).fit(X)
     assert model.noise_precision_[0] <= 12 * (1 + 1e-9)
     assert np.isfinite(model.bic(X))
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e-150, 1e-45])
+def test_columns_too_small_for_their_squares_are_refused(unit):
+    X = TRUTH.X.copy()
+    X[:, 2] *= unit
+    with pytest.raises(DataError, match=r"column 3 varies by no more than .*smaller unit"):
+        BinaryFactorAnalysis(3).fit(X)
+
+
+def test_numbers_too_large_for_their_squares_are_refused():
+    with pytest.raises(DataError, match=r"X\[0, 0\] is -?\d.*e\+\d+, more than 1e\+40; .*larger unit"):
+        BinaryFactorAnalysis(3).fit(TRUTH.X * 1e300)
+
+
+class TestNoiseByDefault:
+    """`noise="auto"`: one noise for all columns unless BIC prefers column noise."""
+
+    def test_equal_noise_is_found_equal(self):
+        model = BinaryFactorAnalysis(4, n_init=2, random_state=0).fit(TRUTH.X)
+        equal = BinaryFactorAnalysis(4, noise="equal", n_init=2, random_state=0).fit(TRUTH.X)
+        assert model.noise_ == "equal"
+        assert np.ptp(model.noise_precision_) == 0
+        np.testing.assert_array_equal(model.mixing_, equal.mixing_)
+
+    @pytest.mark.parametrize("inference", get_args(Inference))
+    def test_column_noise_is_found(self, inference):
+        X = TRUTH.X * np.geomspace(1, 1e3, 10)
+        model = BinaryFactorAnalysis(3, inference=inference, n_init=2, random_state=0).fit(X)
+        columns = BinaryFactorAnalysis(3, inference=inference, noise="columns", n_init=2, random_state=0).fit(X)
+        assert model.noise_ == "columns"
+        np.testing.assert_array_equal(model.mixing_, columns.mixing_)
+
+    def test_the_smaller_bic_is_kept(self):
+        for seed in range(6):
+            X = np.random.default_rng(seed).standard_normal((30, 4)) * [1, 1, 1, 1 + seed / 4]
+            bic = {
+                noise: BinaryFactorAnalysis(2, noise=noise, n_init=2, random_state=0).fit(X).bic(X)
+                for noise in ("auto", "equal", "columns")
+            }
+            assert bic["auto"] in (bic["equal"], bic["columns"])
+            assert bic["auto"] <= bic["equal"]

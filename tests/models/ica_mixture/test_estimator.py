@@ -9,6 +9,7 @@ from sklearn.decomposition import FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
+from latentbits.errors import DataError
 from latentbits.models.ica_mixture import densities, moves
 from latentbits.models.ica_mixture.estimator import ICAMixture
 from latentbits.simulate.mixed_sources import ica_mixture
@@ -216,7 +217,7 @@ class TestPriorAndIndex:
 
 class TestUncertainty:
     def test_intervals_have_names_and_the_spreads_of_the_posterior(self, model):
-        table = model.interval(level=0.9)
+        table = model.interval(method="posterior", level=0.9)
         effects = table[table["quantity"] == "effect"]
         assert len(effects) == model.mixing_.size
         line = effects.iloc[3]
@@ -227,13 +228,17 @@ class TestUncertainty:
         np.testing.assert_allclose(table["high"] > table["value"], True)
         named = copy.deepcopy(model)
         named.feature_names_in_ = np.array(["a", "b"], dtype=object)
-        assert set(named.interval()["variable"]) == {"a", "b"}
+        assert set(named.interval(method="posterior")["variable"]) == {"a", "b"}
 
     def test_bootstrap_intervals_are_wider(self, model):
-        narrow, wide = model.interval(), model.interval(X, n_draws=10, random_state=0)
+        narrow, wide = model.interval(method="posterior"), model.interval(X, n_draws=10, random_state=0)
         np.testing.assert_array_equal(narrow["value"], wide["value"])
         effect = narrow["quantity"] == "effect"
         assert (wide["sd"] / narrow["sd"])[effect & (narrow["source"] == 0)].median() > 1.3
+
+    def test_intervals_by_bootstrap_need_rows(self, model):
+        with pytest.raises(DataError, match='give X, or method="posterior"'):
+            model.interval()
 
     def test_pieces_of_one_bow_are_adjacent_and_groups_are_not(self, model):
         assert not model.overlaps(X)["adjacent"].any()

@@ -7,12 +7,13 @@ from latentbits.models.abilities import WITH_RESTARTS, Ability
 from latentbits.models.schema import NUMBER_COLUMNS, RESTARTED, Array, Frame, Texts, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter, components
 
-__all__ = ["SPECS", "Algorithm", "Encoder", "Inference", "Noise", "Update"]
+__all__ = ["SPECS", "Algorithm", "Encoder", "Inference", "Noise", "OneNoise", "Update"]
 
 Inference = Literal["auto", "byy", "vb", "em"]
 Encoder = Literal["round", "cdual", "greedy", "enum"]
 Update = Literal["closed", "gradient"]
-Noise = Literal["columns", "equal"]
+OneNoise = Literal["columns", "equal"]
+Noise = Literal["auto", "columns", "equal"]
 Algorithm = Literal["refined", "published"]
 
 _COUNTS = Array("n", dtype="int64", low=0)
@@ -56,7 +57,7 @@ SPECS = (
             "algorithm": Parameter(Choice(get_args(Algorithm))),
             "noise": Parameter(
                 Choice(get_args(Noise)),
-                Option("column_noise", "each column with a noise of its own, or all with the same"),
+                Option("column_noise", "each column with a noise of its own, all with the same, or what BIC prefers"),
             ),
         },
         held={"n_components": {"inference": "em"}},
@@ -65,6 +66,7 @@ SPECS = (
             **RESTARTED,
             "restarts_": Frame("R", **RESTARTED["restarts_"].columns, n_components=_COUNTS),
             "n_rows_": Value(int, low=0),
+            "noise_": Value(str, words=get_args(OneNoise)),
             "n_components_": Value(int, low=0, size="K"),
             "mixing_": Array("D", "K"),
             "intercepts_": Array("D"),
@@ -82,7 +84,7 @@ SPECS = (
                 probability=Array("n", low=0, high=1),
             ),
         },
-        added=("sizes_", "n_rows_"),
+        added=("sizes_", "n_rows_", "noise_"),
         renamed={"mean_": "intercepts_"},
     ),
 )

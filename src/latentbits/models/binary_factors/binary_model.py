@@ -20,7 +20,7 @@ from scipy.special import log1p
 
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.binary_quadratic import quadratic_table
-from latentbits.models.binary_factors import Noise
+from latentbits.models.binary_factors import OneNoise
 
 EXACT_LIMIT = 16
 """Largest number of factors for sums over all codes."""
@@ -286,7 +286,7 @@ def noise_precision(squares: np.ndarray, cells: np.ndarray, limit: np.ndarray) -
     return np.asarray(count / np.maximum(pooled(squares, limit), count / limit))
 
 
-def precision_limit(X: np.ndarray, noise: Noise) -> np.ndarray:
+def precision_limit(X: np.ndarray, noise: OneNoise) -> np.ndarray:
     """Largest precisions of the noise, (1,) or (n,): in cells that are known to a step h it is at least h^2 / 12.
 
     Without this limit a column of few different values would have no noise at all once each value has a code.

@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import expit
+from scipy.stats import norm
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -16,28 +18,30 @@ from sklearn.utils.validation import check_is_fitted
 from latentbits.errors import DataError
 from latentbits.fitting.workers import Workers, n_workers
 from latentbits.models.base import RestartedModel
-from latentbits.models.binary_factors import Algorithm, Encoder, Inference, Noise, Update
+from latentbits.models.binary_factors import Algorithm, Encoder, Inference, Noise, OneNoise, Update
 from latentbits.models.binary_factors.binary_model import (
     EXACT_LIMIT,
     Parameters,
     exact_posterior,
+    log_odds,
     n_parameters,
-    precision_limit,
 )
 from latentbits.models.binary_factors.coding import codes_of, expected_codes, projected, started_mean_field
 from latentbits.models.binary_factors.encoders import ENUM_LIMIT, signs
 from latentbits.models.binary_factors.gaussian_rival import gaussian_sizes
 from latentbits.models.binary_factors.runs import (
     PATH_LIMIT,
+    Fitted,
     Found,
     discards_table,
     found_by,
     make_runner,
+    scaled,
     shifted,
     sizes_table,
 )
+from latentbits.models.binary_factors.uncertainty import bootstrap_spreads
 from latentbits.numerics import RandomSource, as_generator, check_number
-from latentbits.wording import place
 
 EVEN = 1e-3
 """A factor whose probability is this near to 1/2 has no rarer state."""
@@ -96,10 +100,12 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         - "vb": variational Bayes with a factorised posterior of codes and parameters; always with priors.
         - "em": maximum likelihood with exact posteriors, without priors; no factor is discarded. For `bic`. Up to 16
           factors, because it sums over all codes.
-    noise : {"columns", "equal"}, default="columns"
-        Whether each column has a noise variance of its own or all have the same. With "columns" the columns' units do
-        not matter. "equal" has fewer parameters and finds the number of factors more often when there are at most 40
-        rows, but where columns differ in noise it takes the difference for factors.
+    noise : {"auto", "columns", "equal"}, default="auto"
+        - "columns": each column has a noise variance of its own, and the columns' units do not matter.
+        - "equal": all have the same. That has fewer parameters, and finds the number of factors more often when there
+          are at most 50 rows; but where columns differ in noise it takes the difference for factors.
+        - "auto": fits with "equal" and, if column variances would describe the result better, with "columns" too; the
+          smaller BIC is kept. With more than 16 factors, which have no exact likelihood, it is "columns".
     algorithm : {"refined", "published"}, default="refined"
         "published" runs Algorithm 1 of the paper as it is printed, to be compared with: one start, equal noise,
         discards inside the loop with `delta` 2, by the gradient; `inference`, `noise`, `update` and `n_init` then have
@@ -175,6 +181,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         Whether the best start converged; False if it was stopped by `max_iter` or interrupted.
     n_rows_ : int
         Number of rows of the training data.
+    noise_ : {"columns", "equal"}
+        Which of the two was fitted.
     n_features_in_ : int
         Number of columns of the training data.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -182,7 +190,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
 
     Notes
     -----
-    Before the fit X is centred, and each column is divided by its standard deviation (with ``noise="equal"`` all by one
+    Before the fit X is centred, and each column is divided by its standard deviation (with equal noise all by one
     number); results are given in the units of X. So the fit is equivariant to shifts and changes of unit, and the weak
     priors mean the same for all data. A column that is known to a step h, such as whole numbers, has at least the
     noise of rounding, h^2 / 12.
@@ -213,7 +221,7 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         n_components: int = 5,
         *,
         inference: Inference = "auto",
-        noise: Noise = "columns",
+        noise: Noise = "auto",
         algorithm: Algorithm = "refined",
         encoder: Encoder = "round",
         priors: bool = True,
@@ -267,48 +275,42 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         self._check_parameters()
         data = self._data(X, reset=True)
         self.n_rows_ = len(data)
-        Z, centre, scale, limit = self._standardised(data)
-        n_cells = float(np.sum(~np.isnan(Z)))
+        best = self._fitted(data, "columns" if self._noise == "columns" else "equal")
+        if self._noise == "auto" and best.gains_by_columns(data):
+            best = min(best, self._fitted(data, "columns"), key=Fitted.bic)
+        self._adopt_run(best.run, best.runs)
+        self.restarts_["n_components"] = [run.kept[0].theta.A.shape[1] for run in best.runs]
+        stops = [run.kept[1].stops for run in best.runs if self._learner == "auto"]
+        self.sizes_ = sizes_table(stops, best.rows.shift)
+        self.noise_ = best.noise
+        self._adopt(best.found, best.rows.centre, best.rows.scale)
+        return self
+
+    def _fitted(self, data: np.ndarray, noise: OneNoise) -> Fitted:
+        """All starts with a noise for each column, or with one for all."""
+        rows = scaled(data, noise)
         settings = self._learner, self.encoder, self.update, self.priors, self.delta
-        runner = make_runner(Z, self.n_components, *settings, limit)
+        runner = make_runner(rows.Z, self.n_components, *settings, rows.limit)
         keep = partial(found_by, self._learner)
         n_init = 1 if self._learner == "published" else None
+        n_cells = float(np.sum(~np.isnan(rows.Z)))
         best, runs = self._best_run(
             runner, n_cells=n_cells, keep=lambda outcome: (keep(outcome), outcome), n_init=n_init
         )
-        shift = _shift(Z, scale)
-        best, *runs = (shifted(run, shift) for run in (best, *runs))
-        self._adopt_run(best, runs)
-        self.restarts_["n_components"] = [run.kept[0].theta.A.shape[1] for run in runs]
-        self.sizes_ = sizes_table([run.kept[1].stops for run in runs if self._learner == "auto"], shift)
-        self._adopt(best.kept[0], centre, scale)
-        return self
+        return Fitted(noise, rows, shifted(best, rows.shift), [shifted(run, rows.shift) for run in runs])
 
     @property
     def _noise(self) -> Noise:
-        return "equal" if self.algorithm == "published" else self.noise
+        if self.algorithm == "published":
+            return "equal"
+        # Without a likelihood there is nothing to choose by.
+        return "columns" if self.noise == "auto" and self.n_components > EXACT_LIMIT else self.noise
 
     @property
     def _learner(self) -> str:
         if self.algorithm == "published":
             return "published"
         return "byy" if self.inference == "auto" and self.n_components > PATH_LIMIT else self.inference
-
-    def _standardised(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Rows in units of their spread, centre and scale of the columns, and the limits of the noise."""
-        data = data[~np.isnan(data).all(axis=1)]  # empty rows say nothing about the parameters
-        centre = np.nanmean(data, axis=0)
-        Z = np.ascontiguousarray(data - centre)
-        scale = self._scale(Z, data)
-        Z /= scale
-        return Z, centre, scale, precision_limit(Z, self._noise)
-
-    def _scale(self, Z: np.ndarray, data: np.ndarray) -> np.ndarray:
-        """The spread of each column or, if they have one noise, of all together; 1 where it is but rounding."""
-        squares, size = np.nanmean(Z * Z, axis=0), np.nanmax(np.abs(data), axis=0)
-        if self._noise == "equal":
-            squares, size = np.full(len(size), np.nanmean(Z * Z)), np.full(len(size), size.max())
-        return np.where(squares > (1e-12 * size) ** 2, np.sqrt(squares), 1.0)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -324,20 +326,14 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             )
 
     def _data(self, X: Any, *, reset: bool = False) -> np.ndarray:
-        data = self._numbers_of(X, reset=reset, order="C", ensure_all_finite="allow-nan")
+        data = self._numbers_of(X, reset=reset)
         missing = np.isnan(data)
         if missing.any() and self._learner == "vb":
             i, j = (int(index) for index in np.argwhere(missing)[0])
             raise DataError(
                 f'X[{i}, {j}] is NaN, but inference="vb" takes no missing cells; use "auto", or leave out such rows'
             )
-        if reset and (empty := np.flatnonzero(missing.all(axis=0))).size:
-            raise DataError(f"{self._column(int(empty[0]))} has no value at all; leave it out")
         return data
-
-    def _column(self, j: int) -> str:
-        names = getattr(self, "feature_names_in_", None)
-        return place("column", j) if names is None else f"column {names[j]}"
 
     def _adopt(self, found: Found, centre: np.ndarray, scale: np.ndarray) -> None:
         """Take over a run: back to the units of X, factors by their strength, signs chosen."""
@@ -464,9 +460,12 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
     @property
     def _n_parameters(self) -> int:
         n, m = self.mixing_.shape
-        # Models of earlier versions had one noise, and no parameter that says so.
-        equal = self._noise == "equal" or np.ndim(self.noise_precision_) == 0
-        return n_parameters(n, m, 1 if equal else n)
+        return n_parameters(n, m, 1 if self._fitted_noise == "equal" else n)
+
+    @property
+    def _fitted_noise(self) -> OneNoise:
+        """What was chosen; models of earlier versions had one noise, and nothing that says so."""
+        return vars(self).get("noise_", "equal" if np.ndim(self.noise_precision_) == 0 else "columns")
 
     # ---- likelihood ----------------------------------------------------------------------------------------------
 
@@ -571,8 +570,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         'continuous'
         """
         bic = self.bic(X)
-        Z, _, scale, limit = self._standardised(self._data(X))
-        sizes = gaussian_sizes(Z, limit, self.n_components_, _shift(Z, scale))
+        rows = scaled(self._data(X), self._fitted_noise)
+        sizes = gaussian_sizes(rows.Z, rows.limit, self.n_components_, rows.shift)
         place = int(sizes["bic"].argmin())
         n_gaussian, rival = int(sizes["n_components"].iloc[place]), float(sizes["bic"].iloc[place])
         kind: NatureKind = "continuous"
@@ -601,6 +600,66 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         check_is_fitted(self)
         return projected(self._parameters(), self._data(X))
 
+    def interval(
+        self, X: ArrayLike, *, level: float = 0.95, n_draws: int = 50, random_state: RandomSource = None
+    ) -> pd.DataFrame:
+        """Intervals of what factors change, of the constants, the noise and the probabilities, by bootstrap refits.
+
+        The number of factors is taken as known; each refit is by maximum likelihood, from the fit on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows of the fit.
+        level : float, default=0.95
+            Probability that an interval is to have.
+        n_draws : int, default=50
+            Number of bootstrap refits, at least 2.
+        random_state : int, Generator, RandomState or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        DataFrame
+            One line per number: quantity ("effect", what switching the factor on adds; "constant"; "noise", its
+            standard deviation; "probability" of being on), variable (empty for probabilities), factor (-1 for none),
+            value, sd, low and high. Those of noise are symmetric on the log scale, those of probabilities in log odds.
+
+        Examples
+        --------
+        >>> from latentbits import BinaryFactorAnalysis, simulate
+        >>> X = simulate.binary_factors(100, 6, 2, noise=0.2, random_state=0).X
+        >>> table = BinaryFactorAnalysis(3, random_state=0).fit(X).interval(X, n_draws=10, random_state=0)
+        >>> table["quantity"].value_counts().to_dict()
+        {'effect': 12, 'constant': 6, 'noise': 6, 'probability': 2}
+        """
+        check_is_fitted(self)
+        check_number("level", level, least=0, below=1)
+        check_number("n_draws", n_draws, least=2, integer=True)
+        if self.n_components_ > EXACT_LIMIT:
+            raise DataError(f"intervals need the exact likelihood; fit with at most {EXACT_LIMIT} factors")
+        rows, fitted = scaled(self._data(X), self._fitted_noise), self._parameters()
+        unit = rows.scale
+        phi = (fitted.phi * unit**2)[: len(rows.limit)]
+        start = Parameters(fitted.A / unit[:, None], (fitted.c - rows.centre) / unit, phi, fitted.beta)
+        spreads = bootstrap_spreads(rows, start, n_draws, as_generator(random_state))
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        reach, lines = float(norm.ppf((1 + level) / 2)), list[tuple[Any, ...]]()
+        for j, k in np.ndindex(self.mixing_.shape):
+            value, sd = 2 * self.mixing_[j, k], 2 * spreads.A[j, k] * unit[j]
+            lines.append(("effect", names[j], k, value, sd, value - reach * sd, value + reach * sd))
+        for j, sd in enumerate(spreads.c * unit):
+            value = self.intercepts_[j]
+            lines.append(("constant", names[j], -1, value, sd, value - reach * sd, value + reach * sd))
+        for j, by in enumerate(np.broadcast_to(spreads.log_phi / 2, len(unit))):
+            value = fitted.phi[j] ** -0.5
+            ends = value * np.exp(-reach * by), value * np.exp(reach * by)
+            lines.append(("noise", names[j], -1, value, value * by, *ends))
+        for k, (value, by) in enumerate(zip(self.factor_probabilities_, spreads.gamma, strict=True)):
+            ends = expit(log_odds(value) - reach * by), expit(log_odds(value) + reach * by)
+            lines.append(("probability", "", k, value, value * (1 - value) * by, *ends))
+        return pd.DataFrame(lines, columns=["quantity", "variable", "factor", "value", "sd", "low", "high"])
+
     def sample(self, n_samples: int = 1, random_state: RandomSource = None) -> np.ndarray:
         """Draw new rows from the model.
 
@@ -622,8 +681,3 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         on = rng.random((n_samples, self.n_components_)) < self.factor_probabilities_
         noise = rng.standard_normal((n_samples, self.n_features_in_)) / np.sqrt(self.noise_precision_)
         return self.inverse_transform(np.where(on, 1.0, -1.0)) + noise
-
-
-def _shift(Z: np.ndarray, scale: np.ndarray) -> float:
-    """What makes log densities of scaled rows those of the rows."""
-    return -float(np.sum(~np.isnan(Z), axis=0) @ np.log(scale))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -18,14 +18,58 @@ import pandas as pd
 from latentbits.fitting.climb import Climbed, Monitor, climb
 from latentbits.fitting.restarts import Restart, Runner, climbing
 from latentbits.fitting.workers import Workers
-from latentbits.models.binary_factors import Encoder, Update, algorithm1, em
-from latentbits.models.binary_factors.binary_model import Parameters, Prior, log_odds, n_parameters
+from latentbits.models.base import ROUNDING
+from latentbits.models.binary_factors import Encoder, OneNoise, Update, algorithm1, em
+from latentbits.models.binary_factors.binary_model import (
+    Parameters,
+    Prior,
+    exact_posterior,
+    log_odds,
+    n_parameters,
+    precision_limit,
+)
 from latentbits.models.binary_factors.byy import Discard, HarmonyLearning, State, least_length, without
 from latentbits.models.binary_factors.em import MaximumLikelihood
 from latentbits.models.binary_factors.vb import VariationalBayes, expected_program
 
 PATH_LIMIT = 12
 """Largest number of factors for which a path is affordable: EM sums over all codes."""
+
+TRIAL_PASSES, TRIAL_TOL = 50, 1e-4
+"""Of EM when it is only asked whether noise differs by column: BIC differs by tens if it does."""
+
+
+class Scaled(NamedTuple):
+    """Rows in units of their spread, the centre and scale of the columns, and the limits of the noise's precision."""
+
+    Z: np.ndarray
+    centre: np.ndarray
+    scale: np.ndarray
+    limit: np.ndarray
+
+    @property
+    def shift(self) -> float:
+        """What makes log densities of Z those of the rows."""
+        return -float(np.sum(~np.isnan(self.Z), axis=0) @ np.log(self.scale))
+
+
+def scaled(data: np.ndarray, noise: OneNoise) -> Scaled:
+    """Rows divided by the spread of each column or, if they have one noise, of all together; by 1 where it is nothing.
+
+    Examples
+    --------
+    >>> scaled(np.array([[0.0, 0.0], [2.0, 6.0]]), "columns").scale.tolist()
+    [1.0, 3.0]
+    """
+    data = data[~np.isnan(data).all(axis=1)]  # empty rows say nothing about the parameters
+    centre = np.nanmean(data, axis=0)
+    Z = np.ascontiguousarray(data - centre)
+    squares, size = np.nanmean(Z * Z, axis=0), np.nanmax(np.abs(data), axis=0)
+    if noise == "equal":
+        squares, size = np.full(len(size), np.nanmean(Z * Z)), np.full(len(size), size.max())
+    scale = np.where(squares > (ROUNDING * size) ** 2, np.sqrt(squares), 1.0)
+    Z /= scale
+    return Scaled(Z, centre, scale, precision_limit(Z, noise))
 
 
 class Stop(NamedTuple):
@@ -106,6 +150,47 @@ class Found(NamedTuple):
     Q: np.ndarray
     offset: np.ndarray
     discards: list[Discard]
+
+
+class Fitted(NamedTuple):
+    """All starts with one of the two kinds of noise: the rows as they were scaled, the best start, and all of them."""
+
+    noise: OneNoise
+    rows: Scaled
+    run: Restart[Any]
+    runs: list[Restart[Any]]
+
+    @property
+    def found(self) -> Found:
+        """What the best start has found."""
+        return cast(Found, self.run.kept[0])
+
+    def bic(self) -> float:
+        """Of the best start's parameters."""
+        return _bic(self.rows, self.found.theta)
+
+    def gains_by_columns(self, data: np.ndarray) -> bool:
+        """Whether BIC falls, with the factors found or fewer, if noise differs by column from here on.
+
+        A cheap question before a fit of its own is made: expectation maximisation starts where equal noise has ended.
+        """
+        outcome = self.run.kept[1]
+        thetas = [stop.theta for stop in outcome.stops] if isinstance(outcome, Path) else [self.found.theta]
+        rows, best = scaled(data, "columns"), self.bic()
+        ratio = self.rows.scale / rows.scale
+        for A, c, phi, beta in thetas:
+            start = Parameters(A * ratio[:, None], c * ratio, np.minimum(phi / ratio**2, rows.limit), beta)
+            learner = em.MaximumLikelihood(rows.Z, A.shape[1], Workers(), rows.limit)
+            monitor = Monitor(TRIAL_TOL, TRIAL_PASSES, float(np.sum(~np.isnan(rows.Z))))
+            if _bic(rows, climb(learner, em.State.of(start), monitor).state.parameters) < best:
+                return True
+        return False
+
+
+def _bic(rows: Scaled, theta: Parameters) -> float:
+    n, m = theta.A.shape
+    likelihood = float(exact_posterior(theta, rows.Z, Workers()).row_log.sum()) + rows.shift
+    return float(np.log(len(rows.Z)) * n_parameters(n, m, len(theta.phi)) - 2 * likelihood)
 
 
 def make_runner(

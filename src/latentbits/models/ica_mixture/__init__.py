@@ -7,7 +7,7 @@ from latentbits.models.abilities import WITH_RESTARTS, Ability
 from latentbits.models.schema import NUMBER_COLUMNS, RESTARTED, Array, Frame, Items, Named, Texts, Value
 from latentbits.models.spec import RESTARTS, ModelSpec, Option, Parameter
 
-__all__ = ["SPECS", "Criterion", "SourceKind", "SplitIndex"]
+__all__ = ["SPECS", "Criterion", "SourceKind", "SplitIndex", "Spread"]
 
 _COUNT = Number(1, integer=True)
 _LEAST = Number(1e-6)
@@ -15,6 +15,7 @@ _LEAST = Number(1e-6)
 Criterion = Literal["clusters", "bound"]
 SourceKind = Literal["mean", "unmixed"]
 SplitIndex = Literal["normalised", "published"]
+Spread = Literal["bootstrap", "posterior"]
 
 TINY = 1e-100
 """Below this a number's inverse overflows in products."""

@@ -18,12 +18,13 @@ from latentbits.constraints import Choice
 from latentbits.errors import DataError
 from latentbits.fitting.climb import Climbed, Monitor
 from latentbits.fitting.workers import Workers, one_blas_thread
-from latentbits.models.base import RestartedModel
-from latentbits.models.ica_mixture import Criterion, SourceKind, SplitIndex, densities
+from latentbits.models.base import ROUNDING, RestartedModel
+from latentbits.models.ica_mixture import Criterion, SourceKind, SplitIndex, Spread, densities
 from latentbits.models.ica_mixture.cluster_posterior import PRIOR, Floats, Prior, live_sources, prior_of, strengths
 from latentbits.models.ica_mixture.moves import hidden_clusters, source_densities
 from latentbits.models.ica_mixture.run import Event, Outcome, Plan, Run
 from latentbits.models.ica_mixture.uncertainty import (
+    Spreads,
     bootstrap_spreads,
     centres_of,
     effects_of,
@@ -31,7 +32,6 @@ from latentbits.models.ica_mixture.uncertainty import (
     valley_between,
 )
 from latentbits.numerics import RandomSource, as_generator, check_number
-from latentbits.wording import place
 
 EXACT = 1000
 """Largest number of combinations of Gaussians for which densities are summed exactly."""
@@ -41,9 +41,6 @@ EXACT_WITH_HOLES = 20_000
 
 ADJACENT = 0.5
 """Clusters are adjacent if the density between them falls to this part of that at their centres, or less deep."""
-
-LARGEST = 1e100
-"""Larger numbers are refused, and columns that vary by less than its inverse are constant: squares would overflow."""
 
 
 class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RestartedModel):
@@ -255,11 +252,11 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             The fitted estimator.
         """
         self._check_parameters()
-        rows = self._numbers(X, reset=True)
+        rows = self._numbers_of(X, reset=True)
         used = rows[~np.isnan(rows).all(axis=1)]  # a row without any cell says nothing
         self._centre, deviation = np.nanmean(rows, axis=0), np.nanstd(rows, axis=0)
         # The deviation of a constant column is rounding, which dividing by it would amplify to unit variance.
-        constant = deviation <= np.maximum(1e-12 * np.nanmax(np.abs(rows), axis=0), 1 / LARGEST)
+        constant = deviation <= ROUNDING * np.nanmax(np.abs(rows), axis=0)
         self._scale = np.where(constant, 1.0, deviation)
         standard = self._standardised(used)
         prior = self._prior()
@@ -299,23 +296,6 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.humps_ = [(cut.cluster, cut.source, smaller) for cut, smaller in hidden_clusters(clusters)]
         self.history_ = pd.DataFrame(outcome.history, columns=list(Event._fields))
 
-    def _numbers(self, X: Any, *, reset: bool = False) -> Floats:
-        rows = self._numbers_of(X, reset=reset, ensure_all_finite=False)
-        if np.isinf(rows).any():
-            i, j = (int(at) for at in np.argwhere(np.isinf(rows))[0])
-            raise DataError(
-                f"X[{i}, {j}] is {rows[i, j]}, but {type(self).__name__} takes finite numbers, no infinity; "
-                "make such cells NaN, which is missing, or leave their rows out"
-            )
-        if reset and (empty := np.flatnonzero(np.isnan(rows).all(axis=0))).size:
-            raise DataError(f"{place('column', int(empty[0]))} has no value at all; leave it out")
-        if np.nanmax(np.abs(rows), initial=0.0) > LARGEST:
-            i, j = (int(at) for at in np.argwhere(np.abs(rows) > LARGEST)[0])
-            raise DataError(
-                f"X[{i}, {j}] is {rows[i, j]:g}, whose square is no number; give the column in a larger unit"
-            )
-        return rows
-
     def _standardised(self, rows: Floats) -> Floats:
         return np.ascontiguousarray((rows - self._centre) / self._scale)
 
@@ -347,7 +327,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def _log_joint(self, X: Any) -> Floats:
         """log p(x, c) in the units of the data, n_rows x n_clusters_."""
         check_is_fitted(self)
-        rows = self._standardised(self._numbers(X))
+        rows = self._standardised(self._numbers_of(X, reset=False))
         missing = np.isnan(rows)
         # Every set of missing cells needs factorisations of its own.
         affordable = self._n_combinations * len(np.unique(missing, axis=0)) <= EXACT_WITH_HOLES
@@ -408,7 +388,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """
         Choice(get_args(SourceKind)).check("kind", kind)
         labels = self.predict(X)
-        rows = self._standardised(self._numbers(X))
+        rows = self._standardised(self._numbers_of(X, reset=False))
         with one_blas_thread():
             find = densities.source_means if kind == "mean" else densities.unmixed
             return find(rows, self._clusters)[labels, np.arange(len(labels))]
@@ -498,18 +478,29 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         return float(self.objective_ - n_cells @ np.log(self._scale))
 
     def interval(
-        self, X: Any = None, *, level: float = 0.95, n_draws: int = 50, random_state: RandomSource = None
+        self,
+        X: Any = None,
+        *,
+        method: Spread = "bootstrap",
+        level: float = 0.95,
+        n_draws: int = 50,
+        random_state: RandomSource = None,
     ) -> pd.DataFrame:
         """Intervals of what sources add, of the clusters' centres and of the noise.
 
-        Without X they are those of the variational posterior, which are too narrow. With X, the rows of the fit, they
-        are by bootstrap refits. Measured at 95 % with one cluster of two sources in four columns, 300 rows: of effects
-        39 % against 88 % by bootstrap, of centres 38 % against 85 %, of noise 35 % against 48 %.
+        Those of the variational posterior are far too narrow, because it takes mixing, centres, noise and sources as
+        independent of each other. Measured at 95 % with one cluster of two sources, 300 rows and six columns, intervals
+        by bootstrap hold 94 % of the effects and of the centres, and 90 % of the noise; those of the posterior 33, 28
+        and 72 %. With four columns, where two sources leave too little to tell the columns' noises apart, those of the
+        noise hold 63 % by bootstrap, and 33 %.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features) or None, default=None
-            The rows of the fit, for the bootstrap.
+            The rows of the fit; "posterior" needs none.
+        method : {"bootstrap", "posterior"}, default="bootstrap"
+            "bootstrap": the fit is continued on rows drawn again. "posterior": spreads of the variational posterior,
+            at no cost.
         level : float, default=0.95
             Probability that an interval is to have.
         n_draws : int, default=50
@@ -528,23 +519,17 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         --------
         >>> from latentbits import ICAMixture, simulate
         >>> X = simulate.ica_mixture([[[2.0], [1.0]]], n_points=100, random_state=0).X
-        >>> table = ICAMixture(1, 1, n_init=1, random_state=0).fit(X).interval()
+        >>> table = ICAMixture(1, 1, n_init=1, random_state=0).fit(X).interval(X, n_draws=10, random_state=0)
         >>> table["quantity"].value_counts().to_dict()
         {'effect': 2, 'centre': 2, 'noise': 2}
         >>> bool((table["low"] < table["value"]).all())
         True
         """
         check_is_fitted(self)
+        Choice(get_args(Spread)).check("method", method)
         check_number("level", level, least=0, below=1)
         check_number("n_draws", n_draws, least=2, integer=True)
-        spreads = posterior_spreads(self._clusters)
-        if X is not None:
-            rows = self._standardised(self._numbers(X))
-            rho = self._prior().rho + self.proportions_ * len(rows)
-            with one_blas_thread():
-                spreads = bootstrap_spreads(
-                    rows, self._clusters, rho, self._prior(), n_draws, as_generator(random_state)
-                )
+        spreads = posterior_spreads(self._clusters) if method == "posterior" else self._drawn(X, n_draws, random_state)
         reach, scale = float(norm.ppf((1 + level) / 2)), self._scale
         values = effects_of(self._clusters) * scale[:, None], centres_of(self._clusters) * scale + self._centre
         lines: list[tuple[Any, ...]] = []
@@ -560,6 +545,14 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             lines.append(("noise", c, self._variables[n], -1, value, value * by, *ends))
         columns = ["quantity", "cluster", "variable", "source", "value", "sd", "low", "high"]
         return pd.DataFrame(lines, columns=columns)
+
+    def _drawn(self, X: Any, n_draws: int, random_state: RandomSource) -> Spreads:
+        if X is None:
+            raise DataError('intervals by bootstrap need the rows of the fit: give X, or method="posterior"')
+        rows = self._standardised(self._numbers_of(X, reset=False))
+        rho = self._prior().rho + self.proportions_ * len(rows)
+        with one_blas_thread():
+            return bootstrap_spreads(rows, self._clusters, rho, self._prior(), n_draws, as_generator(random_state))
 
     def overlaps(self, X: Any) -> pd.DataFrame:
         """Say which clusters go on into each other: pieces of one curved or stretched thing rather than groups.
@@ -586,7 +579,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         [False]
         """
         proba = self.predict_proba(X)
-        rows = self._standardised(self._numbers(X))
+        rows = self._standardised(self._numbers_of(X, reset=False))
         rows = np.where(np.isnan(rows), 0.0, rows)
         labels = proba.argmax(axis=1)
         lines = []
