@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from latentbits import BinaryData, FalseZeros, sentences, simulate
+from latentbits.findings.account import SuspectList
 from latentbits.findings.analyse import analyse
-from latentbits.findings.false_zeros import _about_noise, _sure
+from latentbits.findings.false_zeros import _about_noise, _sure, merged_bins, share_interval
 from latentbits.plots import plot_member_weights, plot_reliability
 
 MEMBERS = ["aspects_2", "linear_autoencoder"]
@@ -45,16 +46,32 @@ def test_the_sentences_say_whose_say_counts_and_what_the_probability_is(model, s
 
 
 def test_reliability_is_told_as_measured(model, seen):
-    table = model.held_out_
-    gap = (table["predicted"] - table["observed"]).abs()
-    mean = np.average(gap, weights=table["count"])
-    assert f"differ by {mean:.3f} on average" in said(model, seen)
+    """Of merged bins: each has 100 cells or more, so the worst is never better than the mean."""
+    cells = model.held_out_[["predicted", "observed", "count"]].to_numpy()[::-1]
+    merged = merged_bins(cells)
+    assert merged[:, 2].sum() == model.n_hidden_
+    assert merged[:, 2].min() >= 100
+    np.testing.assert_allclose(merged[:, 2] @ merged[:, :2], cells[:, 2] @ cells[:, :2])
+    gap = np.abs(merged[:, 0] - merged[:, 1])
+    words = said(model, seen)
+    assert f"differ by {np.average(gap, weights=merged[:, 2]):.3f} on average" in words
+    least = model.suspects(seen)["P(1 | the rest)"].iloc[:100].min()
+    top = merged[: max(1, (merged[:, 0] >= least).sum())]
+    predicted, observed = top[:, 2] @ top[:, :2] / top[:, 2].sum()
+    assert f"{predicted:.2f} is predicted and {observed:.2f} observed (95% interval" in words
 
 
-def test_a_worst_bin_below_the_mean_is_not_named():
-    """Which bins with few cells can bring about."""
-    assert "worst" not in sentences.reliability(0.05, 0.01)
-    assert sentences.reliability(0.01, 0.05).endswith("in the worst bin of 100 cells or more by 0.050.")
+def test_few_cells_are_one_bin():
+    merged = merged_bins(np.array([[0.9, 1.0, 10], [0.5, 0.2, 30]]))
+    np.testing.assert_allclose(merged, [[0.6, 0.4, 40]])
+
+
+def test_the_interval_of_a_share_is_wilsons():
+    """Its ends are the shares from which the observed one is 1.96 standard errors away."""
+    for end in share_interval(0.2, 142):
+        assert abs(0.2 - end) / np.sqrt(end * (1 - end) / 142) == pytest.approx(1.96, abs=1e-3)
+    assert share_interval(0.0, 5)[0] == 0
+    assert share_interval(1.0, 5)[1] == 1
 
 
 def test_members_without_weight_are_named(model):
@@ -65,7 +82,7 @@ def test_members_without_weight_are_named(model):
         n_hidden_=9,
         noise=None,
     )
-    first = sentences.sentence(next(_sure(silent)))
+    first = sentences.sentence(next(_sure(silent, SuspectList("absence", *np.zeros((3, 0))))))
     assert first == "Weights of the members' log odds, learned from 9 held-out cells: a 1.00; none: b."
 
 

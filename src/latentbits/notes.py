@@ -17,6 +17,7 @@ class Level(StrEnum):
 
     CLEAR = auto()
     WEAK = auto()
+    NEIGHBOURS = auto()
     NONE = auto()
     UNKNOWN = auto()
 
@@ -68,6 +69,7 @@ class Code(StrEnum):
     NOTHING_TO_LIST = auto()
     RANKED_ALL_THE_SAME = auto()
     PROBABILITY_MEANS = auto()
+    CENSUS = auto()
     # couplings
     COUPLINGS_FITTED = auto()
     COUPLINGS_LISTED = auto()

@@ -76,7 +76,11 @@ def summary(findings: Findings) -> dict[str, Any]:
         "versions": dict(model.versions),
         "parameters": dict(model.parameters),
         "data": _data(findings.data),
-        **{name: _plain(fact.value) for name, fact in findings.facts.items()},
+        **{
+            name: _plain(fact.value)
+            for name, fact in findings.facts.items()
+            if findings.predicts or name != "suspected"
+        },
     }
     if findings.part is not None:
         found["part"] = dict(findings.part)

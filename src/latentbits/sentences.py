@@ -22,8 +22,8 @@ STABLE, UNSTABLE = 0.9, 0.6
 FITS = 1.3
 """An rms z up to this is called a fit: right models had 0.7 to 1.1, one source too few about 1.6 and more."""
 
-OVERCONFIDENT = 0.75
-"""Below this share of trust (see `Gain`) the model is called overconfident."""
+OVERCONFIDENT, NO_TRUST = 0.75, 0.005
+"""Below these shares of trust (see `Gain`) the model is called overconfident, and nothing is gained in likelihood."""
 
 EXPLAINS = {"white": "zeros that the content of a row does not", "black": "ones that the content of a row does not"}
 ZEROS_OR_ONES = {"absence": "zeros", "presence": "ones"}
@@ -131,14 +131,18 @@ def verdict(found: Verdict) -> list[str]:
     if found.level is Level.UNKNOWN:
         reason = "nothing is known about it" if found.basis.reason is None else sentence(found.basis.reason)
         evidence = _no_evidence(found)
-        first = f"Whether this model predicts anything can't be tested: {reason}."
+        first = f"This model can't be tested: {reason}."
         return [f"{first} {evidence[0].upper()}{evidence[1:]}."]
     columns, rows = found.over_columns, found.over_rows_and_columns
     assert columns is not None
     if rows is None:  # pairs of cells have one baseline
         words = _no_pair_found(found, columns) if found.level is Level.NONE else _something_found(found, columns)
-        return [*words, _how_held_out(found)]
-    words = _nothing_found(found, columns, rows) if found.level is Level.NONE else _something_found(found, rows)
+    elif found.level is Level.NEIGHBOURS:
+        words = _neighbours_alone(found)
+    elif found.level is Level.NONE:
+        words = _nothing_found(found, columns, rows)
+    else:
+        words = _something_found(found, rows)
     return [*words, _how_held_out(found)]
 
 
@@ -159,24 +163,41 @@ def no_verdict() -> str:
 
 def _something_found(found: Verdict, over: Gain) -> list[str]:
     of_pairs = found.basis.about == "pairs"
-    baseline = found.auc["columns" if of_pairs else "rows and columns"]
-    numbers = [f"z = {found.z:.1f}"]
-    if f"{over.auc:.2f}" > f"{baseline:.2f}":  # an equal number beside "better" would be read as a contradiction
-        numbers = [f"AUC {over.auc:.2f} vs {baseline:.2f}", *numbers]
-    shrunk = ", but only after shrinkage" if over.own_gain <= 2 * over.own_gain_se else ""
+    shrunk = over.own_gain <= 2 * over.own_gain_se and over.trust < OVERCONFIDENT
     slightly = "slightly " if found.level is Level.WEAK and not shrunk else ""
-    what, than, unit = (
-        ("pairs of cells", "independent columns", "pair") if of_pairs else ("cells", "row and column totals", "cell")
-    )
-    better = f"Held-out {what} are predicted {slightly}better than by {than}"
-    first = f"{better}{shrunk} ({'; '.join(numbers)})."
-    second = f"The gain is {_number(over.gain, over.gain_se)} in log-likelihood per {unit}"
+    what, than = ("pairs of cells", "independent columns") if of_pairs else ("cells", "row and column totals")
+    words = f"Held-out {what} are predicted {slightly}better than by {than}"
+    if shrunk:
+        words += ", but only after shrinkage"
+    aucs = _aucs(over.auc, found.auc["columns" if of_pairs else "rows and columns"])
+    return [f"{words} ({aucs}; z = {_above_2(found.z)}).", _how_much(over, of_pairs)]
+
+
+def _aucs(own: float, baseline: float) -> str:
+    """The area under the ROC curve beside the baseline's, with as many digits as tell them apart."""
+    for digits in (2, 3, 4):
+        if f"{own:.{digits}f}" != f"{baseline:.{digits}f}":
+            higher = "" if own > baseline else ", no higher"
+            return f"AUC {own:.{digits}f} vs {baseline:.{digits}f}{higher}"
+    return f"the same AUC, {own:.2f}"
+
+
+def _above_2(z: float) -> str:
+    """A z, with as many digits as show whether it exceeds 2."""
+    digits = next(n for n in range(1, 20) if (float(f"{z:.{n}f}") > 2) == (z > 2))
+    return f"{z:.{digits}f}"
+
+
+def _how_much(over: Gain, of_pairs: bool) -> str:
+    """What is gained in log-likelihood, and how much the model had to be shrunk for it."""
+    if over.trust < NO_TRUST or not _is_printed_positive(over.gain, over.gain_se):
+        return "Only their order is better: in log-likelihood nothing is gained."
+    gain = f"The gain is {_number(over.gain, over.gain_se)} in log-likelihood per {'pair' if of_pairs else 'cell'}"
     if over.trust >= OVERCONFIDENT:
-        return [first, f"{second}."]
-    own = _number(over.own_gain, over.own_gain_se)
+        return f"{gain}."
+    own = f"as they stand, its probabilities are overconfident and gain {_number(over.own_gain, over.own_gain_se)}"
     corrections = "correlations" if of_pairs else "log-odds corrections"
-    factor = f"after shrinking the model's {corrections} to {over.trust:.0%}"
-    return [first, f"{second} {factor}; as they stand, its probabilities are overconfident and gain {own}."]
+    return f"{gain} after shrinking the model's {corrections} to {over.trust:.0%}; {own}."
 
 
 def _nothing_found(found: Verdict, columns: Gain, rows: Gain) -> list[str]:
@@ -184,17 +205,30 @@ def _nothing_found(found: Verdict, columns: Gain, rows: Gain) -> list[str]:
         n, other, z = found.basis.rival
         first = (
             f"{counted(n, 'component')} predict{'s' * (n == 1)} no cell better than totals do, but "
-            f"{counted(other, 'component')} do after shrinkage (z = {z:.1f}): try --components {other}, or beta-ica."
+            f"{counted(other, 'component')} do{'es' * (other == 1)} (z = {_above_2(z)}): try --components {other}, or "
+            "beta-ica."
         )
-    elif columns.is_found:
-        first = f"Only row and column totals are predictable; {_no_evidence(found)}."
     else:
-        first = f"No cell is predicted better than by column totals; {_no_evidence(found)}."
-    linked = "with held-out cells beyond row totals" if columns.is_found else "with held-out cells"
+        totals = "row and column totals" if columns.is_found else "column totals"
+        first = f"Only {totals} are predictable; {_no_evidence(found)}."
+    against = [
+        f"against {name} totals the model's corrections have z = {_above_2(gain.z)}, and its probabilities gain "
+        f"{_number(gain.own_gain, gain.own_gain_se)} in log-likelihood per cell"
+        for name, gain in {"column": columns, "row and column": rows}.items()
+    ]
+    second = f"{'; '.join(against)}; both z would have to exceed 2."
+    return [first, second[0].upper() + second[1:]]
+
+
+def _neighbours_alone(found: Verdict) -> list[str]:
+    order = found.order
+    assert order is not None
+    assert order.p is not None
+    first = f"Cells are predictable from neighbouring rows, not from other columns; {_no_evidence(found)}."
     second = (
-        f"The model's probabilities gain {_number(columns.own_gain, columns.own_gain_se)} in log-likelihood per cell "
-        f"over column totals and {_number(rows.own_gain, rows.own_gain_se)} over row and column totals; its "
-        f"corrections are not associated {linked} (z = {columns.z:.1f} and {rows.z:.1f}; both would have to exceed 2)."
+        f"Successive rows resemble each other (z = {order.z:.1f}), and columns shifted at random along the rows go "
+        f"together as much in {order.p:.0%} of the trials; to hold out neighbouring rows together, use blocks "
+        "(--blocks) or groups (--groups)."
     )
     return [first, second]
 
@@ -204,7 +238,7 @@ def _no_pair_found(found: Verdict, columns: Gain) -> list[str]:
         f"No pair of cells is predicted better than by independent columns; {_no_evidence(found)}.",
         f"The model's probabilities gain {_number(columns.own_gain, columns.own_gain_se)} in log-likelihood per pair "
         f"over independent columns; its correlations are not associated with those of held-out rows "
-        f"(z = {columns.z:.1f}, which would have to exceed 2).",
+        f"(z = {_above_2(columns.z)}, which would have to exceed 2).",
     ]
 
 
@@ -225,6 +259,7 @@ def _how_held_out(found: Verdict) -> str:
             f"(Each of {found.n_folds} parts of every segment's rows was held out in turn; {found.n_cells:,} pairs of "
             "cells were predicted by a fit to the other rows.)"
         )
+    together = {"groups": ", those of a column in a group of rows together", "blocks": ", runs of rows together"}
     words = (
         f"Each of {found.n_folds} parts of {some}the observed cells was held out in turn and predicted from the rest"
     )
@@ -233,13 +268,21 @@ def _how_held_out(found: Verdict) -> str:
         "best": f", by the best of {counted(basis.n_fits, 'restart')}",
         "members": f", by {counted(basis.n_fits, 'member')} of the ensemble",
     }
-    return f"({words}{fits.get(basis.fits, '')}.)"
+    return f"({words}{together.get(basis.together, '')}{fits.get(basis.fits, '')}.)"
 
 
 def _number(value: float, error: float) -> str:
     """A number with its standard error, both rounded to the error's first two digits."""
-    digits = 0 if error <= 0 else max(0, 1 - math.floor(math.log10(error)))
+    digits = _digits(error)
     return f"{value:.{digits}f} ± {error:.{digits}f}"
+
+
+def _digits(error: float) -> int:
+    return 2 if error <= 0 else max(0, 1 - math.floor(math.log10(error)))
+
+
+def _is_printed_positive(value: float, error: float) -> bool:
+    return float(f"{value:.{_digits(error)}f}") > 0
 
 
 def one_line(what: str) -> str:
@@ -415,7 +458,7 @@ def ranked(kind: str, n: int, data: DataSummary) -> str:
 
 def listed(probability: str) -> str:
     """What stands above a list of suspects."""
-    return f"The most suspected (score, {probability}, row, column):"
+    return f"First in the ranking (score, {probability}, row, column):"
 
 
 def nothing_to_list() -> str:
@@ -440,6 +483,10 @@ def ranked_all_the_same(tested: bool) -> str:
 
 def probability_means(probability: str) -> str:
     return f"{probability}: {MEANINGS[probability]}"
+
+
+def census() -> str:
+    return "In a census, where every zero was checked, a zero is a zero, and the list shows surprises."
 
 
 # ---- couplings -------------------------------------------------------------------------------------------------------
@@ -700,10 +747,18 @@ def member_weights(held_out: int, weights: Sequence[tuple[str, float]], without:
     return f"Weights of the members' log odds, learned from {held_out:,} held-out cells: {weighted}{end}."
 
 
-def reliability(mean: float, worst: float | None) -> str:
-    """Calibration; a worst bin below the mean over all bins, which small bins can bring about, isn't named."""
-    end = "" if worst is None or worst < mean else f", in the worst bin of 100 cells or more by {worst:.3f}"
-    return f"On held-out cells predicted probabilities and shares of ones differ by {mean:.3f} on average{end}."
+def reliability(mean: float, worst: float, top: Mapping[str, Any] | None = None) -> str:
+    """Calibration, on the whole and in the range that the first suspects come from."""
+    words = f"On held-out cells predicted probabilities and shares of ones differ by {mean:.3f} on average"
+    if f"{worst:.3f}" != f"{mean:.3f}":
+        words += f", at worst by {worst:.3f}"
+    if top is None:
+        return f"{words}."
+    return (
+        f"{words}. In the range of the list's first cells {top['predicted']:.2f} is predicted and "
+        f"{top['observed']:.2f} observed (95% interval {top['low']:.2f} to {top['high']:.2f}, "
+        f"{counted(top['cells'], 'held-out cell')})."
+    )
 
 
 def row_noise(kinds: Sequence[str]) -> str:
@@ -817,9 +872,8 @@ def largest_r_hat(r_hat: float) -> str:
 
 def gained(z: float) -> str:
     """By how much an ensemble beats its baselines; a z of 2 or less is no gain."""
-    if z <= 2:
-        return f"Held-out cells are not predicted better than by row and column totals (z = {z:.1f})."
-    return f"Held-out cells are predicted better than by row and column totals (z = {z:.1f})."
+    words = "" if z > 2 else "not "
+    return f"Held-out cells are {words}predicted better than by row and column totals (z = {_above_2(z)})."
 
 
 # ---- single answers --------------------------------------------------------------------------------------------------

@@ -143,25 +143,23 @@ def test_noise_alone_is_told_and_listed_all_the_same(run: Run, tmp_path):
     file = written(tmp_path / "noise.csv", cells, [f"site{i}" for i in range(N_ROWS)])
     result = run("false-zeros", file, *SMALL, "--top", 2, "--out", tmp_path / "run", "--no-report")
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("No cell is predicted better than by column totals; the list below")
+    assert lines[0].startswith("Only column totals are predictable; the list below")
     assert len([line for line in lines if line.startswith("    ")]) == 2
     again = run("suspects", tmp_path / "run", file, "--top", 2)
-    assert "note: by the verdict on the fit: No cell is predicted" in again.stderr
+    assert "note: by the verdict on the fit: Only column totals" in again.stderr
 
 
 def test_too_few_cells_are_no_verdict(run: Run, tmp_path):
     (tmp_path / "small.csv").write_text("site,a,b\nx,0,1\ny,1,0\nz,1,1\n")
     result = run("false-zeros", tmp_path / "small.csv", "--members", ",".join(MEMBERS), "--jobs", 1)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith(
-        "Whether this model predicts anything can't be tested: 6 observed cells are too few"
-    )
+    assert result.stdout.startswith("This model can't be tested: 6 observed cells are too few")
 
 
 def test_without_folds_nothing_is_hidden(run: Run, sites):
     result = run("false-zeros", sites, *SMALL, "--folds", "none", "--top", 2)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("Whether this model predicts anything can't be tested: no cells were held out")
+    assert result.stdout.startswith("This model can't be tested: no cells were held out")
     assert "All members have the same weight" in result.stdout
     assert_refused(run("false-zeros", sites, "--folds", 1), "1 is not in the range x>=2", code=2)
 

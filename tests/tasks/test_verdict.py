@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
@@ -25,11 +27,13 @@ from latentbits import (
     verdict,
 )
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.held_out import HiddenCells, gain_over
-from latentbits.tasks.verdict import verdicts_of_selection
+from latentbits.fitting.held_out import Gain, HiddenCells, gain_over
+from latentbits.notes import Level
+from latentbits.tasks.order import Order, order_of, resemblance, residuals
+from latentbits.tasks.verdict import Verdict, verdicts_of_selection
 
 NO_EVIDENCE = "the list below is no evidence of false zeros."
-NOTHING = f"No cell is predicted better than by column totals; {NO_EVIDENCE}"
+NOTHING = f"Only column totals are predictable; {NO_EVIDENCE}"
 
 
 def noise(n_rows=80, n_columns=25, seed=0):
@@ -69,7 +73,7 @@ class TestTheThreeAnswers:
 
     def test_a_model_without_suspects_speaks_of_its_components(self):
         found = verdict(BernoulliMixture(3, n_init=2), noise(), random_state=0)
-        assert found.sentences[0].startswith("No cell is predicted better than by column totals; the")
+        assert found.sentences[0].startswith("Only column totals are predictable; the")
         assert "false zeros" not in found.sentences[0]
 
     def test_totals_of_rows_are_no_pattern(self):
@@ -248,7 +252,7 @@ class TestDegenerateData:
     def test_it_says_that_it_cannot_be_told(self, X, reason):
         found = verdict(aspects(2), X, random_state=0)
         assert found.predicts is None
-        assert found.sentences[0].startswith(f"Whether this model predicts anything can't be tested: {reason}")
+        assert found.sentences[0].startswith(f"This model can't be tested: {reason}")
         assert found.sentences[0].endswith("The list below is no evidence of false zeros.")
         json.dumps(found.to_dict(), allow_nan=False)
 
@@ -330,6 +334,155 @@ class TestAnEnsemble:
         found = verdict(self.ensemble(n_folds=n_folds, noise=None), cells)
         assert found.predicts is None
         assert (found.over_columns, found.n_cells) == (None, 0)
-        assert found.sentences[0].startswith(f"Whether this model predicts anything can't be tested: {reason}")
+        assert found.sentences[0].startswith(f"This model can't be tested: {reason}")
         assert found.sentences[0].endswith("The list below is no evidence of false zeros.")
         json.dumps(found.to_dict(), allow_nan=False)
+
+
+# ---- rows that depend on each other ----------------------------------------------------------------------------------
+
+
+def waves(n_rows=200, n_columns=30, length=10, seed=0):
+    """Independent columns, each of which stays what it is for some rows."""
+    rng = np.random.default_rng(seed)
+    z = np.zeros((n_rows + 50, n_columns))
+    for i in range(1, len(z)):
+        z[i] = z[i - 1] * math.exp(-1 / length) + rng.normal(0, 0.5, n_columns)
+    return (z[50:] > 0).astype(int)
+
+
+class TestRowsInAnOrder:
+    def test_independent_columns_are_predictable_from_neighbours_alone(self):
+        found = verdict(aspects(), waves(), random_state=0)
+        assert found.over_columns.z > 2 < found.over_rows_and_columns.z  # a model would be taken in
+        assert (found.predicts, found.level) == (False, Level.NEIGHBOURS)
+        assert found.sentences[0].startswith("Cells are predictable from neighbouring rows, not from other columns;")
+        assert Verdict.from_dict(json.loads(json.dumps(found.to_dict()))).level is Level.NEIGHBOURS
+
+    @pytest.mark.parametrize("model", [LogisticPCA(2), BernoulliMixture(3, n_init=2)])
+    def test_whatever_the_model(self, model):
+        assert verdict(model, waves(), random_state=0).level is Level.NEIGHBOURS
+
+    def test_also_by_the_ensemble_and_by_a_selection(self):
+        ensemble = FalseZeros(n_folds=2, members=["aspects_2", "linear_autoencoder"], random_state=0)
+        assert verdict(ensemble, waves(), random_state=0).level is Level.NEIGHBOURS
+        selection = select_order(aspects(), waves(), [2], criterion="cells", n_folds=3, random_state=0)
+        assert {found.level for found in verdicts_of_selection(selection).values()} == {Level.NEIGHBOURS}
+
+    def test_shared_causes_are_found_however_the_rows_are_ordered(self):
+        made = simulate.aspect_bernoulli(150, 40, 3, sharpness=0.1, random_state=0)
+        ordered = made.X[np.argsort(made.weights[:, 0])]
+        found = verdict(aspects(), ordered, random_state=0)
+        assert found.order.z > 3
+        assert found.predicts
+        unordered = verdict(aspects(), made.X, random_state=0)
+        assert unordered.order.p is None
+        assert unordered.predicts
+
+    def test_blocks_and_groups_hold_out_neighbours(self):
+        alone = verdict(aspects(), waves(), random_state=0)
+        blocks = verdict(aspects(), waves(), blocks=50, random_state=0)
+        groups = verdict(aspects(), waves(), groups=np.repeat(list("abcd"), 50), random_state=0)
+        assert blocks.order is None
+        assert blocks.over_columns.z < 2 < alone.over_columns.z
+        assert not blocks.predicts
+        assert blocks.auc == groups.auc
+        assert "runs of rows together" in blocks.sentences[-1]
+        assert "in a group of rows together" in groups.sentences[-1]
+
+    def test_blocks_keep_what_columns_share(self):
+        made = simulate.aspect_bernoulli(150, 40, 3, sharpness=0.1, random_state=0)
+        assert verdict(aspects(), made.X, blocks=5, random_state=0).predicts
+
+    def test_a_group_may_be_a_column_of_the_frame(self):
+        frame = pd.DataFrame(waves()).rename(columns=str)
+        by_name = verdict(aspects(), frame.assign(site=np.repeat(range(4), 50)), groups="site", random_state=0)
+        assert by_name.auc == verdict(aspects(), waves(), blocks=50, random_state=0).auc
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"groups": [0] * 200, "blocks": 3}, "not both"),
+            ({"groups": [0] * 200}, "all rows are in one group"),
+            ({"groups": [0, 1]}, "200"),
+            ({"blocks": 1}, "blocks"),
+        ],
+    )
+    def test_groups_that_make_no_sense_are_refused(self, given, message):
+        with pytest.raises((DataError, ValueError), match=message):
+            verdict(aspects(), waves(), **given)
+
+    def test_the_resemblance_of_successive_rows_is_that_of_permutations(self):
+        """Against random orders of the rows, whose mean and variance Mantel's formula has."""
+        rng = np.random.default_rng(0)
+        R, _ = residuals(BinaryData.of(pattern()[np.argsort(pattern()[:, 0])]))
+        orders = [rng.permutation(R) for _ in range(4000)]
+        products = [np.sum(order[:-1] * order[1:]) for order in orders]
+        expected = (np.sum(R[:-1] * R[1:]) - np.mean(products)) / np.std(products)
+        assert resemblance(R) == pytest.approx(expected, abs=0.1)
+
+    def test_constant_columns_and_missing_cells_are_no_order(self):
+        X = noise().astype(float)
+        X[:, 3], X[:, 4], X[::5, ::2] = 0, 1, np.nan
+        assert abs(order_of(BinaryData.of(X)).z) < 3
+        assert order_of(BinaryData.of(np.tile([0, 1], (9, 4)))) == Order(0.0, None)
+
+
+# ---- words and numbers -----------------------------------------------------------------------------------------------
+
+
+class TestSentencesAndNumbers:
+    """Of 500 random verdicts, also where numbers are about to tie: no sentence that its own numbers contradict."""
+
+    @pytest.mark.parametrize("seed", range(500))
+    def test_no_number_contradicts_its_sentence(self, seed):
+        found = self.random(np.random.default_rng(seed))
+        first, *others = found.sentences
+        text = " ".join([first, *others])
+        assert len(first.split()) <= 25, first
+        assert "nan" not in text
+        if found.level in (Level.CLEAR, Level.WEAK):
+            for own, baseline, end in re.findall(r"AUC ([\d.]+) vs ([\d.]+)(, no higher)?", first):
+                assert (float(own) > float(baseline)) == (not end), first
+            assert re.search(r"AUC [\d.]+ vs|the same AUC", first)
+            (z,) = re.findall(r"z = ([-\d.]+)", first)
+            assert float(z) > 2
+            for gain in re.findall(r"gain is (-?[\d.]+)", text):
+                assert float(gain) > 0, text
+            for percent in re.findall(r"to (\d+)%", text):
+                assert 1 <= int(percent) <= 75
+            assert ("slightly" in first or "shrinkage" in first) == (found.level is Level.WEAK)
+            assert ("shrinkage" in first) <= ("shrinking" in text or "nothing is gained" in text)
+        elif found.level is Level.NONE:
+            zs = [float(z) for z in re.findall(r"z = ([-\d.]+)", others[0])]
+            assert min(zs) <= 2, text
+            assert "better" not in text
+            assert ("row and column" in first) == (zs[0] > 2)
+        else:
+            assert "not from other columns" in first
+            assert "better" not in text
+
+    @staticmethod
+    def random(rng):
+        def near(*values):
+            """A number, often close to one at which words change, or to another that is printed beside it."""
+            return float(
+                rng.choice([*values, rng.uniform(-3, 8)]) + rng.choice([0, 1e-5, 1e-3, 0.02, 0.1]) * rng.normal()
+            )
+
+        def gain():
+            trust = float(rng.choice([0, 0.001, 0.2, 0.745, 0.755, 1, rng.uniform()]))
+            own, scale = rng.normal() * 0.1, rng.choice([1e-4, 0.01, 1])
+            best = own if trust == 1 else max(own, 0.0) + abs(rng.normal()) * scale
+            auc = np.clip(near(0.5, 0.85) % 1, 0, 1)
+            return Gain(near(2, 2.04, 1.96), best if trust else 0.0, abs(rng.normal()) * scale, own, scale, trust, auc)
+
+        columns, rows = gain(), gain()
+        auc = {
+            name: rows.auc + rng.choice([0, 1e-6, 1e-3, 0.05]) * rng.normal()
+            for name in ("columns", "rows and columns")
+        }
+        auc["model"] = rows.auc + rng.choice([0, 0.05]) * rng.normal()
+        order = Order(near(3), rng.choice([None, rng.uniform()]))
+        predicts = columns.is_found and rows.is_found and not order.is_all
+        return Verdict(predicts, columns, rows, auc, 100, 5, order=order)

@@ -75,6 +75,8 @@ def analyse(
     X: Any,
     *,
     verdict: bool | Verdict = True,
+    groups: Any = None,
+    blocks: int | None = None,
     question: Mapping[str, Any] | None = None,
     shape: tuple[int, int] | None = None,
     selection: Selection | None = None,
@@ -100,6 +102,10 @@ def analyse(
     verdict : bool or Verdict, default=True
         Whether to ask first if the model predicts held-out cells (of segments: pairs) better than totals (models of 0-1
         tables only), or the verdict, if it is known.
+    groups : array-like of shape (n_rows,) or None, default=None
+        For the verdict: labels of rows that depend on each other, whose cells of a column are held out together.
+    blocks : int or None, default=None
+        For the verdict: how many successive rows are held out together.
     question : mapping or None, default=None
         For `FalseZeros`, arguments of its `suspects`, such as `kind` or `rate`.
     shape : tuple of int or None, default=None
@@ -153,8 +159,8 @@ def analyse(
         stopped = any(isinstance(warning, InterruptedWarning) for warning in (*known.warnings, *warned))
         if verdict is True and _can_be_judged(estimator) and not stopped:
             with watch.timed("verdict"):
-                segments = fit_params.get("segments")
-                judged = _verdict(estimator, found, subject.data, segments, random_state, n_jobs, verbose)
+                rows_are = {"segments": fit_params.get("segments"), "groups": groups, "blocks": blocks}
+                judged = _verdict(estimator, found, subject.data, rows_are, random_state, n_jobs, verbose)
     if found is not None:
         selection = _selection_of(found)
         figures = (*figures, Figure("selection", found.plot, Code.CHOSEN))
@@ -400,7 +406,7 @@ def _verdict(
     model: Any,
     found: OrderSelection | None,
     data: BinaryData,
-    segments: Any,
+    rows_are: Mapping[str, Any],
     random_state: RandomSource,
     n_jobs: int | None,
     verbose: int,
@@ -408,10 +414,11 @@ def _verdict(
     """Whether the model predicts held-out cells; those of a selection are not predicted again."""
     seed = random_state if random_state is not None else model.get_params(deep=False).get("random_state", 0)
     try:
-        known = {} if found is None else verdicts_of_selection(found, n_jobs=n_jobs, verbose=verbose)
+        alone = rows_are["groups"] is None and rows_are["blocks"] is None
+        known = {} if found is None or not alone else verdicts_of_selection(found, n_jobs=n_jobs, verbose=verbose)
         if found is not None and known:
             return known[found.best_order].beside(known, found.best_order)
-        return verdict_on(model, data, segments=segments, random_state=seed, n_jobs=n_jobs, verbose=verbose)
+        return verdict_on(model, data, **rows_are, random_state=seed, n_jobs=n_jobs, verbose=verbose)
     except KeyboardInterrupt:
         warn_user(sentences.no_verdict(), InterruptedWarning)
         return None

@@ -163,6 +163,7 @@ def _notes(model: AspectModel, facts: Mapping[str, Fact], about: DataSummary, de
     agreed = agreement(model, facts["stability"].value)
     arguments = {"counts": counts, "mean_of": mean_of, **agreed}
     yield Note(Code.SUSPECTED_AND_STABLE, arguments, Role.ANSWER, is_evidence=True)
+    yield Note(Code.CENSUS, is_evidence=True)
     yield Note(Code.USE_ENSEMBLE_TO_RANK, role=Role.ASIDE)
 
 

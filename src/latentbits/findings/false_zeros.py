@@ -34,7 +34,10 @@ LITTLE = 0.01
 """A member whose log odds count less than this has no say."""
 
 ENOUGH_CELLS = 100
-"""Bins of held-out cells with fewer are not looked at for the worst."""
+"""Bins of held-out cells with fewer are merged with the next one."""
+
+FIRST = 100
+"""Reliability is told for the range of probabilities that so many of the list's first cells come from."""
 
 
 def find(subject: Subject, about: DataSummary, *, asked: Mapping[str, Any] | None = None, **question: Any) -> Parts:
@@ -70,7 +73,12 @@ def find(subject: Subject, about: DataSummary, *, asked: Mapping[str, Any] | Non
         figures.insert(0, Figure("reliability", partial(plots.plot_reliability, model), Code.RELIABILITY))
     n = about.zeros if kind == "absence" else about.ones
     fitted = Note(Code.RANKED, {"kind": kind, "n": n, "data": about}, Role.LEAD)
-    notes = (*_sure(model), *_list_notes(listed), meaning, Note(Code.USE_COMPONENTS_TO_EXPLAIN, role=Role.ASIDE))
+    notes = (
+        *_sure(model, listed),
+        *_list_notes(listed),
+        meaning,
+        Note(Code.USE_COMPONENTS_TO_EXPLAIN, role=Role.ASIDE),
+    )
     return Parts(fitted, facts, tables, tuple(figures), notes, (listed,))
 
 
@@ -98,7 +106,7 @@ def _members(model: FalseZeros) -> pd.DataFrame:
 # ---- notes -----------------------------------------------------------------------------------------------------------
 
 
-def _sure(model: FalseZeros) -> Iterator[Note]:
+def _sure(model: FalseZeros, listed: SuspectList) -> Iterator[Note]:
     """Which members had a say, how reliable the probabilities are, and whether rows have lost ones."""
     weights = sorted(zip(model.members_, model.member_weights_, strict=True), key=lambda pair: -pair[1])
     if model.held_out_ is None:
@@ -113,16 +121,53 @@ def _sure(model: FalseZeros) -> Iterator[Note]:
             },
             Role.SURE,
         )
-        yield Note(Code.RELIABILITY, _reliability(model.held_out_), Role.SURE)
+        yield Note(Code.RELIABILITY, _reliability(model.held_out_, listed), Role.SURE)
     if model.noise is not None:
         yield _about_noise(model)
 
 
-def _reliability(table: pd.DataFrame) -> dict[str, float | None]:
-    gap = (table["predicted"] - table["observed"]).abs()
-    enough = table["count"] >= ENOUGH_CELLS
-    mean = float((gap * table["count"]).sum() / table["count"].sum())
-    return {"mean": mean, "worst": float(gap[enough].max()) if enough.any() else None}
+def _reliability(table: pd.DataFrame, listed: SuspectList) -> dict[str, Any]:
+    """How far predicted probabilities are from shares of ones, and both in the range that the list comes from."""
+    cells = table[["predicted", "observed", "count"]].to_numpy()
+    if listed.kind == "presence":
+        cells = np.column_stack([1 - cells[:, :2], cells[:, 2]])
+    merged = merged_bins(cells[np.argsort(-cells[:, 0])])
+    gap = np.abs(merged[:, 0] - merged[:, 1])
+    found = {"mean": float(gap @ merged[:, 2] / merged[:, 2].sum()), "worst": float(gap.max())}
+    if listed.probability is None or not len(listed) or listed.meaning not in (GIVEN_THE_REST, PROBABILITIES[-1]):
+        return found
+    least = float(listed.probability[:FIRST].min())
+    n_bins = max(1, int((merged[:, 0] >= least).sum()))
+    n = merged[:n_bins, 2].sum()
+    predicted, observed = merged[:n_bins, 2] @ merged[:n_bins, :2] / n
+    low, high = share_interval(observed, n)
+    return {**found, "top": {"predicted": predicted, "observed": observed, "low": low, "high": high, "cells": int(n)}}
+
+
+def merged_bins(cells: np.ndarray) -> np.ndarray:
+    """Bins (predicted, observed, count) of at least 100 cells each, merged from the first on, if there are as many."""
+    merged: list[np.ndarray] = []
+    for part in cells:
+        if merged and (merged[-1][2] < ENOUGH_CELLS):
+            merged[-1] = _joined(merged[-1], part)
+        else:
+            merged.append(part)
+    if len(merged) > 1 and merged[-1][2] < ENOUGH_CELLS:
+        last = merged.pop()
+        merged[-1] = _joined(merged[-1], last)
+    return np.array(merged)
+
+
+def _joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    n = one[2] + other[2]
+    return np.append((one[:2] * one[2] + other[:2] * other[2]) / n, n)
+
+
+def share_interval(share: float, n: float) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of n."""
+    centre = (share + 1.92 / n) / (1 + 3.84 / n)
+    half = 1.96 / (1 + 3.84 / n) * np.sqrt(share * (1 - share) / n + 0.96 / n**2)
+    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
 def _about_noise(model: FalseZeros) -> Note:
@@ -133,5 +178,7 @@ def _about_noise(model: FalseZeros) -> Note:
 def _list_notes(listed: SuspectList) -> Iterator[Note]:
     if len(listed):
         yield Note(Code.LISTED, {"probability": listed.meaning}, is_evidence=True)
+        if listed.kind == "absence":
+            yield Note(Code.CENSUS, is_evidence=True)
     else:
         yield Note(Code.NOTHING_TO_LIST, is_evidence=True)

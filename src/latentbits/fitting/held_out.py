@@ -28,12 +28,14 @@ Data = BinaryData | np.ndarray
 class Folds:
     """Folds of held-out rows and cells, the same for all models.
 
-    Rows: every row is held out once. Cells: every cell is assigned to one of the folds, with equal probabilities.
+    Rows: every row is held out once. Cells: every cell is assigned to one of the folds, with equal probabilities; with
+    `groups` (a number for each row) the cells of a column in the rows of a group together.
     """
 
-    def __init__(self, data: Data, n_folds: int, seed: int) -> None:
+    def __init__(self, data: Data, n_folds: int, seed: int, groups: np.ndarray | None = None) -> None:
         self.data = data
         self.n = n_folds
+        self.groups = groups
         self._seed = seed
         self._cell_fold: np.ndarray | None = None
 
@@ -59,7 +61,9 @@ class Folds:
         # Drawn on first use; threads that do so at the same time draw the same folds from the seed.
         if self._cell_fold is None:
             rng = np.random.default_rng(self._seed)
-            self._cell_fold = rng.integers(self.n, size=self.data.shape, dtype=np.int16)
+            n_rows, n_columns = self.data.shape
+            units = np.arange(n_rows) if self.groups is None else self.groups
+            self._cell_fold = rng.integers(self.n, size=(units.max() + 1, n_columns), dtype=np.int16)[units]
         return self._cell_fold
 
     def check_cells(self) -> None:
@@ -156,19 +160,29 @@ class Gain:
 
 
 class HiddenCells(NamedTuple):
-    """All observed cells, row by row: where they are, the fold that held them out, and their values."""
+    """All observed cells, row by row: where they are, the fold that held them out, and their values.
+
+    `group` is that of the cell's row, if the cells of a column in the rows of a group depend on each other.
+    """
 
     row: np.ndarray
     column: np.ndarray
     fold: np.ndarray
     x: np.ndarray
+    group: np.ndarray | None = None
 
     @classmethod
-    def of(cls, data: BinaryData, fold: np.ndarray) -> HiddenCells:
+    def of(cls, data: BinaryData, fold: np.ndarray, groups: np.ndarray | None = None) -> HiddenCells:
         """The cells of data, `fold` for each observed one."""
         cells = data.dense()
         row, column = np.nonzero(cells != MISSING)
-        return cls(row, column, fold.astype(np.int64), cells[row, column])
+        group = None if groups is None else groups[row]
+        return cls(row, column, fold.astype(np.int64), cells[row, column], group)
+
+    @property
+    def unit(self) -> np.ndarray:
+        """What is independent of each other: rows, or groups of them."""
+        return self.row if self.group is None else self.group
 
 
 def log_odds(probabilities: np.ndarray) -> np.ndarray:
@@ -185,13 +199,13 @@ def gain_over(cells: HiddenCells, model: np.ndarray, baseline: np.ndarray) -> Ga
     """Compare two predictions of held-out cells: probabilities of a 1, each by a fit that didn't see the cell."""
     base = log_odds(baseline)
     difference = log_odds(model) - base
-    z = _z(cells.x, _added(cells, difference, expit(base)), expit(base))
+    z = _z(cells, _added(cells, difference, expit(base)), expit(base))
     # Not of what is added within a column: with trust 1 it has to be the model's own probabilities.
     trust = _trust(cells.x, base, difference)
     trusted = base + trust * difference
     reference = _log_likelihood(cells.x, base)
-    gain, gain_se = _mean_and_error(cells.row, _log_likelihood(cells.x, trusted) - reference)
-    own, own_se = _mean_and_error(cells.row, _log_likelihood(cells.x, base + difference) - reference)
+    gain, gain_se = _mean_and_error(cells.unit, _log_likelihood(cells.x, trusted) - reference)
+    own, own_se = _mean_and_error(cells.unit, _log_likelihood(cells.x, base + difference) - reference)
     return Gain(z, gain, gain_se, own, own_se, trust, float(roc_auc_score(cells.x, trusted)))
 
 
@@ -213,10 +227,18 @@ def _added(cells: HiddenCells, difference: np.ndarray, p: np.ndarray) -> np.ndar
     return difference - mean[place]
 
 
-def _z(x: np.ndarray, added: np.ndarray, p: np.ndarray) -> float:
-    variance = DOUBLED * float(np.sum(p * (1 - p) * added**2))
+def _z(cells: HiddenCells, added: np.ndarray, p: np.ndarray) -> float:
+    moved = added * (cells.x - p)
+    variance = DOUBLED * float(
+        np.sum(p * (1 - p) * added**2) if cells.group is None else np.sum(_runs(cells, moved) ** 2)
+    )
     # Differences of rounding alone, as between two fits of independent columns, are no difference.
-    return float(added @ (x - p)) / math.sqrt(variance) if variance > 1e-9 * len(x) else 0.0
+    return float(moved.sum()) / math.sqrt(variance) if variance > 1e-9 * len(added) else 0.0
+
+
+def _runs(cells: HiddenCells, values: np.ndarray) -> np.ndarray:
+    """The sums of values over the cells of a column in the rows of a group."""
+    return np.bincount(cells.unit * (cells.column.max() + 1) + cells.column, values)
 
 
 def _trust(x: np.ndarray, base: np.ndarray, difference: np.ndarray) -> float:
@@ -230,9 +252,9 @@ def _trust(x: np.ndarray, base: np.ndarray, difference: np.ndarray) -> float:
     return 1.0 if slope(1.0) >= 0 else float(brentq(slope, 0.0, 1.0, xtol=1e-4))
 
 
-def _mean_and_error(row: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-    """The mean over cells, and its standard error with the rows as units: cells of a row share its weights."""
+def _mean_and_error(unit: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """The mean over cells, and its standard error with the rows (or groups) as units: their cells share weights."""
     mean = float(values.mean())
-    per_row = np.bincount(row, values - mean)
-    n = len(np.unique(row))
-    return mean, float(np.sqrt(per_row @ per_row * n / max(n - 1, 1))) / len(values)
+    per_unit = np.bincount(unit, values - mean)
+    n = len(np.unique(unit))
+    return mean, float(np.sqrt(per_unit @ per_unit * n / max(n - 1, 1))) / len(values)

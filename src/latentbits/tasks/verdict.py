@@ -14,6 +14,8 @@ from sklearn.metrics import roc_auc_score
 
 from latentbits import sentences, views
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.segments import encode_labels, take_out
+from latentbits.errors import DataError
 from latentbits.fitting.held_out import Folds, Gain, HiddenCells, gain_over, mean_of_odds
 from latentbits.fitting.workers import run_all
 from latentbits.models.abilities import Ability, abilities_of
@@ -23,6 +25,7 @@ from latentbits.models.independent import IndependentBernoulli, RowColumnBernoul
 from latentbits.notes import Code, Level, Note
 from latentbits.numerics import RandomSource, as_generator, check_number
 from latentbits.tasks import trials
+from latentbits.tasks.order import Order, order_of
 from latentbits.tasks.pair_gains import pair_gain
 from latentbits.tasks.select import OrderSelection, check_criteria, held_out_jobs
 from latentbits.tasks.source_selection import SegmentedRows, labelled_rows
@@ -68,6 +71,8 @@ class Basis:
         Why there is no verdict.
     rival : Rival or None
         A number of components that does predict.
+    together : "groups", "blocks" or ""
+        Which rows' cells of a column were held out together, if not each cell alone.
     """
 
     about: About = "suspects"
@@ -76,6 +81,7 @@ class Basis:
     n_observed: int | None = None
     reason: Note | None = None
     rival: Rival | None = None
+    together: Literal["groups", "blocks", ""] = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +91,8 @@ class Verdict:
     Attributes
     ----------
     predicts : bool or None
-        Whether held-out cells are predicted better than by both baselines; None if these data can't show it.
+        Whether held-out cells are predicted better than by both baselines, and not by the neighbouring rows alone; None
+        if these data can't show it.
     over_columns : Gain or None
         Against the frequencies of the columns; None without a verdict.
     over_rows_and_columns : Gain or None
@@ -99,6 +106,9 @@ class Verdict:
         Number of parts that they were held out in.
     basis : Basis
         How they were held out, and what the verdict is about.
+    order : Order or None
+        Whether the order of the rows is all that predicts; None without a verdict, and where rows were held out by
+        groups or blocks.
     told : tuple of str
         The sentences of an earlier version's verdict, which are repeated as they were.
 
@@ -120,6 +130,7 @@ class Verdict:
     n_cells: int
     n_folds: int
     basis: Basis = Basis()
+    order: Order | None = None
     told: tuple[str, ...] = ()
 
     @classmethod
@@ -145,6 +156,7 @@ class Verdict:
             dict(auc) if isinstance(auc, Mapping) else {},
             n_cells if isinstance(n_cells, int) else 0,
             n_folds if isinstance(n_folds, int) else 0,
+            order=_stored_order(stored.get("order")),
             told=tuple(stored["sentences"]),
         )
 
@@ -155,9 +167,11 @@ class Verdict:
 
     @property
     def level(self) -> Level:
-        """CLEAR, WEAK (only after shrinkage, or by less than 0.01 in AUC), NONE, or UNKNOWN without a verdict."""
+        """CLEAR, WEAK (only after shrinkage, or by less than 0.01 in AUC), NEIGHBOURS, NONE, or UNKNOWN."""
         if self.predicts is None:
             return Level.UNKNOWN
+        if self.order is not None and self.order.is_all:
+            return Level.NEIGHBOURS
         if not self.predicts:
             return Level.NONE
         over, own = self.over_rows_and_columns or self.over_columns, self.auc.get(_MODEL, 0.0)
@@ -206,6 +220,7 @@ class Verdict:
             "over_columns": over_columns,
             "over_rows_and_columns": over_rows,
             "auc": dict(self.auc),
+            "order": None if self.order is None else asdict(self.order),
             "n_cells": self.n_cells,
             "n_folds": self.n_folds,
             "sentences": self.sentences,
@@ -229,11 +244,20 @@ def _stored_gain(stored: Any) -> Gain | None:
     return Gain(**stored) if all(isinstance(value, int | float) for value in stored.values()) else None
 
 
+def _stored_order(stored: Any) -> Order | None:
+    match stored:
+        case {"z": int() | float() as z, "p": (int() | float() | None) as p}:
+            return Order(z, p)
+    return None
+
+
 def verdict(
     model: Any,
     X: Any,
     *,
     segments: Any = None,
+    groups: Any = None,
+    blocks: int | None = None,
     n_folds: int = N_FOLDS,
     random_state: RandomSource = None,
     n_jobs: int | None = None,
@@ -264,6 +288,12 @@ def verdict(
     probabilities of the two cells of all their pairs of columns are compared with those of independent columns, whose
     shares of ones are the segment's. What goes along is then (correlation of the model) x (product of the two cells'
     deviations), row by row, and shrinkage multiplies the model's correlations.
+    **Rows that depend on each other**, as in a time series, along a transect or on a map, give away a held-out cell
+    though columns share nothing. So the order of the rows is tested. Where successive rows resemble each other by more
+    than 3 standard errors, each column is shifted cyclically, by a random number of rows each. That keeps its
+    autocorrelation, and breaks what columns share. If the columns go together as much after 2 % of 199 such shifts,
+    cells are predictable from neighbouring rows, not from other columns: the level is "neighbours", and `predicts` is
+    False. With `groups` or `blocks` whole neighbourhoods are held out instead, and no order is tested.
 
     Parameters
     ----------
@@ -271,6 +301,12 @@ def verdict(
         A model of 0-1 tables, fitted or not; it isn't changed. A `FalseZeros` that isn't fitted to X is fitted.
     X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
         The data that it is, or would be, fitted to.
+    groups : array-like of shape (n_rows,), str or None, default=None
+        Labels of rows that depend on each other, such as the plots of a site: the cells of a column are held out in all
+        rows of a group together. A string names a column of the frame X, which is taken out of it.
+    blocks : int or None, default=None
+        The same for rows in an order: runs of so many successive rows are held out together. Take several times as many
+        as rows resemble each other.
     segments : array-like of shape (n_rows,), str, int or None, default=None
         Of models of segments, as in their `fit`: a label for each row, the name of a column of the frame X, or a number
         of windows; None cuts the rows into the model's `n_segments` windows.
@@ -299,7 +335,7 @@ def verdict(
     True
     >>> noise = simulate.aspect_bernoulli(100, 30, 1, random_state=0).X
     >>> print(verdict(model, noise, random_state=0).sentences[0])
-    No cell is predicted better than by column totals; the list below is no evidence of false zeros.
+    Only column totals are predictable; the list below is no evidence of false zeros.
 
     With segments:
 
@@ -309,24 +345,47 @@ def verdict(
     >>> print(found.sentences[0].partition(" (")[0])
     Held-out pairs of cells are predicted better than by independent columns
     """
+    X, groups = take_out(X, groups)
     check_estimator(model)
     in_segments = segments is not None or Ability.PAIR_SCORES in abilities_of(model)
     check_criteria("pairs" if in_segments else "cells", model)
     check_number("n_folds", n_folds, least=2, integer=True)
     fold_seed, seed = as_generator(random_state).integers(2**31, size=2).tolist()
     if in_segments:
+        if groups is not None or blocks is not None:
+            raise DataError("groups and blocks are about held-out cells, and segments hold out rows; leave them out")
         return _of_pairs(model, X, segments, n_folds, fold_seed, seed, n_jobs=n_jobs, verbose=verbose)
     data = trials.data_for(model, X)
     assert isinstance(data, BinaryData)  # models without `reconstruct` have been refused
-    if Ability.MEMBERS in abilities_of(model):
+    together = _rows_together(groups, blocks, data.shape[0])
+    if together is None and Ability.MEMBERS in abilities_of(model):
         return _of_ensemble(_fitted_to(data, model, seed, n_jobs=n_jobs, verbose=verbose), data)
-    folds = Folds(data, n_folds, fold_seed)
+    folds = Folds(data, n_folds, fold_seed, together)
     reason = _why_not(folds)
     if reason is not None:
         return _undecided(reason, folds.n, model)
     starts = _starts(model, data, seed)
     predicted = _predict({_MODEL: starts, **_BASELINES}, folds, n_jobs=n_jobs, verbose=verbose)
-    return _judge(predicted, folds, model, "restarts", len(starts))
+    basis = _basis(model, "restarts", len(starts))
+    if together is not None:
+        basis = replace(basis, together="blocks" if groups is None else "groups")
+    return _judge(predicted, folds, basis)
+
+
+def _rows_together(groups: Any, blocks: int | None, n_rows: int) -> np.ndarray | None:
+    """For each row the number of the group that is held out together; None if each is on its own."""
+    if groups is not None and blocks is not None:
+        raise DataError("give groups or blocks (--groups or --blocks), not both")
+    if groups is None and blocks is None:
+        return None
+    if blocks is not None:
+        check_number("blocks", blocks, least=2, integer=True)
+        found = np.arange(n_rows) // blocks
+    else:
+        found = encode_labels(groups, n_rows)[1]
+    if found.max() == 0:
+        raise DataError("all rows are in one group, so no other is left to predict it from; use smaller groups")
+    return found
 
 
 def verdicts_of_selection(found: OrderSelection, *, n_jobs: int | None = None, verbose: int = 0) -> dict[int, Verdict]:
@@ -341,8 +400,12 @@ def verdicts_of_selection(found: OrderSelection, *, n_jobs: int | None = None, v
     if reason is not None:
         return {order: _undecided(reason, folds.n, model) for order, model in found.models.items()}
     baselines = _predict(_BASELINES, folds, n_jobs=n_jobs, verbose=verbose)
+    assert isinstance(folds.data, BinaryData)
+    order_of_rows = order_of(folds.data)
     return {
-        order: _judge({_MODEL: predicted, **baselines}, folds, model, "best", getattr(model, "n_init", 1))
+        order: _judge(
+            {_MODEL: predicted, **baselines}, folds, _basis(model, "best", getattr(model, "n_init", 1)), order_of_rows
+        )
         for (order, model), predicted in zip(found.models.items(), found.held_out.predicted.values(), strict=True)
     }
 
@@ -379,25 +442,33 @@ def _predict(
     }
 
 
-def _judge(
-    predicted: dict[str, np.ndarray], folds: Folds, model: Any, fits: Literal["restarts", "best"], n_fits: int
-) -> Verdict:
+def _basis(model: Any, fits: Literal["restarts", "best"], n_fits: int) -> Basis:
+    return Basis(_about(model), fits if Ability.RESTARTS in abilities_of(model) else "", n_fits)
+
+
+def _judge(predicted: dict[str, np.ndarray], folds: Folds, basis: Basis, order: Order | None = None) -> Verdict:
     data = folds.data
     assert isinstance(data, BinaryData)
-    cells = HiddenCells.of(data, folds.of_observed())
+    cells = HiddenCells.of(data, folds.of_observed(), folds.groups)
     gains = {name: gain_over(cells, predicted[_MODEL], predicted[name]) for name in _BASELINES}
     auc = {name: float(roc_auc_score(cells.x, p)) for name, p in predicted.items()}
-    has_restarts = Ability.RESTARTS in abilities_of(model)
-    basis = Basis(_about(model), fits if has_restarts else "", n_fits)
-    return _decided(gains, auc, n_cells=len(cells.x), n_folds=folds.n, basis=basis)
+    if order is None and folds.groups is None:
+        order = order_of(data)
+    return _decided(gains, auc, order, n_cells=len(cells.x), n_folds=folds.n, basis=basis)
 
 
 def _decided(
-    gains: Mapping[str, Gain], auc: Mapping[str, float], *, n_cells: int, n_folds: int, basis: Basis
+    gains: Mapping[str, Gain],
+    auc: Mapping[str, float],
+    order: Order | None,
+    *,
+    n_cells: int,
+    n_folds: int,
+    basis: Basis,
 ) -> Verdict:
     """The verdict that follows from what was gained."""
-    predicts = all(gain.is_found for gain in gains.values())
-    return Verdict(predicts, gains[_COLUMNS], gains[_ROWS], dict(auc), n_cells, n_folds, basis)
+    predicts = all(gain.is_found for gain in gains.values()) and not (order is not None and order.is_all)
+    return Verdict(predicts, gains[_COLUMNS], gains[_ROWS], dict(auc), n_cells, n_folds, basis, order)
 
 
 def _about(model: Any) -> About:
@@ -453,7 +524,7 @@ def _of_ensemble(model: FalseZeros, data: BinaryData) -> Verdict:
     assert model.auc_ is not None
     gains = {name: Gain(**gain) for name, gain in model.gains_.items()}
     basis = Basis(_about(model), "members", len(model.members_), data.n_observed)
-    return _decided(gains, model.auc_, n_cells=model.n_hidden_, n_folds=model.n_folds, basis=basis)
+    return _decided(gains, model.auc_, order_of(data), n_cells=model.n_hidden_, n_folds=model.n_folds, basis=basis)
 
 
 # ---- data that can't show it ---------------------------------------------------------------------------------------

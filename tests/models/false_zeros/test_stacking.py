@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from latentbits.fitting.held_out import log_odds
-from latentbits.models.false_zeros.stacking import cross_fitted, equal_stack, fit_line, fit_stack
+from latentbits.models.false_zeros.stacking import cross_fitted, equal_stack, fit_line, fit_stack, pull
 from tests.reference import stacking
 
 
@@ -19,13 +19,14 @@ def cells():
     return odds, x, rng.integers(1, 3, 4000).astype(float)
 
 
-def test_the_objective_is_the_twins_and_no_neighbour_is_better(cells):
-    odds, x, weight = (part[:300] for part in cells)
+@pytest.mark.parametrize("n", [100, 400, 4000])
+def test_the_objective_is_the_twins_and_no_neighbour_is_better(cells, n):
+    odds, x, weight = (part[:n] for part in cells)
     found = fit_stack(odds, x, weight)
     best = stacking.loss(found.intercept, found.weights, odds, x, weight)
     rng = np.random.default_rng(1)
     for size in (1e-3, 1e-2, 0.1):
-        for _ in range(20):
+        for _ in range(10):
             step = rng.normal(0, size, 4)
             weights = np.maximum(found.weights + step[1:], 0)
             assert stacking.loss(found.intercept + step[0], weights, odds, x, weight) >= best - 1e-6
@@ -46,6 +47,10 @@ def test_a_member_that_points_the_wrong_way_has_no_say(cells):
 def test_few_cells_leave_the_weights_equal(cells):
     found = fit_stack(*(part[:5] for part in cells))
     np.testing.assert_allclose(found.weights, 1 / 3, atol=0.05)
+
+
+def test_few_cells_are_pulled_more_than_many():
+    assert [pull(n) for n in (0, 100, 200, 1000, 100_000)] == [100, 100, 50, 10, 10]
 
 
 def test_a_cell_of_weight_2_counts_like_two(cells):

@@ -22,9 +22,10 @@ from latentbits.cli.options.learning import (
     parameters_of,
 )
 from latentbits.cli.options.reading import (
+    TOGETHER,
     check_file,
-    read,
     read_numbers,
+    read_together,
     read_with_segments,
     reader_arguments,
     reading_options,
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     default=True,
     help="Whether to ask first if the model predicts hidden cells better than frequencies.  [default: verdict]",
 )
+@bundled("together", TOGETHER)
 @click.option("--report/--no-report", default=True, help="Whether DIR gets a report.html.  [default: report]")
 @terminal_options
 @reading_options
@@ -100,6 +102,7 @@ def fit(
     force: bool,
     shape: tuple[int, int] | None,
     verdict: bool,
+    together: Values,
     report: bool,
     terminal: Terminal,
 ) -> None:
@@ -135,6 +138,7 @@ def fit(
         raise click.UsageError(f"--marks is about 0-1 data, and {model} takes numbers; leave it out")
     if cluster is not None and model is not None:
         _check_cluster(model, searching)
+    _check_together(model, together, verdict, segments)
     check_file(file)
     folds = (learning.pop("folds") if searching else None) or FOLDS
     learning = {**learning, "components": numbers and numbers[0]}
@@ -143,7 +147,7 @@ def fit(
     asking["verbose"] = int(terminal.shows_progress)
     with warnings_as_notes() as warned:
         start = time.perf_counter()
-        data, fit_params = _read_for(model, file, reading, segments, marks)
+        data, fit_params = _read_for(model, file, reading, segments, marks, together)
         seconds = {"read": _since(start)}
 
         from latentbits.findings.analyse import analyse
@@ -238,14 +242,26 @@ def _check_cluster(model: str, searching: bool) -> None:
         raise click.UsageError("--cluster is for one number of --components; choose it on a sample of the rows first")
 
 
+def _check_together(model: str | None, together: Values, verdict: bool, segments: str | None) -> None:
+    """Refuse rows that are held out together where nothing is held out."""
+    for option, value in together.items():
+        if value is None:
+            continue
+        if model in NUMBER_MODELS or not verdict:
+            raise click.UsageError(f"--{option} is about the verdict, and there is none; leave it out")
+        if segments is not None:
+            raise click.UsageError(f"--{option} and --segments both say how rows belong together; give one of them")
+
+
 def _read_for(
-    model: str | None, file: Path, reading: Values, segments: str | None, marks: Marks | None
+    model: str | None, file: Path, reading: Values, segments: str | None, marks: Marks | None, together: Values
 ) -> tuple[Data, Values]:
-    """The data, and what else the model's `fit` takes."""
+    """The data, and what else the model's `fit` and the verdict take."""
     if model is not None and model in NUMBER_MODELS:
         return read_numbers(file, reading, allow_missing=MODELS[model].takes_missing), {}
     if segments is None:
-        return _with_marks(read(file, reading), marks), {}
+        data, known = read_together(file, reading, together)
+        return _with_marks(data, marks), known
     data, segment_of_row = read_with_segments(file, reading, segments)
     return _with_marks(data, marks), {"segments": segment_of_row}
 
@@ -294,6 +310,7 @@ _LEARNING = {
 @bundled("asking", ASKING)
 @marks_option("confirmed ones are 1 in the fit, rejected ones 0, and neither is listed")
 @bundled("learning", _LEARNING)
+@bundled("together", TOGETHER)
 @click.option("--out", type=FILE_PATH, metavar="DIR", help="A folder to make, as of latentbits fit.")
 @force_option(FOLDER_FORCE)
 @click.option("--report/--no-report", default=True, help="Whether DIR gets a report.html.  [default: report]")
@@ -307,6 +324,7 @@ def false_zeros(
     asking: Values,
     marks: Marks | None,
     learning: Values,
+    together: Values,
     out: Path | None,
     force: bool,
     report: bool,
@@ -330,7 +348,8 @@ def false_zeros(
     limit = None if asking["per_row"] is not None and not given("top") else top
     with warnings_as_notes() as warned:
         start = time.perf_counter()
-        data = _with_marks(read(file, with_visit_columns(reading, asking)), marks)
+        data, known = read_together(file, with_visit_columns(reading, asking), together)
+        data = _with_marks(data, marks)
         question = question_about(data, asking, kind=kind)
         seconds = {"read": _since(start)}
 
@@ -346,6 +365,7 @@ def false_zeros(
             provenance=_provenance(file, reading, marks, seconds, warned, **typed(asking)),
             n_jobs=parameters.get("n_jobs"),
             verbose=int(terminal.shows_progress),
+            **known,
         )
     summary = findings.to_dict()
     if out is not None:

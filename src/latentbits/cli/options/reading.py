@@ -122,6 +122,30 @@ def without_column(reading: Values, column: str) -> Values:
     return {**reading, "exclude": (*reading["exclude"], column)}
 
 
+TOGETHER: dict[str, Values] = {
+    "groups": {
+        "metavar": "COLUMN",
+        "help": "The column that says which rows depend on each other; the verdict holds out their cells together.",
+    },
+    "blocks": {
+        "type": click.IntRange(min=2),
+        "metavar": "N",
+        "help": "Rows in an order (time, a transect): the verdict holds out the cells of N successive rows together.",
+    },
+}
+"""Which cells of a column the verdict holds out together."""
+
+
+def read_together(file: Path, reading: Values, together: Values) -> tuple[BinaryData, Values]:
+    """The data, without the column of the groups if one is named, and what `verdict` is told about the rows."""
+    if together["groups"] is None:
+        return read(file, reading), dict(together)
+    if together["blocks"] is not None:
+        raise click.UsageError("give --groups or --blocks, not both")
+    data, labels = read_with_segments(file, reading, together["groups"])
+    return data, {**together, "groups": labels}
+
+
 def read_with_segments(file: Path, reading: Values, column: str) -> tuple[BinaryData, list[Any]]:
     """The data of a file without one of its columns, and that column: numbers if it holds only such, else texts."""
     data = read(file, without_column(reading, column))

@@ -139,7 +139,7 @@ class MaximumLikelihood(RowLearner[State]):
         """Stacked states after a step, by the sums of their passes."""
         W, H = states
         found = Evaluated(as_shares(M, W), H * A1, (1 - H) * A0, 0.0)
-        return self.with_sources(states, found)._replace(W=found.rows)
+        return self.with_weights(self.with_sources(states, found), found)
 
     def _project_rest(self, state: State) -> State:
         """H inside its bounds."""

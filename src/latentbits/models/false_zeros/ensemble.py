@@ -37,8 +37,6 @@ from latentbits.models.false_zeros.scored_rows import (
 )
 from latentbits.models.false_zeros.stacking import (
     MEMBERS,
-    STRENGTH,
-    STRENGTH_WITH_ROWS,
     HeldOut,
     HeldOutScores,
     Line,
@@ -261,9 +259,8 @@ class FalseZeros(KnowsRows, CellModel):
         cells = HiddenCells.of(held_out.data, held_out.folds.of_observed())
         cell_weight = held_out.row_weight[cells.row]
         odds = np.stack([log_odds(p) for p in held_out.by_members], axis=1)
-        strength = STRENGTH if held_out.data.facts is None else STRENGTH_WITH_ROWS
-        self._adopt_stack(fit_stack(odds, cells.x, cell_weight, strength))
-        predicted = expit(cross_fitted(odds, cells.x, cell_weight, cells.fold, strength))
+        self._adopt_stack(fit_stack(odds, cells.x, cell_weight))
+        predicted = expit(cross_fitted(odds, cells.x, cell_weight, cells.fold))
         self._learn_lines(held_out, cells, cell_weight, predicted)
         self._adopt_scores(
             score(held_out, cells, predicted, dict(zip(self.members_, self.member_weights_, strict=True)))

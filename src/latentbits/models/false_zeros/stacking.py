@@ -6,7 +6,8 @@ a and w is the log likelihood of held-out cells, each predicted by fits that did
 
     strength K / 2 sum_k (w_k - 1/K)^2:
 
-a prior that holds the weights of K members together unless the cells tell them apart. It is concave.
+a prior that holds the weights of K members together unless the cells tell them apart. It is concave. The strength is
+larger where there are few cells.
 """
 
 from __future__ import annotations
@@ -286,12 +287,9 @@ def _predict_hidden(
     return predict(data.hide(hidden), row_weight)[hidden & observed_cells(data)].astype(np.float32)
 
 
-STRENGTH = 100.0
-"""Of the pull towards equal weights: as much as some hundreds of cells know."""
-
-STRENGTH_WITH_ROWS = 10.0
-"""The same where members know of the rows, and may be far better than those that don't: held-out cells of surveys are
-predicted better than with 100, and hardly worse than with 1."""
+STRENGTH, OF_CELLS, MOST_STRENGTH = 10.0, 1000.0, 100.0
+"""Of the pull towards equal weights: of few held-out cells more than of many, as `pull` says. Chosen on small public
+tables, simulated ones and surveys, with rows known or not (experiments/outside)."""
 
 LARGEST_INTERCEPT = 3.0
 
@@ -325,7 +323,12 @@ def equal_stack(n_members: int) -> Stack:
     return Stack(0.0, np.full(n_members, 1 / n_members))
 
 
-def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, strength: float = STRENGTH) -> Stack:
+def pull(n_cells: float) -> float:
+    """The strength for so many held-out cells: 10 from 1,000 cells on, where they tell members apart; up to 100."""
+    return float(np.clip(STRENGTH * OF_CELLS / max(n_cells, 1.0), STRENGTH, MOST_STRENGTH))
+
+
+def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray) -> Stack:
     """Weights of the members from hidden cells.
 
     Parameters
@@ -336,15 +339,13 @@ def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, strength
         The cells, 0 or 1.
     cell_weight : ndarray of shape (n_cells,)
         How often each counts.
-    strength : float
-        Of the pull towards equal weights.
 
     Returns
     -------
     Stack
     """
     K = odds.shape[1]
-    start = equal_stack(K)
+    start, strength = equal_stack(K), pull(float(cell_weight.sum()))
 
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
         eta, apart = theta[0] + odds @ theta[1:], theta[1:] - start.weights
@@ -357,14 +358,12 @@ def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, strength
     return Stack(float(found.x[0]), found.x[1:])
 
 
-def cross_fitted(
-    odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, fold: np.ndarray, strength: float = STRENGTH
-) -> np.ndarray:
+def cross_fitted(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, fold: np.ndarray) -> np.ndarray:
     """The ensemble's log odds of hidden cells, with weights learned on the other folds: what can be expected of it."""
     out = np.empty(len(x))
     for number in np.unique(fold):
         inside = fold == number
-        stack = fit_stack(odds[~inside], x[~inside], cell_weight[~inside], strength)
+        stack = fit_stack(odds[~inside], x[~inside], cell_weight[~inside])
         out[inside] = stack.combine(list(odds[inside].T))
     return out
 
