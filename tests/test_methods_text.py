@@ -107,7 +107,7 @@ def test_how_the_number_was_chosen_is_told(cells):
     assert chosen in text
     assert "The best of 2 restarts was kept" in text
     assert str(found.best_model.random_state) not in text
-    own = lb.select_order(lb.AspectBernoulli(n_init=2, random_state=7), cells, [2], random_state=5)
+    own = lb.select_order(lb.AspectBernoulli(n_init=2, random_state=7), cells, [2], criterion="aic", random_state=5)
     assert "chosen from 1 and 2 by AIC (seed 5)" in methods_text(own)
     assert "restarts (seed 7)" in methods_text(own)
 

@@ -669,6 +669,23 @@ def _fake_factors(rng: np.random.Generator) -> SimpleNamespace:
     )
 
 
+def _fake_model_of_rows() -> SimpleNamespace:
+    """What figures ask of models that know their rows: a number and a category, for three columns."""
+    lines = [("age", value, p) for value, p in ((1.0, 0.2), (2.0, 0.4), (3.0, 0.7))]
+    lines += [("use", value, p) for value, p in (("meadow", 0.3), ("forest", 0.6))]
+    table = pd.DataFrame(
+        [
+            {"covariate": name, "value": value, "column": column, "probability": p}
+            for column in ("elk", "lynx", "hare")
+            for name, value, p in lines
+        ]
+    ).assign(lower=0.1, upper=0.9)
+    shares = pd.DataFrame(
+        {"covariates": 0.2, "space": 0.3, "factors": 0.1, "unexplained": 0.4}, index=["elk", "lynx", "hare"]
+    )
+    return SimpleNamespace(responses=lambda level: table, variation=lambda: shares)
+
+
 def _drawings() -> list[partial[Figure]]:
     """Each public function with what it draws, from fits and stand-ins that cost nothing."""
     rng = np.random.default_rng(0)
@@ -684,6 +701,8 @@ def _drawings() -> list[partial[Figure]]:
     calibration = pd.DataFrame(
         {"lower": [0.0, 0.5], "upper": [0.5, 1.0], "predicted": [0.3, 0.7], "observed": [0.2, 0.8], "count": [90, 40]}
     )
+    places = RowFacts.of({"lon": [8.0, 8.5, 9.0], "lat": [47.0, 46.5, 47.2]}, coordinates=("lon", "lat"))
+    known = _fake_model_of_rows()
     return [
         partial(plots.plot_components, shares),
         partial(plots.plot_components, shares, shape=(3, 4)),
@@ -714,6 +733,10 @@ def _drawings() -> list[partial[Figure]]:
         partial(plots.plot_source_densities, clusters, points),
         partial(plots.plot_strengths, clusters),
         partial(plots.plot_bound, clusters),
+        partial(plots.plot_map, places, [3, 1, 2], label="ones"),
+        partial(plots.plot_responses, known),
+        partial(plots.plot_responses, known, "use"),
+        partial(plots.plot_variation, known),
     ]
 
 

@@ -45,7 +45,8 @@ def test_binary_ica_by_segments(run: Run, votes: Path, tmp_path: Path) -> None:
     arguments = ["--model", "binary-ica", "--components", 2, "--segments", "session", "--restarts", 2]
     result = run("fit", votes, *arguments, "--out", out)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("2 sources in 12 segments of 720 rows x 6 columns")
+    assert result.stdout.startswith("Held-out pairs of cells are predicted better than by independent columns")
+    assert "\n2 sources in 12 segments of 720 rows x 6 columns" in result.stdout
     assert files(out) == ALWAYS | {"mixing.csv", "sources.csv", "segments.csv", "pairs.csv", "intervals.csv"}
     assert {"source_scales.png", "mixing.png"} <= files(out / "plots")
     assert pd.read_csv(out / "segments.csv")["segment"].tolist() == list(range(5, 17)), "numbers, in their order"

@@ -22,7 +22,7 @@ from latentbits import (
 from latentbits.models import bernoulli_nmf, logistic_pca
 from latentbits.models import mixture as bernoulli_mixture
 from latentbits.models import probit_sampler as probit_factors
-from latentbits.models.aspect import gibbs, variational
+from latentbits.models.aspect import gibbs, stacked, variational
 from latentbits.models.aspect import maximum_likelihood as sparse_zeros
 from latentbits.models.aspect import statistics as aspect
 from latentbits.models.binary_factors import encoders
@@ -35,10 +35,12 @@ POINTS = simulate.ica_mixture([np.eye(2)], n_points=40, random_state=0).X
 
 KERNELS = [
     (aspect, "aspect_pass"),
+    (stacked, "aspect_pass"),
     (aspect, "fold_in"),
     (sparse_zeros, "aspect_pass"),
     (sparse_zeros, "exact_entries"),
     (sparse_zeros, "sparse_pass"),
+    (gibbs, "draw_gamma"),
     (gibbs, "gibbs_sweeps"),
     (gibbs, "sample_rows"),
     (bernoulli_nmf, "tanh_rows"),

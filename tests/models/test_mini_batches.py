@@ -335,14 +335,17 @@ class TestFitInBatches:
 class TestWarmStart:
     @MODELS
     def test_a_fit_goes_on_from_the_last_one(self, model):
-        first = type(model)(**{**model.get_params(), "n_init": 3, "warm_start": True, "tol": 1e-4}).fit(TRUTH.X)
+        own = model.get_params()
+        if "gamma" in own:
+            own["gamma"] = 1.0  # learned, rows that begin anew may end in another optimum of the bound
+        first = type(model)(**{**own, "n_init": 3, "warm_start": True, "tol": 1e-4}).fit(TRUTH.X)
         rough, seeds = first.objective_, first.restarts_["seed"].nunique()
         first.set_params(tol=1e-7).fit(TRUTH.X)
         assert seeds == 3
         assert len(first.restarts_) == 1
         assert first.objective_ >= rough
         first.fit(TRUTH.X)  # there is hardly anything left to gain
-        anew = type(model)(**{**model.get_params(), "n_init": 1, "tol": 1e-7}).fit(TRUTH.X)
+        anew = type(model)(**{**own, "n_init": 1, "tol": 1e-7}).fit(TRUTH.X)
         assert first.n_iter_ < anew.n_iter_
 
     def test_after_blocks_and_with_noise(self):

@@ -71,6 +71,13 @@ def read_table(path: str | Path, **given: Any) -> BinaryData:
         Leave these columns out, such as site, age or unit.
     metadata : str or sequence of str, optional
         Columns to keep beside the rows, whatever they hold; other columns may be found to be metadata as well.
+    covariates : str or sequence of str, optional
+        Columns that describe the rows, for the models that use them: numbers, or categories. "all" takes every column
+        that is no data and names no rows; columns such as lon and lat among them become the coordinates.
+    coordinates : two names, optional
+        The columns that say where a row is, such as ("lon", "lat") in degrees or ("x", "y") in a plane.
+    effort : str, optional
+        The column that says how much a row was looked at, such as minutes; above 0.
     long : sequence of two or three str, optional
         The table has a row for each observation: the columns that hold the row (the site), the column (the species)
         and, of three, the value. Pairs that don't occur are 0.

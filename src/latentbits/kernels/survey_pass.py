@@ -51,7 +51,8 @@ def history_pass(eta, cells, kind, n_kinds, weight, hazard, abundance, result):
     missed, power = np.empty(n_visits), np.empty(n_visits)
     known, met = np.empty(n_kinds), np.empty(n_kinds, np.bool_)
     for j in range(d):
-        known[:] = -1.0
+        for k in range(n_kinds):
+            known[k] = -1.0
         for i in range(n):
             here = kind[i, j]
             lam = exp(min(eta[i, j], _HIGHEST))

@@ -40,10 +40,10 @@ DOUBT = 0.05
 """No prediction of the estimator is taken for more certain than this share of the species' frequency."""
 
 N_HELD_OUT = 5
-"""Every so manieth column is hidden in turn, where an estimator's prediction of a cell depends on the cell."""
+"""Parts of the columns that are hidden in turn, where an estimator's prediction of a cell depends on the cell."""
 
 HARDLY = 0.03
-"""Visits that see less of what is there don't bound how much is there."""
+"""Visits that see less of what is there, or of what others saw, don't bound how much is there."""
 
 
 class RepeatedSurvey(ShownModel):
@@ -420,7 +420,8 @@ class RepeatedSurvey(ShownModel):
         self._total = {
             name: float(value) for name, value in (counts | {"species": seen.any(axis=0).sum()} | bound).items()
         }
-        _warn_if_unbounded(self.species_, found)
+        known = self.detection is not None or self.rate is not None
+        _warn_if_unbounded(self.species_, asked, known)
 
     def _answers(self, histories: Any, later: ArrayLike = 1.0) -> Answers:
         if histories is None and np.ndim(later) == 0 and later == 1.0:
@@ -499,8 +500,12 @@ def _standardised(name: str, values: Floats, made: NDArray[np.bool_]) -> Floats:
     return table
 
 
-def _warn_if_unbounded(species: pd.DataFrame, found: Answers) -> None:
-    if (species["detection"].median()) < HARDLY:
+def _warn_if_unbounded(species: pd.DataFrame, asked: Visited, known: bool) -> None:
+    """Where next to nothing was seen again, what is said of detection is the priors' or comes from unlike sites."""
+    cells = asked.cells[asked.weight > 0]
+    seen, made = (cells == 1).sum(axis=2), (cells != MISSING).sum(axis=2)
+    again = (seen - 1)[seen > 0].sum() < HARDLY * (made - 1)[seen > 0].sum()
+    if (again and not known) or species["detection"].median() < HARDLY:
         warn_user(
             "hardly anything was seen again, so the histories don't bound how many species are there unseen; read the "
             "probability of being seen later, not that of presence"

@@ -93,8 +93,8 @@ def plot_responses(
     >>> import pandas as pd
     >>> from latentbits import ProbitFactors, plots
     >>> sites = pd.DataFrame({"elevation": np.linspace(200, 2000, 100)})
-    >>> noise = np.random.default_rng(0).random((100, 3))
-    >>> X = (np.outer(sites["elevation"] > 1000, [1, 1, 0]) + noise > 0.8).astype(int)
+    >>> p = 0.2 + np.outer(sites["elevation"] > 1000, [0.6, 0.4, 0.0])
+    >>> X = (np.random.default_rng(0).random((100, 3)) < p).astype(int)
     >>> model = ProbitFactors(1, n_init=2, random_state=0).fit(X, rows=sites)
     >>> len(plots.plot_responses(model).axes)
     3
@@ -158,8 +158,8 @@ def plot_variation(model: Any, *, ax: Axes | None = None) -> Figure:
     >>> import pandas as pd
     >>> from latentbits import ProbitFactors, plots
     >>> sites = pd.DataFrame({"elevation": np.linspace(200, 2000, 100)})
-    >>> noise = np.random.default_rng(0).random((100, 3))
-    >>> X = (np.outer(sites["elevation"] > 1000, [1, 1, 0]) + noise > 0.8).astype(int)
+    >>> p = 0.2 + np.outer(sites["elevation"] > 1000, [0.6, 0.4, 0.0])
+    >>> X = (np.random.default_rng(0).random((100, 3)) < p).astype(int)
     >>> model = ProbitFactors(1, n_init=2, random_state=0).fit(X, rows=sites)
     >>> plots.plot_variation(model).axes[0].get_xlabel()
     "share of the variance of a column's scores"

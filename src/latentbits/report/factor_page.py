@@ -35,6 +35,6 @@ def _short(cell: object) -> object:
 def picture(figure: Figure, words: str = "") -> str:
     """A figure as part of a page, with the words for who doesn't see it."""
     file = io.BytesIO()
-    figure.savefig(file, format="png")
+    figure.savefig(file, format="png", dpi=150)
     data = base64.b64encode(file.getvalue()).decode()
     return f'<img alt="{escape(words)}" style="max-width:100%" src="data:image/png;base64,{data}"><br>'

@@ -153,6 +153,9 @@ def _shown(cell: object) -> str:
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
+_OF_ENSEMBLE, _OF_PLACES = "ensemble.js", "map.js"
+"""Scripts that a page has only where there is something for them to show."""
+
 SCRIPTS = (
     "model.js",
     "shapes.js",
@@ -164,16 +167,17 @@ SCRIPTS = (
     "marks.js",
     "files.js",
     "sure.js",
-    "map.js",
+    _OF_PLACES,
     "page.js",
 )
-_OF_ENSEMBLE = "ensemble.js"
 _ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 def render(content: dict[str, Any]) -> str:
     """The HTML of a page with this content. It may load nothing, and runs no script but its own."""
-    names = [_OF_ENSEMBLE, *SCRIPTS] if content["ensemble"] else SCRIPTS
+    names = [_OF_ENSEMBLE, *SCRIPTS] if content["ensemble"] else list(SCRIPTS)
+    if not any(content.get(what) for what in ("map", "responses", "variation")):
+        names.remove(_OF_PLACES)
     script = "\n".join(["(() => {", '"use strict";', *map(_asset, names), "})();"])
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_asset("page.html"))
     return template.render(

@@ -56,10 +56,10 @@ class ModelChoice:
     Examples
     --------
     >>> from latentbits import choose, simulate
-    >>> X = simulate.aspect_bernoulli(80, 15, 1, random_state=0).X
+    >>> X = simulate.aspect_bernoulli(80, 15, 2, sharpness=0.1, random_state=0).X
     >>> found = choose(X, components=2, n_folds=3, random_state=0)
     >>> found.name, found.best_order
-    ('IndependentBernoulli', 1)
+    ('BetaICA(2)', 2)
     """
 
     model: Any

@@ -301,15 +301,15 @@ def verdict(
         A model of 0-1 tables, fitted or not; it isn't changed. A `FalseZeros` that isn't fitted to X is fitted.
     X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
         The data that it is, or would be, fitted to.
+    segments : array-like of shape (n_rows,), str, int or None, default=None
+        Of models of segments, as in their `fit`: a label for each row, the name of a column of the frame X, or a number
+        of windows; None cuts the rows into the model's `n_segments` windows.
     groups : array-like of shape (n_rows,), str or None, default=None
         Labels of rows that depend on each other, such as the plots of a site: the cells of a column are held out in all
         rows of a group together. A string names a column of the frame X, which is taken out of it.
     blocks : int or None, default=None
         The same for rows in an order: runs of so many successive rows are held out together. Take several times as many
         as rows resemble each other.
-    segments : array-like of shape (n_rows,), str, int or None, default=None
-        Of models of segments, as in their `fit`: a label for each row, the name of a column of the frame X, or a number
-        of windows; None cuts the rows into the model's `n_segments` windows.
     n_folds : int, default=5
         Number of parts of the cells; `FalseZeros` has its own.
     random_state : int, Generator, RandomState or None, default=None

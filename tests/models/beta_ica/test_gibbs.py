@@ -241,7 +241,7 @@ class TestAnswers:
 
         def width():
             with Workers() as workers:
-                W = solve_sampled_weights(BinaryData.of(table), H, 1.0, workers=workers).coordinates
+                W = solve_sampled_weights(BinaryData.of(table), H, np.ones(len(H)), workers=workers).coordinates
             low, high = quantile_interval(W, 0.9, axis=1)
             return (high - low).mean()
 

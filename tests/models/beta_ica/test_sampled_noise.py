@@ -37,7 +37,7 @@ def test_a_blank_component_with_content_is_not_taken_for_the_known_one():
     ones, zeros = np.zeros((2, 2, 3), np.int32), np.full((2, 2, 3), 5, np.int32)
     H = np.full((2, 2, 3), 0.001, np.float32)
     H[:, 0] = [[0.01, 0.02, 0.01], [0.02, 0.01, 0.02]]
-    draws = Draws(ones, zeros, H, np.full((2, 2), 0.5), np.zeros(2), np.zeros((2, 4)))
+    draws = Draws(ones, zeros, H, np.full((2, 2), 0.5), np.zeros(2), np.zeros((2, 4)), np.ones(2))
     components, posterior = pool([draws], 0, Prior(0.5, 0.5, 1.0), n_known=1)
     np.testing.assert_array_equal(posterior.H, H)
     np.testing.assert_allclose(components.mean[1], 0.001, atol=1e-9)

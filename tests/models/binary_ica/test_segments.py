@@ -242,4 +242,4 @@ class TestSegments:
 def test_pictures_of_a_model_without_sources_say_so():
     model = BinaryICA(random_state=0).fit(np.random.default_rng(0).integers(0, 2, (200, 4)), segments=2)
     for draw in (plots.plot_mixing, plots.plot_source_scales):
-        assert draw(model).texts[0].get_text() == "no source was found"
+        assert draw(model).axes[0].texts[0].get_text() == "no source was found"

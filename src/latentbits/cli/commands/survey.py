@@ -123,8 +123,6 @@ _TABLE_SUFFIXES = (".csv", ".json", ".txt", ".tsv")
 
 def _read(file: Path, reading: Values, about: Values) -> tuple[Histories, Any]:
     """The histories, a site's visits numbered as they come, and the effort of each."""
-    import numpy as np
-
     from latentbits.data.readers import read_histories, read_raw
     from latentbits.data.visit_tables import of_visits
 
@@ -148,6 +146,9 @@ def _read(file: Path, reading: Values, about: Values) -> tuple[Histories, Any]:
     histories = read_histories(file, **named, surveyed=given[0] if given else None, **arguments)
     if about["visit_effort"] is None:
         return histories.numbered(), None
+
+    import numpy as np  # late: a file that is refused shouldn't wait for it
+
     source = about["visits_made"] or file
     effort = of_visits(read_raw(source), site, about["visits"], about["visit_effort"], histories)
     order = histories.in_order()

@@ -208,7 +208,7 @@ def solve_sampled_weights(data: BinaryData, H: np.ndarray, gamma: np.ndarray, *,
     A row's weights given the components depend on no other row. So training rows and new ones are the same thing.
     """
     cells = kernel_array(data.dense(), np.int8)
-    samples = kernel_array(H.transpose(0, 2, 1))
+    samples, gamma = kernel_array(H.transpose(0, 2, 1)), kernel_array(gamma)
     W = np.empty((len(cells), len(H), H.shape[1]), np.float32)
 
     def one(start: int) -> None:

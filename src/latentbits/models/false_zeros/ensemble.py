@@ -154,7 +154,7 @@ class FalseZeros(KnowsRows, CellModel):
     >>> seen = simulate.corrode(clean, 0.4, random_state=0).X
     >>> model = FalseZeros(n_folds=2, members=["aspects_2", "linear_autoencoder"], random_state=0).fit(seen)
     >>> model.suspects(seen, top=2)["score"].round(1).tolist()
-    [0.9, 0.9]
+    [0.8, 0.8]
     """
 
     weights_ = Renamed("member_weights_")
