@@ -89,8 +89,7 @@ class FalseZeros(KnowsRows, CellModel):
     ----------
     n_folds : int or None, default=5
         Number of parts in which cells are held out to learn the weights of the members. None: no cells are held out,
-        the members have equal weights, and nothing is known about the quality of the answer; it takes a third of
-        the time.
+        the members have equal weights, and nothing is known about the quality of the answer; it takes less time.
     noise : "auto", "white", "black", "both" or None, default="auto"
         Whether the score of a cell allows for what its row has lost ("white": some rows have lost far more of their
         ones than others, say by less effort) or got ("black": false ones). "auto": if the table clearly shows it. A
