@@ -54,7 +54,7 @@ def model(survey):
 
 def test_detection_comes_back(truth, model):
     """On both scales: of individuals, which the simulation gives, and of species where they are."""
-    assert model.species_["rate"].median() == pytest.approx(RATE, abs=0.06)
+    assert model.species_["rate"].median() == pytest.approx(RATE, abs=0.04)
     assert model.abundance_share_ > 0.9
     seen, made = np.nansum(truth.histories, axis=(0, 1)), ~np.isnan(truth.histories[:, :, 0])
     true = seen / np.maximum((truth.presence * made.sum(axis=1)[:, None]).sum(axis=0), 1)
@@ -70,8 +70,8 @@ def test_probabilities_come_true(truth, survey, model):
     fourth = survey.cells[:, 3]
     made = never & (fourth >= 0)
     present, later = model.predict_proba(), model.predict_proba(later_visits=1)
-    assert expected_calibration_error(truth.presence[never], present[never]) < 0.05
-    assert expected_calibration_error(fourth[made], later[made]) < 0.025
+    assert expected_calibration_error(truth.presence[never], present[never]) < 0.04
+    assert expected_calibration_error(fourth[made], later[made]) < 0.015
     # Without detection, what was probable to be seen is far off as a probability of the next visit.
     ever = model.estimator_.reconstruct(model.survey_.ever_seen())
     assert expected_calibration_error(fourth[made], ever[made]) > 0.08
@@ -81,15 +81,16 @@ def test_rows_with_few_and_many_visits_come_true_alike(truth, survey, model):
     fourth, later, present = survey.cells[:, 3], model.predict_proba(later_visits=1), model.predict_proba()
     for n in (1, 2, 3):
         cells = (model.survey_.n_visits == n) & (model.survey_.detections == 0) & (fourth >= 0)
-        assert later[cells].mean() == pytest.approx((fourth[cells] == 1).mean(), abs=0.04)
-        assert present[cells].mean() == pytest.approx(truth.presence[cells].mean(), abs=0.08)
+        assert later[cells].mean() == pytest.approx((fourth[cells] == 1).mean(), abs=0.02)
+        assert present[cells].mean() == pytest.approx(truth.presence[cells].mean(), abs=0.04)
 
 
+@pytest.mark.xfail(strict=True, reason="re-sightings are predicted too low: .525, and .573 are seen")
 def test_later_visits_of_species_that_were_seen(survey, model):
     fourth, later = survey.cells[:, 3], model.predict_proba(later_visits=1)
     again = (model.survey_.detections > 0) & (fourth >= 0)
-    # Rather too low: where individuals are more unevenly spread than the model knows, they are seen again more often.
-    assert later[again].mean() == pytest.approx((fourth[again] == 1).mean(), abs=0.06)
+    # Too low: where individuals are more unevenly spread than the model knows, they are seen again more often.
+    assert later[again].mean() == pytest.approx((fourth[again] == 1).mean(), abs=0.03)
 
 
 def test_totals_come_true_whatever_is_alike():
