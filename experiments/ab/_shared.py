@@ -185,8 +185,8 @@ def aspects(k: int, noise: str, n_phantoms: int, restarts: int, seed: int) -> As
     from latentbits import AspectBernoulli
 
     if noise == "anchored":
-        return AspectBernoulli(k - n_phantoms, noise="auto", n_init=restarts, random_state=seed)
-    return AspectBernoulli(k, n_init=restarts, random_state=seed)
+        return AspectBernoulli(k - n_phantoms, noise="auto", smoothing=0, n_init=restarts, random_state=seed)
+    return AspectBernoulli(k, smoothing=0, n_init=restarts, random_state=seed)
 
 
 def titled(data: str, added: str) -> str:

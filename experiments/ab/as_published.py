@@ -55,7 +55,7 @@ def run(data: str, model: str, k: int, fold: int, seed: int) -> list[dict[str, A
     if model == AB:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*max_iter")
-            found = AspectBernoulli(k, n_init=1, max_iter=AB_PASSES, random_state=seed).fit(X[train])
+            found = AspectBernoulli(k, smoothing=0, n_init=1, max_iter=AB_PASSES, random_state=seed).fit(X[train])
         return [{"passes": AB_PASSES, "score": found.score(X[test])}]
     rng = np.random.default_rng(seed)
     U, V = 0.1 * rng.standard_normal((len(train), k)), 0.1 * rng.standard_normal((k, X.shape[1]))

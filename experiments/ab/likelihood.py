@@ -70,7 +70,7 @@ def estimator(model: str, k: int, restarts: int, seed: int) -> Any:
 
     match model:
         case "AB":
-            return AspectBernoulli(k, n_init=restarts, random_state=seed)
+            return AspectBernoulli(k, smoothing=0, n_init=restarts, random_state=seed)
         case "mixture":
             return BernoulliMixture(k, n_init=restarts, smoothing=0, random_state=seed)
         case "mixture, smoothed":

@@ -61,7 +61,7 @@ def run(data: str, added: str, rows: float, k: int, restarts: int, seed: int) ->
     from latentbits import AspectBernoulli
 
     X = noisy_table(data, added, seed, rows).X
-    model = AspectBernoulli(k, n_init=restarts, max_iter=10_000, random_state=seed).fit(X)
+    model = AspectBernoulli(k, smoothing=0, n_init=restarts, max_iter=10_000, random_state=seed).fit(X)
     return [
         {
             "n_rows": len(X),

@@ -78,8 +78,8 @@ def fitted(name: str, k: int, X: np.ndarray, seed: int) -> Any:
     make = {
         "BICA": lambda: lb.BetaICA(k, inference="em", **once),
         "bBICA": lambda: lb.BetaICA(k, inference="vb", gamma=1.0, **once),
-        "AB": lambda: lb.AspectBernoulli(k, **once),
-        "logistic PCA": lambda: lb.LogisticPCA(k, **once),
+        "AB": lambda: lb.AspectBernoulli(k, smoothing=0, **once),
+        "logistic PCA": lambda: lb.LogisticPCA(k, ridge=0.1, **once),
         "mixture": lambda: lb.BernoulliMixture(k, **once),
         "Bernoulli NMF": lambda: lb.BernoulliNMF(k, **once),
         "NMF": lambda: lb.NMF(k, max_iter=PASSES, random_state=seed),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from scipy.special import betaln, digamma, gammaln
+from scipy.special import betaln, digamma, gammaln, rel_entr
 
 from latentbits.constraints import Number
 
@@ -241,6 +241,17 @@ def kl_beta(
     """
     log_b, log_not_b, norm = known or (*expected_log_beta(alpha, beta), betaln(alpha, beta))
     return betaln(alpha0, beta0) - norm + (alpha - alpha0) * log_b + (beta - beta0) * log_not_b
+
+
+def bernoulli_kl(m: NDArray[np.float64], h: NDArray[np.float64]) -> NDArray[np.float64]:
+    """KL(Bernoulli(m) || Bernoulli(h)), elementwise; h strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> bernoulli_kl(np.array([0.5, 0.0]), np.array([0.5, 0.1])).round(3).tolist()
+    [0.0, 0.105]
+    """
+    return rel_entr(m, h) + rel_entr(1 - m, 1 - h)
 
 
 def kl_dirichlet(gamma: NDArray, gamma0: float, known: tuple[NDArray, NDArray] | None = None) -> NDArray[np.float64]:

@@ -214,7 +214,7 @@ class TestPartialFit:
         seen = BetaICA(3, random_state=0).partial_fit(TRUTH.X[:200])
         assert_allclose(seen.alpha_, wide.alpha_)
         assert np.all(narrow.alpha_ + narrow.beta_ > 1000 * (wide.alpha_ + wide.beta_ - 1))
-        ends = [AspectBernoulli(3, total_samples=n, random_state=0).partial_fit(TRUTH.X) for n in (10, 1e6)]
+        ends = [AspectBernoulli(3, smoothing=0, total_samples=n, random_state=0).partial_fit(TRUTH.X) for n in (10, 1e6)]
         assert_allclose(ends[0].components_, ends[1].components_)
 
     @pytest.mark.parametrize("parameter", [{"learning_decay": 0.9}, {"learning_offset": 20.0}])
@@ -345,8 +345,8 @@ class TestWarmStart:
         assert len(first.restarts_) == 1
         assert first.objective_ >= rough
         first.fit(TRUTH.X)  # there is hardly anything left to gain
-        anew = type(model)(**{**own, "n_init": 1, "tol": 1e-7}).fit(TRUTH.X)
-        assert first.n_iter_ < anew.n_iter_
+        anew = type(model)(**{**own, "n_init": 4, "tol": 1e-7}).fit(TRUTH.X)
+        assert first.n_iter_ < anew.restarts_["n_iter"].mean()
 
     def test_after_blocks_and_with_noise(self):
         model = AspectBernoulli(3, noise="white", warm_start=True, random_state=0)

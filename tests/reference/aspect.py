@@ -32,8 +32,11 @@ def run_pass(X, W, H1, H0, row_weight):
     return M, N1, N0, row_log
 
 
-def em_step(X, W, H, row_weight, edge=EDGE):
-    """New W and H, and the weighted log likelihood of the given ones."""
+def em_step(X, W, H, row_weight, smoothing=0.0, edge=EDGE):
+    """New W and H, and the objective of the given ones: the weighted log likelihood, less what smoothing takes off.
+
+    With smoothing, as if each component had caused that many more cells of each column, at the column's frequency.
+    """
     H = np.asarray(H, dtype=float)
     M, N1, N0, row_log = run_pass(X, W, H, 1 - H, row_weight)
     new_W, new_H = np.array(W, dtype=float), H.copy()
@@ -41,10 +44,19 @@ def em_step(X, W, H, row_weight, edge=EDGE):
         observed = sum(not isnan(float(x)) for x in row)
         if observed:
             new_W[i] = [caused / observed for caused in M[i]]
-    for k, j in product(*map(range, H.shape)):
-        if N1[k, j] + N0[k, j] > 0:
-            new_H[k, j] = min(max(N1[k, j] / (N1[k, j] + N0[k, j]), edge), 1 - edge)
-    return new_W, new_H, sum(weight * value for weight, value in zip(row_weight, row_log, strict=True))
+    objective = sum(weight * value for weight, value in zip(row_weight, row_log, strict=True))
+    for j in range(H.shape[1]):
+        ones = sum(weight for weight, x in zip(row_weight, X[:, j], strict=True) if x == 1)
+        zeros = sum(weight for weight, x in zip(row_weight, X[:, j], strict=True) if x == 0)
+        for k in range(len(H)):
+            more = [smoothing * count / (ones + zeros) if ones + zeros else 0.0 for count in (ones, zeros)]
+            if N1[k, j] + N0[k, j] + sum(more) > 0:
+                share = (N1[k, j] + more[0]) / (N1[k, j] + N0[k, j] + sum(more))
+                new_H[k, j] = min(max(share, edge), 1 - edge)
+            for count, p in zip(more, (H[k, j], 1 - H[k, j]), strict=True):
+                if count:
+                    objective -= count * log(count / smoothing / p)
+    return new_W, new_H, objective
 
 
 def noisy_em_step(X, W, H, row_weight, kinds, rate, bounds):

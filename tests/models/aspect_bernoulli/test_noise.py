@@ -49,7 +49,7 @@ def learner(cells, kinds, rate, K=3, weight=None):
 
 @pytest.fixture(scope="module")
 def black():
-    return AspectBernoulli(3, noise="black", n_init=3, random_state=0).fit(ADDED.X)
+    return AspectBernoulli(3, noise="black", smoothing=0, n_init=3, random_state=0).fit(ADDED.X)
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ class TestFit:
 class TestAuto:
     @pytest.mark.parametrize(("X", "kept"), [(CLEAN, "none"), (ADDED.X, "black"), (LOST.X, "white")])
     def test_keeps_what_the_data_need(self, X, kept):
-        model = AspectBernoulli(3, noise="auto", n_init=3, random_state=0).fit(X)
+        model = AspectBernoulli(3, noise="auto", smoothing=0, n_init=3, random_state=0).fit(X)
         trials = model.noise_trials_
         assert trials["model"].tolist() == list(NESTED)
         assert trials["model"][trials["kept"]].tolist() == [kept]
@@ -172,7 +172,8 @@ class TestAuto:
 
     @pytest.mark.parametrize("name", list(NESTED))
     def test_each_trial_is_the_fit_that_it_is_named_after(self, auto, name):
-        alone = AspectBernoulli(3, noise=None if name == "none" else name, n_init=3, random_state=0).fit(ADDED.X)
+        noise = None if name == "none" else name
+        alone = AspectBernoulli(3, noise=noise, smoothing=0, n_init=3, random_state=0).fit(ADDED.X)
         tried = auto.noise_trials_.set_index("model").loc[name]
         assert tried["objective"] == alone.objective_
         assert tried["gain_per_row"] == pytest.approx(

@@ -117,6 +117,10 @@ SPECS = (
         on_cluster=True,
         parameters={
             **_SHARED,
+            "smoothing": Parameter(
+                Number(0),
+                Option("smoothing", "cells at the column's frequency added to each component's; 0: maximum likelihood"),
+            ),
             "zeros": Parameter(
                 Choice(get_args(Zeros)),
                 Option("zeros", "sparse data: visit all zeros, or expand them with a bounded error; auto by the cost"),

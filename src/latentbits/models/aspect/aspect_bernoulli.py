@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.restarts import Restart
@@ -31,7 +32,8 @@ class AspectBernoulli(AspectModel):
 
     Cell ij is 1 with probability ``(weights_ @ components_)[i, j]``. Components that are 0 (or 1) nearly everywhere
     are *phantoms*: they explain zeros (ones) that the other components of a row do not, which may therefore be false.
-    Fitted by maximum likelihood (accelerated EM) from several random starts.
+    Fitted by accelerated EM from several random starts, by a likelihood that is slightly smoothed; with ``smoothing=0``
+    by maximum likelihood, as published.
 
     Parameters
     ----------
@@ -49,6 +51,12 @@ class AspectBernoulli(AspectModel):
     phantom_threshold : float, default=0.2
         A component with no column above 1/2 (1 % excepted) is a white phantom when its mean probability of a 1 is at
         most this share of the highest mean of any component. Black phantoms: the same rule with 0 and 1 exchanged.
+    smoothing : float, default=1.0
+        How many cells of each column every component has seen before the data, at the column's own frequency of ones.
+        With few rows a component that was fitted by likelihood alone is too sure of itself: on small tables it then
+        often predicts held-out cells worse than the frequencies of the columns, which is what strong smoothing ends
+        at. 0 is maximum likelihood, the published model; with many components it may rank false zeros a little better
+        (birds of one visit: AUC 0.842 against 0.839 with 8). Noise components are not smoothed.
     noise : {"white", "black", "both", "auto"} or None, default=None
         Components that are blank ("white") or full ("black") in all columns by construction, beside the K others,
         which are then content. A free component can't become black where another one is blank: its level isn't
@@ -78,8 +86,8 @@ class AspectBernoulli(AspectModel):
     learning_offset : float, default=1.0
         Larger values make the first batches count less.
     total_samples : float or None, default=None
-        Number of rows that the blocks given to `partial_fit` come from. It makes no difference to this model, which has
-        no prior (see `BetaICA`); None is the number of rows seen so far.
+        Number of rows that the blocks given to `partial_fit` come from, beside which the cells of `smoothing` count;
+        None is the number of rows seen so far.
     warm_start : bool, default=False
         Whether `fit` goes on from the components of the last fit (or `partial_fit`), with one start and without
         `batch_size`: for more rows, or a smaller `tol`. A large table is fitted in about half of the time by a fit to
@@ -112,13 +120,15 @@ class AspectBernoulli(AspectModel):
         With `noise="auto"` a line for each model that was tried: model, objective, gain_per_row (over the one
         without noise, in nats), needed (in nats a row) and kept. None otherwise.
     objective_ : float
-        Log likelihood of the best start at the end of EM, or with expanded zeros a lower bound of it. (`weights_` are
-        then solved for exactly, so `log_likelihood` of the training data is slightly higher.)
+        Log likelihood of the best start at the end of EM, less what smoothing takes off: `smoothing` times the
+        Kullback-Leibler divergences of the components from the columns' frequencies. With expanded zeros a lower bound
+        of it. (`weights_` are then solved for exactly, so it would be slightly higher with them.)
     expansion_ : dict or None
-        None if all zeros were exact. Otherwise "log_likelihood": the exact log likelihood where the best start ended;
-        "bound": `objective_` is lower than it by no more than this; "exact_columns": how many columns were exact there.
+        None if all zeros were exact. Otherwise "log_likelihood": the objective with all zeros exact where the best
+        start ended; "bound": `objective_` is lower than it by no more than this; "exact_columns": how many columns were
+        exact there.
     objective_history_ : ndarray of shape (n_iter_,)
-        The best start's log likelihood after each pass; it never falls, except by rounding.
+        The best start's objective after each pass; it never falls, except by rounding.
     restarts_ : DataFrame
         One line per start: seed, objective, n_iter and converged.
     restart_histories_ : list of ndarray
@@ -164,6 +174,7 @@ class AspectBernoulli(AspectModel):
         tol: float = 1e-6,
         binarize: float | None = None,
         phantom_threshold: float = 0.2,
+        smoothing: float = 1.0,
         noise: Noise | None = None,
         noise_rate: float | None = 0.001,
         zeros: Zeros = "auto",
@@ -183,6 +194,7 @@ class AspectBernoulli(AspectModel):
         self.tol = tol
         self.binarize = binarize
         self.phantom_threshold = phantom_threshold
+        self.smoothing = smoothing
         self.noise = noise
         self.noise_rate = noise_rate
         self.zeros = zeros
@@ -200,12 +212,16 @@ class AspectBernoulli(AspectModel):
         self, data: BinaryData, row_weight: np.ndarray, workers: Workers, noise: NoiseComponents = NO_NOISE
     ) -> MaximumLikelihood | ExpandedZeros:
         kind = ExpandedZeros if self._expands(data) else MaximumLikelihood
-        return kind(data, row_weight, self.n_components, workers, noise)
+        return kind(data, row_weight, self.n_components, workers, noise, self.smoothing)
 
     def _batch_learner(
         self, data: BinaryData, row_weight: np.ndarray, workers: Workers, noise: NoiseComponents
     ) -> MaximumLikelihood:
-        return MaximumLikelihood(data, row_weight, self.n_components, workers, noise)
+        return MaximumLikelihood(data, row_weight, self.n_components, workers, noise, self.smoothing)
+
+    def _noise_judge(self) -> AspectModel:
+        """Maximum likelihood: what noise has to gain was chosen for it."""
+        return clone(self).set_params(smoothing=0.0) if self.smoothing and not self._goes_on else self
 
     def _expands(self, data: BinaryData) -> bool:
         """Whether zeros are expanded: not with learned rates, nor where a full component makes every column exact.
@@ -224,7 +240,7 @@ class AspectBernoulli(AspectModel):
         if isinstance(best.state, ExpandedState):
             noise = NoiseComponents(NESTED[self.noise or "none"], self.noise_rate)
             with Workers(n_workers(self.n_jobs)) as workers, one_blas_thread():
-                learner = ExpandedZeros(data, row_weight, self.n_components, workers, noise)
+                learner = ExpandedZeros(data, row_weight, self.n_components, workers, noise, self.smoothing)
                 self.expansion_ = learner.summary(best.state)
         return best, runs
 

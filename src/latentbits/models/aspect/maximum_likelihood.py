@@ -4,6 +4,11 @@ Aspect Bernoulli by maximum likelihood (Bingham, Kaban and Fortelius, "The aspec
 
 Our N x D data, weights W and components H are the paper's x_tn, s_kn and a_tk: rows are its observations n.
 
+With `smoothing` s, every component has seen s cells of each column before the data, at the column's own frequency m of
+ones: the objective is the log likelihood minus s sum_kj KL(m_j || H_kj), and with one component nothing changes. 0 is
+maximum likelihood, as in the paper. Columns' frequencies and not 1/2, because where ones are rare s / 2 of them would be
+more than a column has.
+
 Maximum likelihood at the cost of the ones: where all components are small, zeros are expanded.
 
 In a column where no component exceeds theta (`LARGEST`), log(1 - p) >= -(p + kappa p^2 / 2) for the kappa at which both
@@ -25,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import rel_entr
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.codes import with_index_types
@@ -37,7 +43,7 @@ from latentbits.models.aspect.noise_components import NO_NOISE, NoiseComponents
 from latentbits.models.aspect.stacked import StackedLikelihood, can_be_stacked
 from latentbits.models.aspect.statistics import SMALL_WORK, pass_arrays, pass_over
 from latentbits.models.factor_model import shifted_components
-from latentbits.numerics import kernel_array
+from latentbits.numerics import bernoulli_kl, kernel_array
 
 EDGE = 1e-10
 """H stays this far from 0 and 1: small enough for phantoms, and no cell gets probability 0."""
@@ -69,7 +75,7 @@ class Evaluated(NamedTuple):
 class MaximumLikelihood(RowLearner[State]):
     """EM for the likelihood of eq. 8: prod_ij (W H)_ij^x_ij (1 - (W H)_ij)^(1 - x_ij) over observed cells.
 
-    `n_components` have content; those of `noise` follow them.
+    `n_components` have content, and are smoothed; those of `noise` follow them.
     """
 
     data: BinaryData
@@ -77,6 +83,7 @@ class MaximumLikelihood(RowLearner[State]):
     n_components: int
     workers: Workers
     noise: NoiseComponents = NO_NOISE
+    smoothing: float = 0.0
 
     @cached_property
     def rows(self) -> Rows:
@@ -106,8 +113,22 @@ class MaximumLikelihood(RowLearner[State]):
         """The E step, and the weights of eq. 5."""
         W, H = state
         work, shared = self.row_work(state)
-        W, (A1, A0, objective) = self.rows.update(work, len(H), [W], *shared)
-        return Evaluated(W, H * A1, (1 - H) * A0, objective)
+        W, (A1, A0, log_likelihood) = self.rows.update(work, len(H), [W], *shared)
+        found = self._evaluated(W, H, A1, A0, log_likelihood)
+        return found._replace(objective=float(found.objective), cost=float(found.cost))
+
+    def _evaluated(
+        self, W: np.ndarray, H: np.ndarray, A1: np.ndarray, A0: np.ndarray, log_likelihood: Any
+    ) -> Evaluated:
+        """What a pass has found, by its sums; of stacked states, if H is."""
+        N1, N0 = H * A1, (1 - H) * A0
+        cost = self._cost(H, column_frequencies(N1, N0, H)) if self.smoothing else 0.0
+        return Evaluated(W, N1, N0, log_likelihood - cost, cost)
+
+    def _cost(self, H: np.ndarray, frequencies: np.ndarray) -> Any:
+        """What the prior takes off the log likelihood."""
+        apart = bernoulli_kl(frequencies[..., None, :], H[..., : self.n_components, :])
+        return self.smoothing * apart.sum(axis=(-2, -1))
 
     @property
     def stacked(self) -> StackedLikelihood | None:
@@ -119,14 +140,22 @@ class MaximumLikelihood(RowLearner[State]):
         return em_weights, pass_arrays(self.data.shape, state.H, 1 - state.H)
 
     def with_sources(self, state: State, found: Evaluated) -> State:
-        """Eq. 6."""
+        """Eq. 6, the cells of the prior counted in."""
         N1, N0 = found.N1, found.N0
+        if self.smoothing:
+            N1, N0 = self._smoothed(N1, N0, column_frequencies(N1, N0, state.H))
         caused = N1 + N0
         # A component that causes nothing in a column keeps its value there: 0 / 0.
         H = np.divide(N1, caused, out=state.H.copy(), where=caused > 0)
         H = np.clip(H, EDGE, 1 - EDGE)
         self.noise.update(H, N1, N0)
         return State(state.W, H)
+
+    def _smoothed(self, N1: np.ndarray, N0: np.ndarray, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Counts with those of the prior; noise components have none."""
+        content = (np.arange(N1.shape[-2]) < self.n_components)[:, None]
+        ones, zeros = (self.smoothing * content * share[..., None, :] for share in (frequencies, 1 - frequencies))
+        return N1 + ones, N0 + zeros
 
     def with_weights(self, state: State, found: Evaluated) -> State:
         """Eq. 5."""
@@ -135,17 +164,28 @@ class MaximumLikelihood(RowLearner[State]):
     def _project_rows(self) -> tuple[Any, ...]:
         return onto_simplex, EDGE
 
-    def improved(self, states: State, M: np.ndarray, A1: np.ndarray, A0: np.ndarray) -> State:
-        """Stacked states after a step, by the sums of their passes."""
-        W, H = states
-        found = Evaluated(as_shares(M, W), H * A1, (1 - H) * A0, 0.0)
-        return self.with_weights(self.with_sources(states, found), found)
+    def improved(
+        self, states: State, M: np.ndarray, A1: np.ndarray, A0: np.ndarray, log_likelihoods: np.ndarray
+    ) -> tuple[State, np.ndarray]:
+        """Stacked states after a step, by the sums of their passes, and the objectives of those given."""
+        found = self._evaluated(as_shares(M, states.W), states.H, A1, A0, log_likelihoods)
+        return self.with_weights(self.with_sources(states, found), found), np.asarray(found.objective)
 
     def _project_rest(self, state: State) -> State:
         """H inside its bounds."""
         H = np.clip(state.H, EDGE, 1 - EDGE)
         self.noise.project(H)
         return State(state.W, H)
+
+
+def column_frequencies(N1: np.ndarray, N0: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """The columns' shares of ones by the counts of all components, whose sums are the columns' own.
+
+    So they are known of batches and of rows elsewhere too. A column without observed cells has the mean of H, of which
+    nothing is held against it.
+    """
+    ones, cells = N1.sum(axis=-2), (N1 + N0).sum(axis=-2)
+    return np.clip(np.divide(ones, cells, out=H.mean(axis=-2), where=cells > 0), 0.0, 1.0)
 
 
 def equal_weights(chunk: Chunk, W: np.ndarray) -> Sums:
@@ -260,19 +300,36 @@ def improve_rows(chunk: Chunk, new: np.ndarray, W: np.ndarray, *broadcast: np.nd
     return ZeroSums(G[:, :K], F[:, :K], V, weight @ new, A1, A0, float(weight @ row_value))
 
 
-def improve_components(H: np.ndarray, exact: np.ndarray, sums: ZeroSums) -> np.ndarray:
+class PriorCells(NamedTuple):
+    """Ones and zeros that each component has seen before the data (K x D); see `MaximumLikelihood`."""
+
+    ones: np.ndarray
+    zeros: np.ndarray
+
+    def cost(self, H: np.ndarray, exact: np.ndarray) -> float:
+        """What they take off the log likelihood, zeros of columns that aren't exact expanded."""
+        if not self.ones.any() and not self.zeros.any():
+            return 0.0
+        n = np.maximum(self.ones + self.zeros, np.finfo(float).tiny)
+        p = H + KAPPA * H**2 / 2
+        log_zero = np.where(exact, np.log1p(-H), -p)
+        at_best = rel_entr(self.ones, n) + rel_entr(self.zeros, n)
+        return float(np.sum(at_best - self.ones * np.log(H) - self.zeros * log_zero))
+
+
+def improve_components(H: np.ndarray, exact: np.ndarray, sums: ZeroSums, prior: PriorCells) -> np.ndarray:
     """New components from the sums of all chunks: EM's for exact columns, bounded ones for the others.
 
     Of an expanded column H_k y maximises sum_k H_k (G_k log y - T_k y - U_k y^2 / 2) below `LARGEST`, where
-    T = S - F and U = kappa V H.
+    T = S - F and U = kappa V H. The cells of the prior are rows that one component has caused.
     """
-    G = sums.G.T
-    T, U = sums.S[:, None] - sums.F.T, KAPPA * (sums.V @ H)
+    G = sums.G.T + prior.ones / H
+    T, U = sums.S[:, None] - sums.F.T + prior.zeros, KAPPA * (sums.V @ H + prior.zeros * H)
     root = np.sqrt(T * T + 4 * U * G)
     with np.errstate(divide="ignore", invalid="ignore"):
         y = np.where(T > 0, 2 * G / (T + root), (root - T) / (2 * U))
     new = np.clip(H * np.where(np.isfinite(y), y, 1.0), EDGE, LARGEST)
-    N1, N0 = H[:, exact] * sums.A1, (1 - H[:, exact]) * sums.A0
+    N1, N0 = H[:, exact] * sums.A1 + prior.ones[:, exact], (1 - H[:, exact]) * sums.A0 + prior.zeros[:, exact]
     caused = N1 + N0
     new[:, exact] = np.clip(np.divide(N1, caused, out=H[:, exact], where=caused > 0), EDGE, 1 - EDGE)
     return new
@@ -290,11 +347,23 @@ class ExpandedZeros(PlacedLearner[ExpandedState]):
     n_components: int
     workers: Workers
     noise: NoiseComponents = NO_NOISE
+    smoothing: float = 0.0
 
     @cached_property
     def exactly(self) -> MaximumLikelihood:
         """The learner of the log likelihood itself."""
-        return MaximumLikelihood(self.data, self.row_weight, self.n_components, self.workers, self.noise)
+        return MaximumLikelihood(
+            self.data, self.row_weight, self.n_components, self.workers, self.noise, self.smoothing
+        )
+
+    @cached_property
+    def _prior(self) -> PriorCells:
+        """Of the components with content; a column without observed cells has none."""
+        ones, observed = self.rows.total(column_counts, ())
+        content = np.arange(self.n_components + len(self.noise)) < self.n_components
+        cells = self.smoothing * content[:, None] * (observed > 0)
+        share = np.divide(ones, observed, out=np.zeros(len(ones)), where=observed > 0)
+        return PriorCells(cells * share, cells * (1 - share))
 
     @property
     def rows(self) -> Rows:
@@ -324,10 +393,11 @@ class ExpandedZeros(PlacedLearner[ExpandedState]):
         given = Broadcast.of(H, exact, np.float64 if N * D * len(H) <= SMALL_WORK else np.float32)
         W, found = self.rows.update(improve_rows, len(H), [W], *given)
         sums = ZeroSums(*found)
-        H = improve_components(H, exact, sums)
+        value = sums.value - self._prior.cost(H, exact)
+        H = improve_components(H, exact, sums, self._prior)
         self.noise.update(H, H, H)  # given rates: the counts don't matter
         exact = self._enough(exact | (H >= LARGEST).any(axis=0))
-        return ExpandedState(W, H, exact.astype(float)), sums.value
+        return ExpandedState(W, H, exact.astype(float)), float(value)
 
     def squared_moves(self, points: Sequence[ExpandedState]) -> tuple[float, float]:
         """As `Learner` says; whether columns are exact is no distance."""
@@ -345,12 +415,12 @@ class ExpandedZeros(PlacedLearner[ExpandedState]):
 
         As -log(1 - p) >= p + p^2 / 2; the ones are counted as well, which makes the bound a little larger.
         """
-        small = state.H[:, state.exact == 0]
+        small, zeros = state.H[:, state.exact == 0], self._prior.zeros[:, state.exact == 0]
         (V,) = self.rows.total(_second_moments, [state.W])
-        return float((KAPPA - 1) / 2 * np.sum(V * (small @ small.T)))
+        return float((KAPPA - 1) / 2 * (np.sum(V * (small @ small.T)) + np.sum(zeros * small**2)))
 
     def log_likelihood(self, state: ExpandedState) -> float:
-        """Of all observed cells, exactly."""
+        """Of all observed cells, exactly, less what the prior takes off."""
         return self.exactly.step(State(state.W, state.H))[1]
 
     def summary(self, state: ExpandedState) -> dict[str, float]:
@@ -359,7 +429,7 @@ class ExpandedZeros(PlacedLearner[ExpandedState]):
             try:
                 placed = self.restored(state)
                 return {
-                    "log_likelihood": self.log_likelihood(placed),
+                    "log_likelihood": float(self.log_likelihood(placed)),
                     "bound": self.error_bound(placed),
                     "exact_columns": int(np.sum(state.exact > 0)),
                 }

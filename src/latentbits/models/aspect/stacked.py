@@ -58,8 +58,8 @@ class StackedLikelihood:
         A1, A0 = np.zeros(H.shape), np.zeros(H.shape)
         for r in range(len(W)):
             aspect_pass(*self._cells, w[r], h1[r], h0[r], weight, M[r], A1[r], A0[r], row_log[r])
-        objectives = np.array([self.learner.row_weight @ each for each in row_log])
-        return self.learner.improved(states, M, A1, A0), objectives
+        log_likelihoods = np.array([self.learner.row_weight @ each for each in row_log])
+        return self.learner.improved(states, M, A1, A0, log_likelihoods)
 
     def squared_moves(self, points: Sequence[State]) -> tuple[np.ndarray, np.ndarray]:
         """As `StackedLearner` says; a row of weight 2 counts like two rows."""

@@ -55,7 +55,7 @@ def find_row_noise(
     def fitted(noise: str) -> Any:
         K = max(1, min(N_COMPONENTS, *data.shape))
         model = model_class("aspect-bernoulli")(
-            K, noise=noise, n_init=N_INIT, tol=1e-5, random_state=seed, n_jobs=n_jobs
+            K, noise=noise, smoothing=0.0, n_init=N_INIT, tol=1e-5, random_state=seed, n_jobs=n_jobs
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateDataWarning)  # said already, of the whole table

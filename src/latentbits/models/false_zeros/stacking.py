@@ -93,7 +93,9 @@ def _aspects(n_components: int, n_init: int) -> Callable[[int, int, int], Any]:
     def make(n_rows: int, n_columns: int, seed: int) -> Any:
         n_starts = int(np.clip(STARTED_CELLS // (n_rows * n_columns), 3, n_init))
         K = max(1, min(n_components, n_rows, n_columns))
-        return model_class("aspect-bernoulli")(K, n_init=n_starts, max_iter=PASSES, tol=1e-5, random_state=seed)
+        return model_class("aspect-bernoulli")(
+            K, smoothing=0.0, n_init=n_starts, max_iter=PASSES, tol=1e-5, random_state=seed
+        )
 
     return make
 
