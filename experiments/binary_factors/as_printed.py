@@ -27,7 +27,7 @@ METHODS = {
 
 
 def jobs(full: bool) -> list[dict[str, Any]]:
-    rows, noises, runs = (ROWS, NOISES, 10) if full else ((200,), (0.25,), 1)
+    rows, noises, runs = (ROWS, NOISES, 2) if full else ((200,), (0.25,), 1)
     seeds = range(FIRST_SEED, FIRST_SEED + runs)
     return [{"n_rows": n, "sigma": sigma, "seed": seed} for seed in seeds for n in rows for sigma in noises]
 
