@@ -221,7 +221,7 @@ def test_every_history_survives_the_long_format(cube):
         "species": [f"k{j}" for _, _, j in places],
         "value": [int(survey.cells[i, v, j]) for i, v, j in places],
     }
-    back = Histories.from_long(table, site="site", visit="visit", species="species", value="value")
+    back = Histories.from_long(table, site="site", visit="visit", species="species", value="value", surveyed="seen")
     rows, days, kinds = (
         [int(name[1:]) for name in names] for names in (back.row_names, back.visit_names, back.column_names)
     )

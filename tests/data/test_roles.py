@@ -279,24 +279,20 @@ def test_many_different_whole_numbers_name_the_rows(tmp_path: Path, suffix: str,
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx"])
-def test_a_measurement_that_a_threshold_makes_data_is_reported(tmp_path: Path, suffix: str) -> None:
-    beside = {"Site": [f"S{i}" for i in range(12)], "year": ["1990", "1991"] * 6, "soil depth": ["2.5", "4", "9.1"] * 4}
-    frame = table(COUNTS, beside).astype({"year": int, "soil depth": float})
+def test_what_a_threshold_would_make_1_everywhere_is_kept_beside_the_rows(tmp_path: Path, suffix: str) -> None:
+    beside = {"Site": [f"S{i}" for i in range(12)], "rok": ["1990", "1991"] * 6, "soil depth": ["2.5", "4", "9.1"] * 4}
+    frame = table(COUNTS, beside).astype({"rok": int, "soil depth": float})
     file = write(frame, tmp_path / f"t{suffix}")
-    with pytest.warns(UserWarning, match=r"1 in every row by the threshold; use exclude=\['year'\] \(--exclude year\)"):
-        data = read_quietly_but(file, "soil depth", threshold=1)
-    assert data.notes[1:] == tuple(
-        f'the column "{name}" is data, and 1 in every row by the threshold' for name in ("year", "soil depth")
-    )
+    reason = r'the columns "rok", "soil depth" are kept beside the rows \(at least 1 in every row\)'
+    with pytest.warns(UserWarning, match=rf"{reason}; name the data by columns=\[...\] \(--columns NAME\)"):
+        data = read_table(file, threshold=1)
+    assert data.column_names == SPECIES
+    assert set(data.metadata or {}) == {"rok", "soil depth"}
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        assert read_table(file, threshold=1, exclude=["year", "soil depth"]).column_names == SPECIES
-
-
-def read_quietly_but(path: Path, ignored: str, **options: Any) -> BinaryData:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=f".*{ignored}")
-        return read_table(path, **options)
+        assert read_table(file, threshold=1, exclude=["rok", "soil depth"]).column_names == SPECIES
+        assert read_table(file, threshold=1, columns=["rok", *SPECIES]).column_names == ["rok", *SPECIES]
+        assert read_table(file, like=data.reading).column_names == SPECIES  # as the record says
 
 
 def test_an_empty_name_is_said_to_be_one(read: Reader) -> None:

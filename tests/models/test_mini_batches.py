@@ -214,7 +214,9 @@ class TestPartialFit:
         seen = BetaICA(3, random_state=0).partial_fit(TRUTH.X[:200])
         assert_allclose(seen.alpha_, wide.alpha_)
         assert np.all(narrow.alpha_ + narrow.beta_ > 1000 * (wide.alpha_ + wide.beta_ - 1))
-        ends = [AspectBernoulli(3, smoothing=0, total_samples=n, random_state=0).partial_fit(TRUTH.X) for n in (10, 1e6)]
+        ends = [
+            AspectBernoulli(3, smoothing=0, total_samples=n, random_state=0).partial_fit(TRUTH.X) for n in (10, 1e6)
+        ]
         assert_allclose(ends[0].components_, ends[1].components_)
 
     @pytest.mark.parametrize("parameter", [{"learning_decay": 0.9}, {"learning_offset": 20.0}])

@@ -20,6 +20,9 @@ MISSING = -1
 BAD = -2
 """The code of a value that is neither 0, 1 nor missing; it never leaves this package."""
 
+MISSING_NUMBERS = frozenset(sign * int("9" * digits) for sign in (-1, 1) for digits in (1, 2, 3, 4))
+"""Numbers that often stand for a missing cell."""
+
 BLOCK_CELLS = 1 << 18
 """Cells converted or counted at a time: the temporaries of one block stay in the processor's cache."""
 

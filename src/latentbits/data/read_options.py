@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from latentbits.data.codes import MISSING
 from latentbits.data.messages import Origin, quoted
 from latentbits.data.messages import option as spelled
 from latentbits.errors import DataError, UnknownColumnError, UselessOptionError
@@ -118,6 +119,9 @@ class ReadOptions:
     exclude: Sequence[str] | None = _option(
         None, "Leave this column out (may be repeated).", "COLUMN", COLUMNS, of_numbers=True
     )
+    exclude_rows: Sequence[str] | None = _option(
+        None, "Leave out the rows that begin with this text, such as Total (may be repeated).", "TEXT", COLUMNS
+    )
     metadata: str | Sequence[str] | None = _option(
         None, "Keep this column beside the rows (may be repeated).  [default: text with repeats]", "COLUMN", COLUMNS
     )
@@ -166,6 +170,13 @@ class ReadOptions:
         True, "", of_numbers=True, help_of_no="The first line is data; columns are called x1, x2, ..."
     )
     array: str | None = _option(None, "Which array of an .npz file.", "NAME", ARRAYS)
+    missing_as: str | None = _option(
+        None,
+        "What cells of columns are that a model was fitted on and FILE lacks.  [default: refused]",
+        None,
+        COLUMNS,
+        choices=("0", "unknown"),
+    )
 
     @classmethod
     def of(cls, given: Mapping[str, Any], function: str = "read_table") -> ReadOptions:
@@ -189,6 +200,8 @@ class ReadOptions:
             raise origin.error(f"decimal={self.decimal!r} is neither a dot nor a comma; use {spelled('decimal', ',')}")
         if self.decimal == "," == self.delimiter:
             raise origin.error(f"a comma can't separate both fields and decimals; use {spelled('delimiter', ';')}")
+        if self.missing_as not in (None, "0", "unknown"):
+            raise origin.error(f"missing_as={self.missing_as!r} is unknown; use '0' or 'unknown'")
 
     def refuse_useless(self, kind: str, origin: Origin) -> None:
         """Refuse an option that is about something that files with this extension don't have."""
@@ -265,10 +278,13 @@ def reading_record(options: ReadOptions, data: BinaryData) -> dict[str, Any]:
     The name of the label column stands for its position, or for what was found.
     """
     record = options.changed
+    record.pop("missing_as", None)  # each file says anew what it lacks
     if data.row_label is not None and "long" not in record:  # which says itself where the rows' names are
         record["row_labels"] = data.row_label
     elif type(record.get("row_labels")) is int:
         record["row_labels"] = ""  # the column at that position has no name
+    if options.threshold is not None and data.metadata:
+        record["metadata"] = list(data.metadata)  # another file shouldn't decide anew which columns are counts
     if (facts := data.facts) is not None:  # where all are asked for, those of this file
         record["covariates"] = [*facts.numbers, *facts.categories]
         if facts.coordinate_names:
@@ -349,6 +365,8 @@ class FitReading(NamedTuple):
 def read_like(read: Callable[[ReadOptions], BinaryData], file: str, given: Options, like: Any) -> BinaryData:
     """Read a file by the options that are given and those of a fit, if there is one; the data have the record."""
     reader = _Reader(read, file)
+    if like is None and given.get("missing_as") is not None:
+        raise DataError("missing_as says what a file lacks of a fit's columns; give the fit as like, or leave it out")
     return reader.read(given) if like is None else _LikeReader(reader, given, FitReading.of(like)).read()
 
 
@@ -379,8 +397,24 @@ class _LikeReader:
             return self._read_or_blame()
         file = self.reader.file
         if {**self._remembered, **self.given}.get("long") is not None:
-            return _in_order_of(names, _completed(names, self._read_or_blame()), file)
-        return _in_order_of(names, self._read_columns(names), file)
+            filling = self.given.get("missing_as") or "0"
+            return _in_order_of(names, _completed(names, self._read_or_blame(), filling), file)
+        return _in_order_of(names, self._filled(names), file)
+
+    def _filled(self, names: list[str]) -> BinaryData:
+        """The fit's columns; those that the file lacks are filled if the caller says by what."""
+        filling = self.given.get("missing_as")
+        if filling is None:
+            return self._read_columns(names)
+        wanted = list(names)
+        while wanted:
+            try:
+                return _completed(names, self._attempt(self._remembered, columns=wanted), filling)
+            except UnknownColumnError as error:
+                if error.column not in wanted:
+                    raise
+                wanted.remove(error.column)
+        raise DataError(f"{self.reader.file}: it has no column that the model was fitted on; give another file")
 
     @property
     def _remembered(self) -> Options:
@@ -464,18 +498,20 @@ def _blaming(error: DataError, culprits: Options) -> DataError:
     )
 
 
-def _completed(wanted: list[str], data: BinaryData) -> BinaryData:
-    """Long data with the fit's columns: one that was not observed at all is 0, as every pair that doesn't occur."""
+def _completed(wanted: list[str], data: BinaryData, filling: str) -> BinaryData:
+    """Data with all of the fit's columns, those that they lack filled; of long data, in which what wasn't seen is 0."""
     import numpy as np
 
     where = {name: j for j, name in enumerate(data.column_names or [])}
     known = [name for name in wanted if name in where]
-    if not known:
-        return data
     lacking = [name for name in wanted if name not in where]
-    cells = np.zeros((data.shape[0], len(wanted)), dtype=np.int8)
+    if not known or not lacking:
+        return data
+    cells = np.full((data.shape[0], len(wanted)), 0 if filling == "0" else MISSING, dtype=np.int8)
     cells[:, : len(known)] = data.dense()[:, [where[name] for name in known]]
-    return replace(data, cells=cells, sparse=None, column_names=[*known, *lacking])
+    note = f"the file lacks {_listed(lacking)}, taken as {filling}"
+    names = [*known, *lacking]
+    return replace(data, cells=cells, sparse=None, packed=None, column_names=names, notes=(*data.notes, note))
 
 
 def _in_order_of(wanted: list[str], data: BinaryData, file: str) -> BinaryData:
@@ -488,7 +524,10 @@ def _in_order_of(wanted: list[str], data: BinaryData, file: str) -> BinaryData:
     lacking = [name for name in wanted if name not in where]
     extra = sorted(set(where) - set(wanted), key=where.__getitem__)
     if lacking:
-        raise DataError(f"{file}: there is no column {_listed(lacking)}, which the model was fitted on; add it")
+        raise DataError(
+            f"{file}: there is no column {_listed(lacking)}, which the model was fitted on; add it, or use "
+            f"{spelled('missing_as', '0')} if it would have been noticed, {spelled('missing_as', 'unknown')} if not"
+        )
     if extra:
         flag = f"--exclude {quoted(extra[0])}"
         raise DataError(f"{file}: the model doesn't know the column {_listed(extra)}; use {flag} to leave it out")

@@ -58,6 +58,10 @@ def read_table(path: str | Path, **given: Any) -> BinaryData:
     (in 20 rows or more: that are all different). A column of text with repeats, such as a party, is metadata, kept
     beside the rows. `BinaryData.notes` says what was decided, and a UserWarning what was guessed.
 
+    A threshold makes data of counts, not of measurements: unless `columns` names them, columns that it would make 1 in
+    every row, with numbers below 0, or with fractions beside columns of counts are kept beside the rows. A row or a
+    column of totals is refused.
+
     Parameters
     ----------
     path : str or Path
@@ -69,6 +73,8 @@ def read_table(path: str | Path, **given: Any) -> BinaryData:
         Read only these columns, in this order.
     exclude : sequence of str, optional
         Leave these columns out, such as site, age or unit.
+    exclude_rows : sequence of str, optional
+        Leave out the rows whose name, or first cell, is one of these, such as a row of totals.
     metadata : str or sequence of str, optional
         Columns to keep beside the rows, whatever they hold; other columns may be found to be metadata as well.
     covariates : str or sequence of str, optional
@@ -110,6 +116,9 @@ def read_table(path: str | Path, **given: Any) -> BinaryData:
         record of reading (`reading` of BinaryData, `reading_` of a model). Options that are given here go before those
         of the fit. Of a model that knows the names of its columns these are read, in its order. A label column or an
         excluded column that this file doesn't have, and options that mean nothing for its format, don't count.
+    missing_as : {"0", "unknown"}, optional
+        What the cells of columns are that the fit has and this file lacks: 0 if what they stand for would have been
+        noticed, unknown if nobody looked for it. By default such a file is refused.
 
     Returns
     -------

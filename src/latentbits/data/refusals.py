@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, has_decimal_comma
+from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, MISSING_NUMBERS, Tokens, has_decimal_comma
 from latentbits.data.messages import SHOWN, Origin, bad_cells_error, option, quoted
 from latentbits.data.roles import is_measure
 from latentbits.errors import DataError
@@ -21,11 +21,14 @@ _MOSTLY = 0.9
 _FEW = 0.1
 """Numbers without a 0 in at most this share of the columns, beside 0-1 columns, are no counts."""
 
+_LARGE = 100
+"""Whole numbers that are never smaller, nor 0, beside others that are: years, metres, coordinates."""
+
+_LEAST_SUMS = 3
+"""Bad cells that are in one row only, from which on it is taken for one of totals."""
+
 _MARKS = 12
 """As many different marks of a presence may be listed, as of a scale of cover."""
-
-_MISSING_NUMBERS = frozenset(sign * int("9" * digits) for sign in (-1, 1) for digits in (1, 2, 3, 4))
-"""Numbers that mean missing beside two codes."""
 
 _ABSENT = frozenset(("-", "0", "a", "abs", "absence", "absent", "f", "false", "kein", "n", "neg", "negative")) | {
     *("nej", "nein", "no", "non")
@@ -76,6 +79,8 @@ class Surroundings:
         Whether any data cell is a 0, a 1 or missing.
     numbered : int or None
         The position of a column of different whole numbers that may name the rows.
+    name_of_line : callable or None
+        Gives the name of the row in a line; None if rows have no names.
     """
 
     names: Sequence[str]
@@ -86,6 +91,7 @@ class Surroundings:
     has_ones: bool
     has_missing: bool = False
     numbered: int | None = None
+    name_of_line: Callable[[int], str] | None = None
 
     @classmethod
     def of(
@@ -95,13 +101,14 @@ class Surroundings:
         columns: Sequence[int],
         codes_of: Callable[[int], bytes | bytearray],
         numbered: int | None = None,
+        name_of_line: Callable[[int], str] | None = None,
     ) -> Surroundings:
         """Those of the columns `bad` among the data `columns`, of each of which `codes_of` gives the bytes."""
         codes = {j: codes_of(j) for j in columns}
         filled = {j: len(codes[j]) - codes[j].count(MISSING_BYTE) for j in bad}
         zeros = {j: codes[j].count(0) for j in bad}
         zero, one, missing = (any(byte in column for column in codes.values()) for byte in (0, 1, MISSING_BYTE))
-        return cls(names, len(columns), filled, zeros, zero, one, missing, numbered)
+        return cls(names, len(columns), filled, zeros, zero, one, missing, numbered, name_of_line)
 
 
 def advise(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens, origin: Origin) -> str:
@@ -116,17 +123,38 @@ def advise(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens, o
     true='2' and false='1' (--true 2 --false 1) if 2 means present
     """
     words = list(dict.fromkeys(word for column in bad.values() for word in column.words))
-    commas = list(filter(has_decimal_comma, words))
-    if commas and tokens.decimal == ".":
-        cut = None if tokens.threshold is not None else options_for_numbers(commas).get("threshold")
-        return option("decimal", ",") + ("" if cut is None else f" and {origin.calling(cut)}")
+    if tokens.decimal == "." and any(map(has_decimal_comma, words)):
+        return " and ".join([option("decimal", ","), *_beside_commas(bad, around, tokens, origin)])
+    if (line := _line_of_all(bad)) is not None:
+        name = "" if around.name_of_line is None else around.name_of_line(line)
+        if name:
+            return f"{option('exclude_rows', [name])} if the row sums up the others"
     if tokens.threshold is None and (pair := _pair(words, bad, around, tokens)):
         return _meanings(*pair)
-    unknown = [word for word in words if tokens.number(word) in _MISSING_NUMBERS]
+    unknown = [word for word in words if tokens.number(word) in MISSING_NUMBERS]
     codes = [word for word in words if word not in unknown]
     if tokens.threshold is None and len(unknown) == 1 and (pair := _pair(codes, bad, around, tokens)):
         return _meanings(*pair, *unknown)
     return ", or ".join(_ways_out(bad, around, tokens, origin))
+
+
+def _beside_commas(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens, origin: Origin) -> list[str]:
+    """What else to do about numbers some of which have a decimal comma."""
+    if tokens.threshold is not None:
+        return []
+    tokens = Tokens(tokens.words, None, ",")
+    mostly = _mostly_bad(bad, around)
+    if _no_data(bad, mostly, around, tokens):
+        return _ways_out(bad, around, tokens, origin)[-1:]
+    cut = options_for_numbers(word for column in bad.values() for word in column.words if has_decimal_comma(word))
+    return [origin.calling(cut["threshold"])] if "threshold" in cut else []
+
+
+def _line_of_all(bad: Mapping[int, BadColumn]) -> int | None:
+    """The line in which all bad cells are, if there are several and all are numbers."""
+    lines = {line for column in bad.values() for line, _ in column.first}
+    alone = len(bad) >= _LEAST_SUMS and len(lines) == 1 and all(column.count == 1 for column in bad.values())
+    return lines.pop() if alone else None
 
 
 def options_for_numbers(words: Iterable[str]) -> dict[str, Any]:
@@ -191,7 +219,7 @@ def _meanings(low: str, high: str, missing: str | None = None) -> str:
 
 
 def _ways_out(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens, origin: Origin) -> list[str]:
-    mostly = {j for j, column in bad.items() if column.count >= _MOSTLY * around.filled[j]}
+    mostly = _mostly_bad(bad, around)
     no_data = _no_data(bad, mostly, around, tokens)
     rest = {j: column for j, column in bad.items() if j not in no_data}
     ways = []
@@ -203,6 +231,8 @@ def _ways_out(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens
         measured = _numbers((word for j in no_data for word in bad[j].words), tokens)
         counted = _numbers((word for column in rest.values() for word in column.words), tokens)
         excluding = _excluding(no_data, around.names)
+        if counted and {*counted} <= MISSING_NUMBERS and len({*counted}) == 1 and around.has_ones:
+            return [*ways, f"{excluding}, and {option('missing', f'{counted[0]:g}')} if it stands for missing"]
         if counted:
             return [*ways, f"{excluding}, and {_threshold(counted, origin)}"]
         binary_beside = around.has_zeros and around.has_ones and set(no_data) == set(bad)
@@ -210,6 +240,10 @@ def _ways_out(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens
         return [*ways, excluding, *([_threshold(measured, origin)] if measured and not binary_beside else [describing])]
     abundant = sorted(mostly) if len(mostly) < around.n_data and set(bad) == mostly else []
     return ways + _ways_for_cells(rest, abundant, around, tokens, origin)
+
+
+def _mostly_bad(bad: Mapping[int, BadColumn], around: Surroundings) -> set[int]:
+    return {j for j, column in bad.items() if column.count >= _MOSTLY * around.filled[j]}
 
 
 def _no_data(bad: Mapping[int, BadColumn], mostly: set[int], around: Surroundings, tokens: Tokens) -> list[int]:
@@ -223,7 +257,9 @@ def _no_data(bad: Mapping[int, BadColumn], mostly: set[int], around: Surrounding
         numbers = _numbers(bad[j].words, tokens)
         decimals = whole_elsewhere and not all(number.is_integer() for number in numbers)
         named = is_measure(around.names[j])
-        if (few and not around.zeros[j]) or (j in mostly and (not numbers or decimals or named)) or only_measures:
+        large = bool(numbers) and min(numbers) >= _LARGE and not around.zeros[j] and around.has_zeros
+        measured = not numbers or decimals or named or large
+        if (few and not around.zeros[j]) or (j in mostly and measured) or only_measures:
             found.append(j)
     return found if len(found) < around.n_data else []
 

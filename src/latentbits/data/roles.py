@@ -11,8 +11,7 @@ The rule is the same with and without a threshold, and for every format:
 - a column of text with repeats, such as a party or a management type, is metadata (a guess), unless it holds a single
   mark beside empty cells, or shares a word with another such column: these look like data in words.
 
-What the caller says goes before the rule. A column named like a measurement (year, depth, lat) that a threshold makes 1
-in every row stays data, with a warning.
+What the caller says goes before the rule. What a threshold makes data of is the subject of `measured`.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, has_decimal_comma
-from latentbits.data.messages import Origin, option, quoted
-from latentbits.errors import UnknownColumnError
+from latentbits.data.messages import SHOWN, Origin, option, quoted
+from latentbits.errors import UnknownColumnError, UselessOptionError
 
 if TYPE_CHECKING:
     from latentbits.data.read_options import ReadOptions
@@ -69,6 +68,8 @@ class ColumnChoice:
         Names of the columns to keep beside the rows.
     covariates, coordinates, effort : sequence of str, sequence of str, str or None
         Names of the columns that describe the rows; they are kept beside these as well.
+    exclude_rows : sequence of str
+        Names of the rows to leave out.
     takes_all : bool
         Whether every column that is no data, and isn't named here, is a covariate.
     by_threshold : bool
@@ -90,6 +91,7 @@ class ColumnChoice:
     covariates: Sequence[str] = ()
     coordinates: Sequence[str] = ()
     effort: str | None = None
+    exclude_rows: Sequence[str] = ()
     takes_all: bool = False
     by_threshold: bool = False
 
@@ -107,6 +109,7 @@ class ColumnChoice:
             () if takes_all else tuple(listed),
             tuple(options.coordinates or ()),
             options.effort,
+            tuple(options.exclude_rows or ()),
             takes_all,
             options.threshold is not None,
         )
@@ -137,6 +140,12 @@ class ColumnChoice:
             raise origin.error("no data columns are left; check columns, exclude and row_labels")
         return chosen
 
+    def rows_left_out(self, names: Sequence[str], origin: Origin) -> RowsLeftOut | None:
+        """Which rows to leave out, if any; their name is in the label column, or in the first one."""
+        if not self.exclude_rows:
+            return None
+        return RowsLeftOut(frozenset(self.exclude_rows), self.label(names, origin) or 0, origin)
+
     def excluded(self, names: Sequence[str], origin: Origin) -> set[int | None]:
         """Find the columns to leave out."""
         return set(positions(self.exclude or (), names, origin))
@@ -158,6 +167,31 @@ class ColumnChoice:
                 coordinates = _place_among(others, names)
             covariates = [j for j in others if j not in coordinates]
         return FactColumns(covariates, coordinates, effort)
+
+
+class RowsLeftOut(NamedTuple):
+    """Rows that the caller leaves out, by what they have in a column."""
+
+    wanted: frozenset[str]
+    column: int
+    origin: Origin
+
+    def of(self, rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+        """The other rows; a name that no row has is refused."""
+        met = set()
+        for line, row in rows:
+            name = row[self.column].strip()
+            if name in self.wanted:
+                met.add(name)
+            else:
+                yield line, row
+        self.check(met)
+
+    def check(self, met: Collection[str]) -> None:
+        """Refuse names that no row has."""
+        for name in sorted(self.wanted.difference(met)):
+            message = f"no row begins with {quoted(name)}; check {option('exclude_rows', [name])}"
+            raise UselessOptionError(str(self.origin.error(message)), "exclude_rows")
 
 
 def _place_among(columns: Sequence[int], names: Sequence[str]) -> list[int]:
@@ -362,12 +396,18 @@ class Roles(NamedTuple):
     numbered: int | None = None
     facts: FactColumns = FactColumns([], [], None)
 
-    def doubting(self, measures: Sequence[str]) -> Roles:
-        """Add a guess for each column of data that is named like a measurement, and 1 in every row."""
-        notes = [f"the column {quoted(name)} is data, and 1 in every row by the threshold" for name in measures]
-        ways_out = [f"use {option('exclude', [name])} if it is a measurement" for name in measures]
-        guesses = [f"{note}; {way_out}" for note, way_out in zip(notes, ways_out, strict=True)]
-        return self._replace(notes=(*self.notes, *notes), guesses=(*self.guesses, *guesses))
+    def with_measured(self, reasons: Mapping[int, str], names: Sequence[str]) -> Roles:
+        """Keep columns beside the rows that are no counts, for these reasons; one note for those of the same reason."""
+        notes = []
+        for reason in dict.fromkeys(reasons.values()):
+            same = [quoted(names[j]) for j, other in reasons.items() if other == reason]
+            more = f" and {len(same) - SHOWN} more" * (len(same) > SHOWN)
+            are = "column {} is" if len(same) == 1 else "columns {} are"
+            notes.append(f"the {are.format(', '.join(same[:SHOWN]) + more)} kept beside the rows ({reason})")
+        way_out = "name the data by columns=[...] (--columns NAME) if this is wrong"
+        metadata = [*self.metadata, *(j for j in reasons if j not in self.metadata)]
+        guesses = (*self.guesses, *(f"{note}; {way_out}" for note in notes))
+        return self._replace(metadata=metadata, notes=(*self.notes, *notes), guesses=guesses)
 
     def warn(self, origin: Origin) -> None:
         """Warn of the guesses, as something that the caller of `read_table` should look at."""

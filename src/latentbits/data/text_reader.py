@@ -15,9 +15,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, as_text
+from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, as_text, row_blocks
 from latentbits.data.long_format import refuse_long_format
-from latentbits.data.messages import Origin, check_column_names, option, quoted, refusing_damage
+from latentbits.data.messages import SHOWN, Origin, check_column_names, option, quoted, refusing_damage
 from latentbits.data.read_options import ReadOptions
 from latentbits.data.refusals import BadCells, BadColumn, Surroundings, refusal
 from latentbits.data.roles import (
@@ -51,6 +51,10 @@ if TYPE_CHECKING:
 
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.row_facts import RowFacts
+
+
+EXAMINED_CELLS = 1 << 22
+"""Larger tables aren't looked through for totals, and for measurements only where a column is 1 in every row."""
 
 
 class WideTable(ABC):
@@ -94,15 +98,18 @@ class WideTable(ABC):
         """Refuse long format, and cells that are neither 0, 1 nor missing; messages name lines, or rows by name."""
         refuse_long_format(self.names, self.contents, self.roles, bad, self.choice, self.origin)
         if bad:
-            around = Surroundings.of(bad, self.names, self.columns, codes_of, self.roles.numbered)
+            around = Surroundings.of(bad, self.names, self.columns, codes_of, self.roles.numbered, self._name_of_line)
             raise refusal(bad, around, self.tokens, self.origin, row_names)
+
+    def _name_of_line(self, line: int) -> str:
+        """What the row in a line of the file is called; "" if nothing."""
+        return "" if self.roles.label is None else self._labels(self.roles.label)[line - 1]
 
     def _finished(self, data: BinaryData) -> BinaryData:
         """The cells with names, metadata and notes; warns of what was guessed."""
+        if self.tokens.threshold is not None and self.choice.columns is None:
+            data = self._counts_alone(data, self.tokens.threshold)
         roles, names = self.roles, [self.names[j] for j in self.columns]
-        if self.tokens.threshold is not None:
-            full = data.ones_per_column() == data.observed_per_column()
-            roles = roles.doubting([name for name, ones in zip(names, full, strict=True) if ones and is_measure(name)])
         roles.warn(self.origin)
         label = roles.label
         return replace(
@@ -112,8 +119,50 @@ class WideTable(ABC):
             row_label=None if label is None else self.names[label] or None,
             facts=self._facts(),
             metadata={self.names[j]: self._labels(j) for j in roles.metadata} or None,
-            notes=roles.notes,
+            notes=(*roles.notes, *self._unread()),
         )
+
+    def _unread(self) -> list[str]:
+        """A note of the columns that are passed over, as others are named as data."""
+        if self.choice.columns is None:
+            return []
+        known = {self.roles.label, *self.columns, *self.roles.metadata, *self.choice.excluded(self.names, self.origin)}
+        names = [quoted(name) for j, name in enumerate(self.names) if j not in known]
+        more = f" and {len(names) - SHOWN} more" * (len(names) > SHOWN)
+        return [f"not read: {', '.join(names[:SHOWN])}{more}"] if names else []
+
+    def _counts_alone(self, data: BinaryData, threshold: float) -> BinaryData:
+        """The columns that are data by the threshold; others are kept beside the rows, and totals are refused."""
+        full = (data.ones_per_column() == data.observed_per_column()) & (data.observed_per_column() > 0)
+        examined = self.columns
+        if data.shape[0] * data.shape[1] > EXAMINED_CELLS:
+            examined = [j for j, ones in zip(self.columns, full, strict=True) if ones]
+        from latentbits.data.measured import measured_columns, no_counts_error, total
+
+        numbers = self._numbers(examined)
+        others = measured_columns(numbers, [self.names[j] for j in examined], threshold, self.origin)
+        counts = [k for k in range(len(examined)) if k not in others]
+        if len(examined) == len(self.columns) and (found := total(numbers[:, counts])):
+            labels = None if self.roles.label is None else self._labels(self.roles.label)
+            raise found.error([self.names[examined[k]] for k in counts], labels, self.origin)
+        if not others:
+            return data
+        left = [k for k, j in enumerate(self.columns) if j not in {examined[other] for other in others}]
+        if not left:
+            raise no_counts_error(numbers, threshold, self.origin)
+        self.roles = self.roles.with_measured({examined[k]: reason for k, reason in others.items()}, self.names)
+        self.columns = [self.columns[k] for k in left]
+        return _with_columns(data, left)
+
+    def _numbers(self, columns: Sequence[int]) -> np.ndarray:
+        """The cells of these columns as numbers, NaN where there is none."""
+        import numpy as np
+
+        return np.array([self._as_numbers(self._labels(j)) for j in columns], np.float64).reshape(len(columns), -1).T
+
+    def _as_numbers(self, texts: Sequence[str]) -> list[float | None]:
+        tokens = self.tokens
+        return [None if tokens[text] == MISSING_BYTE else tokens.number(text) for text in texts]
 
     def _facts(self) -> RowFacts | None:
         """Covariates, coordinates and effort, as far as the caller wants them."""
@@ -141,6 +190,18 @@ class WideTable(ABC):
         if all(number is not None or not text for number, text in zip(numbers, texts, strict=True)):
             return np.array([np.nan if number is None else number for number in numbers])
         return np.array(texts, object)
+
+
+def _with_columns(data: BinaryData, chosen: Sequence[int]) -> BinaryData:
+    """These columns of data that have no names yet."""
+    if data.packed is None:
+        import numpy as np
+
+        return replace(data, cells=np.ascontiguousarray(data.dense()[:, chosen]))
+    from latentbits.data.encoding import pack
+
+    blocks = (data.block(rows)[:, chosen] for rows in row_blocks(*data.shape))
+    return replace(data, packed=pack(blocks, data.shape[0], len(chosen)))
 
 
 class RowSource(Protocol):
@@ -174,7 +235,12 @@ class TextReader(WideTable):
         """The header, its names not yet validated, and the rows of data, each with a field for each name."""
         with self._source.rows() as rows:
             head, rows = split_header(rows, self._has_header, self.origin)
-            yield head, rows_of_width(rows, len(head.names), self.origin)
+            yield head, self._without_totals(rows_of_width(rows, len(head.names), self.origin), head.names)
+
+    def _without_totals(self, rows: Rows, names: Sequence[str]) -> Rows:
+        """The rows but for those that the caller leaves out."""
+        left_out = self.choice.rows_left_out(names, self.origin)
+        return rows if left_out is None else left_out.of(rows)
 
     def collect(self, make: Callable[..., Any], columns: Sequence[str]) -> Any:
         """See `WideTable`."""
@@ -247,9 +313,23 @@ class TextReader(WideTable):
         """Read the file once more, for the texts of encoded columns that hold nothing but unknown words."""
         words = [j for j, column in self._bad.items() if self.choice.columns is None and self._is_no_data(j, column)]
         if words:
-            with self.open_rows() as (_, rows):
-                picked = [[row[j].strip() for j in words] for _, row in rows]
-            self._texts |= zip(words, map(list, zip(*picked, strict=True)), strict=True)
+            self._texts |= self._read_again(words)
+
+    def _read_again(self, columns: Sequence[int]) -> dict[int, list[str]]:
+        """The texts of encoded columns."""
+        lines = set(self._lines)
+        with self.open_rows() as (_, rows):
+            picked = [[row[j].strip() for j in columns] for line, row in rows if line in lines]
+        return dict(zip(columns, map(list, zip(*picked, strict=True)), strict=True))
+
+    def _name_of_line(self, line: int) -> str:
+        return super()._name_of_line(self._lines.index(line) + 1)
+
+    def _numbers(self, columns: Sequence[int]) -> np.ndarray:
+        import numpy as np
+
+        texts = self._read_again(columns) if columns else {}
+        return np.array([self._as_numbers(texts[j]) for j in columns], np.float64).reshape(len(columns), -1).T
 
     def _is_no_data(self, j: int, column: BadColumn) -> bool:
         """Whether an encoded column may be metadata or, where all of these are asked for, a covariate."""
@@ -298,6 +378,8 @@ class TextReader(WideTable):
         return chosen
 
     def _labels(self, j: int) -> list[str]:
+        if j not in self._texts:
+            self._texts |= self._read_again([j])
         return list(map(restore_label, self._texts[j]))
 
 

@@ -87,6 +87,7 @@ class TypedTable(WideTable):
         self._take_frame(frame)
 
     def _take_frame(self, frame: pd.DataFrame) -> None:
+        frame = self._without_totals(frame)
         index = frame.index
         self.names = check_column_names(frame.columns, self.origin)
         self._frame_columns = [frame.iloc[:, j] for j in range(len(self.names))]
@@ -96,6 +97,16 @@ class TypedTable(WideTable):
             self.names.insert(0, str(index.name or ""))
             self._frame_columns.insert(0, index.to_series())
             self.choice = replace(self.choice, row_labels=0)
+
+    def _without_totals(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows but for those that the caller leaves out, by their first column or the index."""
+        left_out = self.choice.rows_left_out([str(name) for name in frame.columns], self.origin)
+        if left_out is None:
+            return frame
+        by_index = self.choice.row_labels is None and not isinstance(frame.index, pd.RangeIndex)
+        named = (frame.index if by_index else frame.iloc[:, left_out.column]).astype(str)
+        left_out.check(set(named))
+        return frame[~named.isin(left_out.wanted)]
 
     def read(self) -> BinaryData:
         """See `WideTable`."""
@@ -189,6 +200,8 @@ class LargeParquet(TypedTable):
 
     def _take_frame(self, frame: pd.DataFrame) -> None:
         """The schema of the files, in place of a frame."""
+        if self.choice.exclude_rows:
+            raise self.origin.error("rows of a large Parquet table can't be left out by name; save it without them")
         self._has_index = False
         self._files = self._opened()
         first = self._files[0]

@@ -16,7 +16,6 @@ from latentbits.models.aspect.maximum_likelihood import MaximumLikelihood, State
 from tests.models.aspect_bernoulli.tools import NAN, X
 from tests.reference import aspect
 
-
 MEAN = np.nanmean(X, axis=0)
 
 
@@ -73,7 +72,7 @@ class TestSmoothing:
         np.testing.assert_array_equal(model.components_[model.phantoms_ == "white"], 0.001)
 
     def test_held_out_cells_of_a_small_table_are_predicted_better(self):
-        """Twenty tables of 25 x 12, a tenth of the cells held out: better than without on average, by 3 standard errors."""
+        """Twenty tables of 25 x 12, a tenth of the cells held out: better on average, by 3 standard errors."""
         gains = []
         for seed in range(20):
             truth = simulate.aspect_bernoulli(25, 12, 3, sharpness=0.3, random_state=seed).X

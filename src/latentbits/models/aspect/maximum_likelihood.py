@@ -6,8 +6,8 @@ Our N x D data, weights W and components H are the paper's x_tn, s_kn and a_tk: 
 
 With `smoothing` s, every component has seen s cells of each column before the data, at the column's own frequency m of
 ones: the objective is the log likelihood minus s sum_kj KL(m_j || H_kj), and with one component nothing changes. 0 is
-maximum likelihood, as in the paper. Columns' frequencies and not 1/2, because where ones are rare s / 2 of them would be
-more than a column has.
+maximum likelihood, as in the paper. Columns' frequencies and not 1/2, because where ones are rare s / 2 of them would
+be more than a column has.
 
 Maximum likelihood at the cost of the ones: where all components are small, zeros are expanded.
 
