@@ -4,8 +4,8 @@ Of each table 15 % of the observed cells are hidden, by the job's seed; `FalseZe
 hidden cells. Compared are the mean log-likelihoods of these cells, probabilities kept 0.001 away from 0 and 1, with the
 rows as units of the standard error of a difference.
 
-Rules of judgement, written before the run. How strongly member weights are pulled to equal ones was chosen on the
-tables for tuning (`_tables.TUNING`), simulated tables and surveys, with other seeds; claims are about the others.
+Rules of judgement, written before the run. The prior of member weights, and how strongly it pulls, were chosen on the
+tables for tuning (`_tables.TUNING`) and on simulated ones, with other seeds; claims are about the others.
 
 - On every table for judging the ensemble is at most half a standard error below the best of its members, of column
   frequencies, and of rows and columns (the mean over seeds of the difference, over that of its standard error). The

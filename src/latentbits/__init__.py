@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from latentbits.models.repeated_survey import RepeatedSurvey
     from latentbits.storage.persistence import load_model, save_model
     from latentbits.tasks.associations import associations
+    from latentbits.tasks.check import check
     from latentbits.tasks.choose import choose
     from latentbits.tasks.compare import compare
     from latentbits.tasks.select import select_order
@@ -91,6 +92,7 @@ __all__ = [
     "analyse",
     "apply_marks",
     "associations",
+    "check",
     "choose",
     "compare",
     "component_stability",
@@ -129,6 +131,7 @@ _HOME = {
     "RowFacts": "latentbits.data.row_facts",
     "apply_marks": "latentbits.data.marks",
     "associations": "latentbits.tasks.associations",
+    "check": "latentbits.tasks.check",
     "choose": "latentbits.tasks.choose",
     "compare": "latentbits.tasks.compare",
     "component_stability": "latentbits.tasks.stability",

@@ -126,6 +126,8 @@ class Code(StrEnum):
     CHOICE = auto()
     CRITERIA_DIFFER = auto()
     INDEPENDENT_CHOSEN = auto()
+    # what a list finds of ones that were knocked out
+    CHECKED = auto()
 
 
 @dataclass(frozen=True)

@@ -783,6 +783,31 @@ def use_ensemble_to_rank() -> str:
     )
 
 
+# ---- what a list finds of ones that were knocked out -----------------------------------------------------------------
+
+
+def checked(
+    first: int,
+    found: float,
+    by_columns: float,
+    by_chance: float,
+    least: float,
+    most: float,
+    knocked_out: int,
+    repeats: int,
+) -> str:
+    """How many of the first suspects are known ones that had been set to 0."""
+    found_, by_columns_, by_chance_, least_, most_ = (
+        f"{number:.0f}" if number >= 10 or float(number).is_integer() else f"{number:.1f}"
+        for number in (found, by_columns, by_chance, least, most)
+    )
+    spread = f", {least_} to {most_} in {repeats} repeats" if repeats > 1 else ""
+    return (
+        f"{found_} of the first {first} suspects are ones that had been knocked out ({knocked_out:,} were{spread}); "
+        f"by column frequencies {by_columns_}, by chance {by_chance_}."
+    )
+
+
 # ---- how a number was chosen -----------------------------------------------------------------------------------------
 
 

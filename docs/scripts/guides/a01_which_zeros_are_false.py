@@ -49,6 +49,15 @@ share = seen.lost.sum() / (sites == 0).to_numpy().sum()
 print(f"{true_hits} of the first 20 suspects are false zeros; of 20 random zeros about {20 * share:.0f} would be")
 
 # %%
+# In your own table nobody knows. But some of its ones can be knocked out, to see whether the list finds these:
+# :func:`~latentbits.check` does so, and counts what column frequencies and chance would have found, too. Zeros that
+# really hide a 1 count as mistakes here, and ones that are really missed may be harder to find than those at random.
+
+checked = lb.check(sites, n_repeats=2, random_state=0, n_jobs=2)
+print(checked)
+checked.plot()
+
+# %%
 # Can its probabilities be trusted? The points are groups of held-out cells.
 
 lb.plots.plot_reliability(model)
@@ -59,4 +68,5 @@ lb.plots.plot_reliability(model)
 # gives the probability of presence. If some sites were visited again, pass these visits as `revisits`; if all were, use
 # :class:`~latentbits.RepeatedSurvey`.
 #
-# On the command line: ``latentbits false-zeros sites.csv --top 20 --out run``.
+# On the command line: ``latentbits false-zeros sites.csv --top 20 --out run``, and
+# ``latentbits check sites.csv``.

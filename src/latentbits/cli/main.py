@@ -8,7 +8,7 @@ import click
 
 from latentbits.cli import terminal
 from latentbits.cli.commands.ask import denoise, explain, report, rows, suspects
-from latentbits.cli.commands.choose import compare, select
+from latentbits.cli.commands.choose import check, compare, select
 from latentbits.cli.commands.examples import completion, demo, simulate
 from latentbits.cli.commands.fit import false_zeros, fit
 from latentbits.cli.commands.survey import factors, repeat_visits, tetrachoric
@@ -63,7 +63,7 @@ def program() -> None:
 
 
 COMMANDS = (
-    *(fit, false_zeros, repeat_visits, select, compare, tetrachoric, factors),
+    *(fit, false_zeros, repeat_visits, select, compare, check, tetrachoric, factors),
     *(report, denoise, suspects, explain, rows),
     *(simulate, demo, completion),
 )

@@ -28,11 +28,12 @@ from latentbits.plots.mixing import (
 )
 from latentbits.plots.ordination import plot_ordination, plot_stability
 from latentbits.plots.selection import plot_comparison, plot_objective, plot_selection
-from latentbits.plots.suspects import plot_couplings, plot_member_weights, plot_reliability, plot_suspects
+from latentbits.plots.suspects import plot_check, plot_couplings, plot_member_weights, plot_reliability, plot_suspects
 
 __all__ = [
     "plot_bound",
     "plot_causes",
+    "plot_check",
     "plot_cluster_means",
     "plot_clusters",
     "plot_comparison",

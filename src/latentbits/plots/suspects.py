@@ -141,6 +141,42 @@ def _label(ax: Axes, data: BinaryData, rows: list[int], columns: list[int]) -> N
 
 
 @house_style
+def plot_check(check: Any, *, ax: Axes | None = None) -> Figure:
+    """Draw how many knocked-out ones are among the first suspects, beside column frequencies and chance.
+
+    Parameters
+    ----------
+    check : Check
+        What `check` returns. The band is from the worst repeat to the best.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> from latentbits import IsingModel, check, plots, simulate
+    >>> X = simulate.aspect_bernoulli(60, 20, 2, sharpness=0.1, random_state=0).X
+    >>> found = check(X, IsingModel(), n_repeats=2, random_state=0)
+    >>> [line.get_label() for line in plots.plot_check(found).axes[0].lines]
+    ['model', 'column frequencies', 'chance']
+    """
+    curves = attribute(check, "curves").groupby("first")
+    means, found = curves.mean(), curves["found"]
+    ax = panel(ax, 5.0, 3.8)
+    ax.fill_between(means.index, found.min(), found.max(), color=BEST, alpha=0.2, linewidth=0)
+    ax.plot(means.index, means["found"], color=BEST, linewidth=2.2, label="model")
+    ax.plot(means.index, means["by_columns"], color=QUIET, linewidth=1.4, label="column frequencies")
+    ax.plot(means.index, means["by_chance"], color=QUIET, linewidth=1.4, linestyle=":", label="chance")
+    ax.set(xlabel="first suspects", ylabel="knocked-out ones among them", xlim=(0, None), ylim=(0, None))
+    ax.legend(loc="upper left")
+    return figure_of(ax)
+
+
+@house_style
 def plot_reliability(model: Any, *, figure: Figure | SubFigure | None = None) -> Figure:
     """Draw what share of hidden cells were ones against the predicted probability, and how many cells there were.
 

@@ -23,16 +23,16 @@ DATA_FILE, REPORT_FILE, SUMMARY_FILE, PLOTS_FOLDER = "data.npz", "report.html", 
 # fmt: off
 # Anybody may have written a summary, so that a file is deleted only if its name is one of these as well.
 TABLES = frozenset({
-    "causes", "choices", "clean", "clusters", "codes", "comparison", "components", "components_interval",
-    "correlations", "couplings", "denoised", "discards", "folds", "history", "intervals", "left_out_visits", "loadings",
-    "members", "mixing", "noisy", "pairs", "present", "probabilities", "reconstruction", "reliability", "restarts",
-    "rows", "scores", "seen_next", "segments", "selection", "separation", "sites", "sizes", "sources", "species",
-    "stability", "suspects", "weights",
+    "causes", "check", "choices", "clean", "clusters", "codes", "comparison", "components", "components_interval",
+    "correlations", "couplings", "curves", "denoised", "discards", "folds", "history", "intervals", "left_out_visits",
+    "loadings", "members", "mixing", "noisy", "pairs", "present", "probabilities", "reconstruction", "reliability",
+    "restarts", "rows", "scores", "seen_next", "segments", "selection", "separation", "sites", "sizes", "sources",
+    "species", "stability", "suspects", "weights",
 })
 """The tables that outputs have, each as NAME.csv."""
 
 FIGURES = frozenset({
-    "bound", "calibration", "causes", "cluster_means", "clusters", "comparison", "components", "couplings",
+    "bound", "calibration", "causes", "check", "cluster_means", "clusters", "comparison", "components", "couplings",
     "denoising", "detection", "further_visits", "loadings", "member_weights", "mixing", "objective", "pair_fit",
     "reliability", "richness", "scree", "selection", "sizes",
     "source_densities", "source_effects", "source_scales", "strengths", "weights",

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from latentbits.fitting.held_out import log_odds
-from latentbits.models.false_zeros.stacking import cross_fitted, equal_stack, fit_line, fit_stack, pull
+from latentbits.models.false_zeros.stacking import cross_fitted, equal_stack, fit_line, fit_stack, promise, pull
 from tests.reference import stacking
 
 
@@ -44,13 +44,27 @@ def test_a_member_that_points_the_wrong_way_has_no_say(cells):
     assert fit_stack(np.column_stack([odds[:, 1], -odds[:, 0]]), x, weight).weights[1] == 0
 
 
-def test_few_cells_leave_the_weights_equal(cells):
-    found = fit_stack(*(part[:5] for part in cells))
-    np.testing.assert_allclose(found.weights, 1 / 3, atol=0.05)
+def test_few_cells_leave_the_weights_at_what_members_promise(cells):
+    few = [part[:5] for part in cells]
+    np.testing.assert_allclose(fit_stack(*few).weights, promise(*few), atol=0.05)
+    np.testing.assert_allclose(promise(*(part[:0] for part in cells)), 1 / 3)
+
+
+def test_a_member_that_overfits_has_no_say_even_of_few_cells(cells):
+    odds, x, weight = (part[:120] for part in cells)
+    overfitted = np.column_stack([odds, 6 * odds[:, 1] + 6 * odds[:, 2]])
+    assert promise(overfitted, x, weight)[3] < 0.001
+    assert fit_stack(overfitted, x, weight).weights[3] < 0.05
+
+
+def test_what_members_promise_hangs_on_the_mean_from_1000_cells_on(cells):
+    many = [np.concatenate([part[:1000]] * 3) for part in cells]
+    ones = np.ones(3000)
+    np.testing.assert_allclose(promise(*many[:2], ones), promise(*(part[:1000] for part in cells[:2]), ones[:1000]))
 
 
 def test_few_cells_are_pulled_more_than_many():
-    assert [pull(n) for n in (0, 100, 200, 1000, 100_000)] == [100, 100, 50, 10, 10]
+    assert [pull(n) for n in (0, 100, 200, 1000, 100_000)] == [50, 50, 25, 5, 5]
 
 
 def test_a_cell_of_weight_2_counts_like_two(cells):

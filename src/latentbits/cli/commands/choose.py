@@ -1,4 +1,4 @@
-"""The commands that choose: `select` (how many components) and `compare` (which model), judged on what wasn't seen."""
+"""The commands that judge by what wasn't seen: `select` (how many components), `compare` (models), `check` (a list)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from latentbits.cli.terminal import (
     terminal_options,
 )
 from latentbits.models.abilities import Ability
-from latentbits.models.registry import MODELS, NUMBER_MODELS, SEGMENT_MODELS
+from latentbits.models.registry import MODELS, NUMBER_MODELS, SEGMENT_MODELS, TABLE_MODELS
 from latentbits.storage.files import to_records
 from latentbits.storage.output_folder import PLOTS_FOLDER, OutputFolder
 from latentbits.wording import TERMINAL_DIGITS
@@ -292,3 +292,73 @@ def _verdict(table: pd.DataFrame, criterion: str) -> str:
     others = table[table["model"] != best]
     tied = others.loc[others[f"{criterion}_behind"] <= others[f"{criterion}_behind_se"], "model"].astype(str)
     return sentences.best_model(criterion, best, list(tied))
+
+
+RANKING = "false-zeros"
+
+
+@click.command(
+    short_help="Would a list of suspects find ones of FILE that had been missed? Some are knocked out to see.",
+    epilog="Example: latentbits check sites.csv --out checked",
+)
+@model_option(click.Choice([name for name in TABLE_MODELS if Ability.RANK_CELLS in MODELS[name].abilities]), RANKING)
+@click.option("--components", type=click.IntRange(min=1), metavar="NUMBER", help="Of models that have some.")
+@click.option(
+    "--knocked-out",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="How many ones.  [default: a tenth, but at least 20 or half of them]",
+)
+@click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Each with other ones.")
+@bundled("learning", {key: LEARNING[key] for key in (*_COMMON, "members")})
+@optional_folder_option
+@force_option(FOLDER_FORCE)
+@terminal_options
+@reading_options
+def check(
+    file: Path,
+    reading: Values,
+    model: str,
+    components: int | None,
+    knocked_out: int | None,
+    repeats: int,
+    learning: Values,
+    out: Path | None,
+    force: bool,
+    terminal: Terminal,
+) -> None:
+    """Knock known ones out of FILE, rank its zeros, and count how many of the first suspects are those.
+
+    The model sees FILE with these ones set to 0, and nothing else. Zeros of FILE that really hide a 1 count as
+    mistakes, so precision is too low rather than too high. "found" is the mean over the repeats; beside it stands what
+    a ranking by column frequencies finds, and one by chance.
+    """
+    if out is not None:
+        OutputFolder(out).check(force=force)
+    check_file(file)
+    data = read(file, reading)
+    own = {name: value for name, value in learning.items() if name not in ("seed", "jobs")}  # which are of the check
+    parameters = parameters_of({**own, "components": components}, model)
+
+    from latentbits.models.registry import model_class
+    from latentbits.tasks.check import check as check_list
+
+    found = check_list(
+        data,
+        model_class(model)(**parameters),
+        n_knocked_out=knocked_out,
+        n_repeats=repeats,
+        random_state=learning["seed"],
+        n_jobs=learning["jobs"],
+        verbose=int(terminal.shows_progress),
+    )
+    tables = {"check": found.table, "curves": found.curves}
+    summary = {"file": file.name, "model": model, **found.note.arguments, "sentence": str(found)}
+    if out is not None:
+        OutputFolder(out).save_tables(tables, summary, figures={"check": found.plot}, force=force)
+    terminal.print_json(summary | {"table": to_records(found.table)})
+    terminal.print(_size_line(data))
+    terminal.print(str(found))
+    terminal.print(_terminal_table(found.table.round(2)))
+    if out is not None:
+        terminal.print(f"Look at {out}: check.csv, curves.csv, and the plot in {PLOTS_FOLDER}.")

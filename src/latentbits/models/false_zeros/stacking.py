@@ -4,10 +4,10 @@ The members are different models, each with settings that serve tables of any si
 With l_ijk the log odds of a 1 in cell ij by member k, the ensemble's are a + sum_k w_k l_ijk, w_k >= 0. Maximised over
 a and w is the log likelihood of held-out cells, each predicted by fits that didn't see it, less
 
-    strength K / 2 sum_k (w_k - 1/K)^2:
+    strength K / 2 sum_k (w_k - p_k)^2:
 
-a prior that holds the weights of K members together unless the cells tell them apart. It is concave. The strength is
-larger where there are few cells.
+a prior that keeps the weights of K members at p, which favours those that predict held-out cells well on their own (see
+`promise`), unless the cells say more. It is concave. The strength is larger where there are few cells.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.metrics import roc_auc_score
 
 from latentbits.data.binary_data import BinaryData
@@ -289,9 +289,13 @@ def _predict_hidden(
     return predict(data.hide(hidden), row_weight)[hidden & observed_cells(data)].astype(np.float32)
 
 
-STRENGTH, OF_CELLS, MOST_STRENGTH = 10.0, 1000.0, 100.0
-"""Of the pull towards equal weights: of few held-out cells more than of many, as `pull` says. Chosen on small public
-tables, simulated ones and surveys, with rows known or not (experiments/outside)."""
+STRENGTH, OF_CELLS, MOST_STRENGTH = 5.0, 1000.0, 50.0
+"""Of the pull towards `promise`: of few held-out cells more than of many, as `pull` says. Chosen with the line below on
+small public tables for tuning and on simulated ones (experiments/outside/small_ensemble.py)."""
+
+TEMPER = 0.2
+"""Of the held-out log-likelihood that makes `promise`: a fifth, as the cells of a row depend on each other and the best
+of several members is best by chance, too."""
 
 LARGEST_INTERCEPT = 3.0
 
@@ -326,8 +330,23 @@ def equal_stack(n_members: int) -> Stack:
 
 
 def pull(n_cells: float) -> float:
-    """The strength for so many held-out cells: 10 from 1,000 cells on, where they tell members apart; up to 100."""
+    """The strength for so many held-out cells: 5 from 1,000 cells on, where they tell members apart; up to 50."""
     return float(np.clip(STRENGTH * OF_CELLS / max(n_cells, 1.0), STRENGTH, MOST_STRENGTH))
+
+
+def promise(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray) -> np.ndarray:
+    """Weights of the members by how well each alone predicts held-out cells: one that overfits gets next to none.
+
+    They are proportional to exp(`TEMPER` x log-likelihood); of more than 1,000 cells, their mean times 1,000.
+
+    Examples
+    --------
+    >>> promise(np.array([[2.0, -2.0], [-2.0, 2.0], [2.0, 0.0]]), np.array([1, 0, 1]), np.ones(3)).round(2)
+    array([0.71, 0.29])
+    """
+    scores = cell_weight @ (x[:, None] * odds - np.logaddexp(0.0, odds))
+    total = float(cell_weight.sum())
+    return softmax(TEMPER * scores * min(1.0, OF_CELLS / max(total, 1.0)))
 
 
 def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray) -> Stack:
@@ -347,16 +366,16 @@ def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray) -> Stack
     Stack
     """
     K = odds.shape[1]
-    start, strength = equal_stack(K), pull(float(cell_weight.sum()))
+    start, strength = promise(odds, x, cell_weight), pull(float(cell_weight.sum()))
 
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        eta, apart = theta[0] + odds @ theta[1:], theta[1:] - start.weights
+        eta, apart = theta[0] + odds @ theta[1:], theta[1:] - start
         residual = cell_weight * (x - expit(eta))
         value = cell_weight @ (np.logaddexp(0.0, eta) - x * eta) + strength * K / 2 * (apart @ apart)
         return float(value), -np.concatenate([[residual.sum()], odds.T @ residual - strength * K * apart])
 
     bounds = [(-LARGEST_INTERCEPT, LARGEST_INTERCEPT)] + [(0.0, None)] * K
-    found = minimize(loss, [start.intercept, *start.weights], jac=True, bounds=bounds, method="L-BFGS-B")
+    found = minimize(loss, [0.0, *start], jac=True, bounds=bounds, method="L-BFGS-B")
     return Stack(float(found.x[0]), found.x[1:])
 
 
