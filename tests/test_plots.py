@@ -695,6 +695,7 @@ def _drawings() -> list[partial[Figure]]:
     found = select_order(AspectBernoulli(n_init=2), cells, [2], criterion=["aic", "cells"], n_folds=2, random_state=0)
     scores = pd.DataFrame({"criterion": "cells", "model": ["one", "two"] * 2, "score": rng.random(4)})
     comparison = SimpleNamespace(table=pd.DataFrame({"model": ["one", "two"]}), folds=scores)
+    curves = pd.DataFrame({"first": [1, 20] * 2, "found": [1, 12, 0, 9], "by_columns": 3.5, "by_chance": 0.5})
     clusters, factors, points = _fake_clusters(rng), _fake_factors(rng), rng.normal(size=(30, 3))
     loadings = pd.DataFrame(rng.normal(size=(6, 2)), index=[f"item {i}" for i in range(6)])
     pairs = pd.DataFrame({"left": list("ab"), "right": list("bc"), "z": [0.5, -2.0]})
@@ -714,6 +715,7 @@ def _drawings() -> list[partial[Figure]]:
         partial(plots.plot_selection, found),
         partial(plots.plot_comparison, comparison),
         partial(plots.plot_suspects, small, cells, top=5),
+        partial(plots.plot_check, SimpleNamespace(curves=curves)),
         partial(plots.plot_reliability, calibration),
         partial(plots.plot_member_weights, SimpleNamespace(members_={"one": 1, "two": 2}, member_weights_=[0.3, 0.7])),
         partial(plots.plot_couplings, SimpleNamespace(couplings_=rng.normal(size=(6, 6)))),
