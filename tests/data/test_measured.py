@@ -123,7 +123,8 @@ def test_columns_that_new_rows_lack(read: Reader, tmp_path: Any, given: str, cel
         DataError, match=r"no column \"b\", .* missing_as='0' \(--missing-as 0\) .* missing_as='unknown'"
     ):
         read_table(file, like=model)
-    data = read_table(file, like=model, missing_as=given)
+    with pytest.warns(UserWarning, match='not read: "e", which the model doesn\'t know'):
+        data = read_table(file, like=model, missing_as=given)
     assert (data.column_names, cells(data)) == (["a", "b", "c"], [[0, cell, 1], [1, cell, 0]])
     assert data.notes[-2:] == ('not read: "e"', f'the file lacks "b", taken as {given}')
     assert "missing_as" not in (data.reading or {})

@@ -11,6 +11,7 @@ from latentbits.cli.commands.ask import denoise, explain, report, rows, suspects
 from latentbits.cli.commands.choose import check, compare, select
 from latentbits.cli.commands.examples import completion, demo, simulate
 from latentbits.cli.commands.fit import false_zeros, fit
+from latentbits.cli.commands.look import look
 from latentbits.cli.commands.survey import factors, repeat_visits, tetrachoric
 from latentbits.errors import DataError, ModelFileError
 from latentbits.version import __version__
@@ -63,7 +64,7 @@ def program() -> None:
 
 
 COMMANDS = (
-    *(fit, false_zeros, repeat_visits, select, compare, check, tetrachoric, factors),
+    *(look, fit, false_zeros, repeat_visits, select, compare, check, tetrachoric, factors),
     *(report, denoise, suspects, explain, rows),
     *(simulate, demo, completion),
 )

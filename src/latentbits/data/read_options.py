@@ -11,6 +11,7 @@ import inspect
 import json
 import math
 import types
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -325,6 +326,9 @@ def _fits(hint: Any, value: Any) -> bool:
     return hint in (str, bool) and type(value) is hint
 
 
+UNREAD = "not read: "
+"""How the note begins about columns that are passed over."""
+
 Options = dict[str, Any]
 _DISPENSABLE = {"exclude", "metadata", "covariates", "coordinates", "effort"}
 """Options with names of columns that are no data: a file needn't have them, and a model that needs one says so."""
@@ -399,7 +403,11 @@ class _LikeReader:
         if {**self._remembered, **self.given}.get("long") is not None:
             filling = self.given.get("missing_as") or "0"
             return _in_order_of(names, _completed(names, self._read_or_blame(), filling), file)
-        return _in_order_of(names, self._filled(names), file)
+        data = self._filled(names)
+        for note in data.notes:
+            if note.startswith(UNREAD):
+                warnings.warn(f"{file}: {note}, which the model doesn't know", stacklevel=4)
+        return _in_order_of(names, data, file)
 
     def _filled(self, names: list[str]) -> BinaryData:
         """The fit's columns; those that the file lacks are filled if the caller says by what."""

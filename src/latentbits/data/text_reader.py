@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, as_text, row_blocks
 from latentbits.data.long_format import refuse_long_format
 from latentbits.data.messages import SHOWN, Origin, check_column_names, option, quoted, refusing_damage
-from latentbits.data.read_options import ReadOptions
+from latentbits.data.read_options import UNREAD, ReadOptions
 from latentbits.data.refusals import BadCells, BadColumn, Surroundings, refusal
 from latentbits.data.roles import (
     LEAST_SHARE,
@@ -129,7 +129,7 @@ class WideTable(ABC):
         known = {self.roles.label, *self.columns, *self.roles.metadata, *self.choice.excluded(self.names, self.origin)}
         names = [quoted(name) for j, name in enumerate(self.names) if j not in known]
         more = f" and {len(names) - SHOWN} more" * (len(names) > SHOWN)
-        return [f"not read: {', '.join(names[:SHOWN])}{more}"] if names else []
+        return [f"{UNREAD}{', '.join(names[:SHOWN])}{more}"] if names else []
 
     def _counts_alone(self, data: BinaryData, threshold: float) -> BinaryData:
         """The columns that are data by the threshold; others are kept beside the rows, and totals are refused."""
