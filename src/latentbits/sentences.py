@@ -7,7 +7,7 @@ Nothing here decides anything, and nobody compares what is returned here: anothe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from latentbits.notes import Code, Level, Note
@@ -83,6 +83,11 @@ def size(data: DataSummary) -> str:
     return f"{table} ({data.density:.1%} ones{missing}{constant})"
 
 
+def shape(data: DataSummary) -> str:
+    """Rows x columns, for a title."""
+    return f"{data.rows:,} \u00d7 {data.columns:,}"
+
+
 def read(data: DataSummary, row_label: str | None) -> str:
     """What was read, so that a column too many or too few is seen."""
     density = [f"{data.density:.1%} ones"] if data.density is not None else []
@@ -119,6 +124,174 @@ def how_fitted(findings: Findings) -> Iterator[tuple[str, str]]:
     yield "versions", ", ".join(f"{name} {number}" for name, number in model.versions.items())
     if findings.seconds:
         yield "seconds", ", ".join(f"{what} {seconds:g}" for what, seconds in findings.seconds.items())
+
+
+# ---- large numbers ---------------------------------------------------------------------------------------------------
+
+BADGES = {
+    Level.CLEAR: "clear",
+    Level.WEAK: "weak",
+    Level.NONE: "none",
+    Level.NEIGHBOURS: "neighbours only",
+    Level.UNKNOWN: "not tested",
+}
+"""How clear a finding is, in a word."""
+
+SECTIONS = {
+    "suspects": "Suspects",
+    "map": "Map",
+    "found": "Found",
+    "components": "Components",
+    "cells": "Cells",
+    "row": "Rows",
+    "responses": "Responses",
+    "variation": "Variation",
+    "figures": "Figures",
+    "sure": "How sure?",
+    "tables": "Tables",
+    "fitted": "Methods",
+}
+"""Sections of a page as its menu calls them."""
+
+Number = tuple[str, str, str]
+"""A number as it is written, what it is, and what stands beside it."""
+
+
+def numbers(findings: Findings) -> list[Number]:
+    """Up to four numbers that say most: the size of the data, what was found, suspects or fit, and skill."""
+    skill = [] if findings.verdict is None else _skill(findings.verdict)
+    names = (name for name in NUMBERS if name in findings.facts and (findings.predicts or name not in _EVIDENCE))
+    found = [number for name in names if (number := NUMBERS[name](findings)) is not None]
+    return [_size_number(findings.data), *found[: 3 - len(skill)], *skill]
+
+
+def _size_number(data: DataSummary) -> Number:
+    missing = f"{counted(data.missing, 'cell')} missing" if data.missing else "none missing"
+    cells = missing if data.density is None else f"{data.density:.0%} ones, {missing}"
+    return shape(data), "rows \u00d7 columns", cells
+
+
+def _skill(found: Verdict) -> list[Number]:
+    """How well held-out cells are predicted, beside the best baseline; without evidence also how far from it."""
+    own = found.auc.get("model")
+    others = {name: area for name, area in found.auc.items() if name != "model"}
+    if own is None or not others:
+        return []
+    best = max(others, key=lambda name: others[name])
+    of_pairs = found.over_rows_and_columns is None
+    than = "independent columns" if of_pairs else {"columns": "column totals"}.get(best, "row and column totals")
+    skill = (f"{own:.2f}", f"AUC on held-out {'pairs' if of_pairs else 'cells'}", f"{others[best]:.2f} by {than}")
+    if found.level is not Level.NONE:
+        return [skill]
+    return [(f"{found.z:.1f}", "standard errors above totals", "2 would be evidence"), skill]
+
+
+def _components_number(findings: Findings) -> Number:
+    parts = findings.facts["components"].value
+    noise = [part["kind"] for part in parts if part["kind"] in EXPLAINS]
+    n = sum(part["kind"] == "content" for part in parts)
+    kinds = f"and {' and '.join(sorted(set(noise)))} noise" if noise else ""
+    if not kinds and "suspected" in findings.facts:
+        kinds = "no noise component"
+    return f"{n}", plural(n, "component"), kinds
+
+
+def _suspected_number(findings: Findings) -> Number:
+    counts = findings.facts["suspected"].value
+    ones = f"; and {counted(counts['presence'], 'one')}" if counts.get("presence") else ""
+    return (
+        f"{counts['absence']:,}",
+        f"{plural(counts['absence'], 'zero')} suspected",
+        f"of {findings.data.zeros:,}{ones}",
+    )
+
+
+def _likely_number(findings: Findings) -> Number:
+    likely = findings.facts["likely"].value
+    what, value = {"absence": ("zero", 1), "presence": ("one", 0)}[likely["kind"]]
+    of = findings.data.zeros if likely["kind"] == "absence" else findings.data.ones
+    at_least = "+" * (likely["count"] == likely["listed"] > 0)
+    return f"{likely['count']:,}{at_least}", f"{plural(likely['count'], what)} more likely {value}", f"of {of:,}"
+
+
+def _members_number(findings: Findings) -> Number:
+    members = [part for part in findings.facts["members"].value if part["member"] != "ensemble"]  # that is all together
+    first = max(members, key=lambda member: member["weight"])
+    voting = sum(member["weight"] >= 0.01 for member in members)
+    return f"{voting} of {len(members)}", "models have a say", f"most: {first['member'].replace('_', ' ')}"
+
+
+def _sources_number(findings: Findings) -> Number:
+    n = findings.facts["sources"].value
+    return f"{n}", plural(n, "source"), f"in {counted(findings.facts['segments'].value, 'segment')}"
+
+
+def _fit_number(findings: Findings) -> Number | None:
+    rms_z = findings.facts["fit"].value["rms_z"]
+    return None if rms_z is None else (f"{rms_z:.2f}", "misfit of pairs, in standard errors", "1 if the model is right")
+
+
+def _clusters_number(findings: Findings) -> Number:
+    rows = sorted((part["rows"] for part in findings.facts["clusters"].value), reverse=True)
+    listed = [f"{n:,}" for n in rows[:3]] + ["…"] * (len(rows) > 3)
+    sizes = f"{', '.join(listed)} rows"
+    return f"{len(rows)}", plural(len(rows), "cluster"), sizes
+
+
+def _assigned_number(findings: Findings) -> Number:
+    return f"{findings.facts['assigned'].value:.0%}", "of rows in one cluster", "with a probability of 0.95 or more"
+
+
+def _factors_number(findings: Findings) -> Number:
+    n = findings.facts["factors"].value
+    return f"{n}", f"on-off {plural(n, 'factor')}", ""
+
+
+def _nature_number(findings: Findings) -> Number:
+    ahead = findings.facts["nature"].value["advantage"]
+    side = "ahead of" if ahead >= 0 else "behind"
+    return f"{abs(ahead):,.0f}", f"BIC {side} continuous factors", "10 or more is clear"
+
+
+def _couplings_number(findings: Findings) -> Number | None:
+    strongest = findings.facts["couplings"].value["strongest"]
+    if not strongest:
+        return None
+    first = strongest[0]
+    return f"{first['coupling']:+.2f}", "strongest coupling", f"{first['column']} and {first['other']}"
+
+
+def _stability_number(findings: Findings) -> Number | None:
+    made, values = findings.facts["restarts"].value["made"], findings.facts["stability"].value
+    if made == 1 or len(values) == 1:
+        return None
+    return f"{min(values):.2f}", "least stability of a component", f"over {counted(made, 'restart')}; 1 is the same"
+
+
+def _restarts_number(findings: Findings) -> Number:
+    made, agreeing = (findings.facts["restarts"].value[name] for name in ("made", "agreeing"))
+    return f"{agreeing} of {made}", "restarts at the best objective", "the more, the surer"
+
+
+NUMBERS: Mapping[str, Callable[[Findings], Number | None]] = {
+    "components": _components_number,
+    "sources": _sources_number,
+    "clusters": _clusters_number,
+    "factors": _factors_number,
+    "couplings": _couplings_number,
+    "suspected": _suspected_number,
+    "likely": _likely_number,
+    "members": _members_number,
+    "fit": _fit_number,
+    "nature": _nature_number,
+    "assigned": _assigned_number,
+    "stability": _stability_number,
+    "restarts": _restarts_number,
+}
+"""Facts that are shown as large numbers, the most telling first."""
+
+_EVIDENCE = ("suspected", "likely")
+"""Those that would be read as evidence of hidden causes."""
 
 
 # ---- the verdict -----------------------------------------------------------------------------------------------------

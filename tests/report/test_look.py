@@ -50,7 +50,7 @@ def test_light_and_dark(open_page: Open, white: Fitted, scheme: str) -> None:
 
 def test_the_scheme_of_the_reader_is_taken(open_page: Open, white: Fitted) -> None:
     light, dark = (open_page(white.file, scheme) for scheme in ("light", "dark"))
-    assert (ground(light), ground(dark)) == ("rgb(246, 246, 244)", "rgb(20, 21, 23)")
+    assert (ground(light), ground(dark)) == ("rgb(244, 245, 247)", "rgb(20, 21, 23)")
 
 
 def test_every_control_has_a_name(open_page: Open, white: Fitted) -> None:
@@ -89,7 +89,7 @@ class TestFirstScreen:
         expect(first).to_be_in_viewport(ratio=1)
         best = white.model.suspects(white.data, top=1).iloc[0]
         assert first.inner_text().split("\t")[:3] == [best["row"], best["column"], f"{best['score']:.2f}"]
-        for control in ("#suspect-kind", "#suspect-search", "[data-mark]", "#totals-row table", "#totals-column table"):
+        for control in ("#suspect-kind", "#suspect-search", "[data-mark]", "#overview canvas", ".numbers div"):
             expect(page.locator(control).first).to_be_in_viewport()
 
     def test_many_notes_leave_it_on_the_screen(self, open_page: Open, white: Fitted, tmp_path: Path) -> None:
@@ -110,18 +110,27 @@ class TestFirstScreen:
 
     def test_sections_in_order(self, opened: Callable[..., Any]) -> None:
         page = opened(None)
-        order = page.locator("main > section").evaluate_all("(es) => es.map((e) => e.id)")
-        assert order == ["answer", "suspects", "work", "components", "cells", "row", "weights", "sure", "fitted"]
+        order = page.locator("main section").evaluate_all("(es) => es.map((e) => e.id)")
+        first = ["answer", "picture", "suspects", "work", "components", "totals"]
+        assert order == [*first, "cells", "row", "weights", "sure", "fitted"]
+        links = page.locator("nav a").evaluate_all("(es) => es.map((e) => e.hash.slice(1))")
+        assert set(links) <= set(order), "the menu leads to what is there"
 
     def test_the_verdict_leads(self, opened: Callable[..., Any], white: Fitted) -> None:
         page = opened({"sentences": VERDICT, "predicts": True})
         answer = analyse(white.model, white.data, verdict=False).said(Role.ANSWER, Role.LEAD)
-        assert page.locator("#answer p").all_inner_texts() == [*VERDICT, *map(sentence, answer)]
+        assert page.locator("h1").inner_text() == VERDICT[0]
+        assert page.locator(".reasons").inner_text() == VERDICT[1]
+        assert page.locator(".said").inner_text() == " ".join(map(sentence, answer))
 
     def test_without_prediction_it_stands_alone(self, opened: Callable[..., Any], white: Fitted) -> None:
-        """And no number of suspects comes before the list."""
+        """All else is folded, and no number of suspects comes before the list."""
         page = opened({"sentences": NOTHING, "predicts": False})
-        assert page.locator("#answer p").all_inner_texts() == NOTHING
+        assert page.locator("#answer :is(h1, p)").all_inner_texts() == NOTHING
+        assert page.locator(".badge").inner_text() == "none"
+        for section in ("#suspects", "#cells", "#sure", "#found"):
+            assert not page.locator(section).is_visible()
+        page.locator("nav a", has_text="Suspects").click()
         expect(page.locator("#suspect-table tbody tr").first).to_be_in_viewport(ratio=1)
         text = page.locator("#suspects").inner_text()
         before = text[: text.index("site ")]
@@ -155,7 +164,7 @@ def test_a_full_page_picture_shows_every_section(open_page: Open, white: Fitted)
     page.wait_for_timeout(300)
     assert page.evaluate("latentbits.tables.length") == 2
     picture = np.array(Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("L"), dtype=int)
-    for section in page.locator("main > section").all():
+    for section in page.locator("main section").all():
         box = {side: round(value) for side, value in section.bounding_box().items()}
         inside = picture[box["y"] + 4 : box["y"] + box["height"] - 4, box["x"] + 4 : box["x"] + box["width"] - 4]
         assert inside.size > 0
@@ -192,12 +201,12 @@ class TestPaper:
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert page.locator("#row-view").inner_text() != stale
         page.emulate_media(media="print")
-        for section in page.locator("main > section").all():
+        for section in page.locator("main section").all():
             assert section.is_visible()
             assert section.evaluate("(e) => getComputedStyle(e).contentVisibility") == "visible"
         assert page.locator("#suspect-table tbody tr").count() == 50
         page.evaluate("dispatchEvent(new Event('afterprint'))")
-        shown = [button.inner_text() for button in page.locator("[data-mark]").all() if button.is_visible()]
+        shown = [button.get_attribute("title") for button in page.locator("[data-mark]").all() if button.is_visible()]
         assert set(shown) <= {"reject"}
         assert page.pdf().startswith(b"%PDF")
 
@@ -210,7 +219,7 @@ class TestPaper:
         np.testing.assert_array_equal(pictures(page), pictures(light))
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         np.testing.assert_array_equal(pictures(page), before)
-        assert ground(page) == ("rgb(20, 21, 23)" if scheme == "dark" else "rgb(246, 246, 244)")
+        assert ground(page) == ("rgb(20, 21, 23)" if scheme == "dark" else "rgb(244, 245, 247)")
 
 
 ATTACKS = {

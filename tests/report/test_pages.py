@@ -77,7 +77,7 @@ def test_new_rows(open_page: Open, white: Fitted, tmp_path: Path) -> None:
     shares = white.model.transform(new).mean(axis=0)
     for k, share in enumerate(shares):
         assert f"{100 * share:.1f} % of these rows" in card(page, k).locator(".details").inner_text()
-    heads, shown = (page.locator(f".facts {tag}").all_inner_texts() for tag in ("th", "td"))
+    heads, shown = (page.locator(f".facts {tag}").all_text_contents() for tag in ("th", "td"))
     facts = dict(zip(heads, shown, strict=True))
     assert facts["rows of this report"] == "30 rows x 24 columns"
     assert "other rows" in facts["fitted to"]

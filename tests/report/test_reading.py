@@ -253,7 +253,7 @@ def centres(page: Any, circles: str) -> tuple[np.ndarray, np.ndarray]:
 
 def test_facts_of_the_fit(open_page: Open, fitted: Fitted) -> None:
     page = open_page(fitted.file)
-    heads, shown = (page.locator(f".facts {tag}").all_inner_texts() for tag in ("th", "td"))
+    heads, shown = (page.locator(f".facts {tag}").all_text_contents() for tag in ("th", "td"))
     facts = dict(zip(heads, shown, strict=True))
     model, data = fitted.model, fitted.data
     assert facts["seed"] == str(model.random_state)

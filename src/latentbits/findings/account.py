@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 import numpy as np
 import pandas as pd
 
-from latentbits.notes import Code, Note, Role, frozen
+from latentbits.notes import Code, Level, Note, Role, frozen
 from latentbits.wording import place
 
 if TYPE_CHECKING:
@@ -325,6 +325,13 @@ class Findings:
     def predicts(self) -> bool:
         """Whether what was found may be taken as evidence: no verdict has said otherwise."""
         return self.verdict is None or bool(self.verdict.predicts)
+
+    @property
+    def level(self) -> Level:
+        """How clear the finding is: by the verdict or, of a model that has none, by its own fact "level"."""
+        if self.verdict is not None:
+            return self.verdict.level
+        return Level(self.facts["level"].value) if "level" in self.facts else Level.UNKNOWN
 
     def said(self, *roles: Role) -> Iterator[Note]:
         """The notes of these roles; without evidence where the verdict finds none.

@@ -14,13 +14,16 @@ from latentbits.data.numbers import NumberTable
 from latentbits.findings.account import DataSummary, Fact, Figure, Parts, Subject, Unit, attributes, labelled
 from latentbits.models.binary_factors.binary_model import EXACT_LIMIT
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis, Nature
-from latentbits.notes import Code, Note, Role
+from latentbits.notes import Code, Level, Note, Role
 
 N_NAMED = 3
 """Variables that a sentence names, at most."""
 
 CLEAR = 0.95
 """A factor whose state in a row is less probable than this is unclear there."""
+
+CLEARLY_BETTER = 10
+"""Difference in BIC that is called clear."""
 
 N_DRAWS, MOST_WORK = 20, 1_000_000
 """Refits for intervals; and cells times codes up to which there are any: some seconds."""
@@ -54,7 +57,7 @@ def find(subject: Subject, about: DataSummary) -> Parts:
         "factors": Fact(model.n_components_, Unit.COUNT),
         "factor_probabilities": Fact(model.factor_probabilities_.tolist(), Unit.SHARE),
         "noise_precision": Fact(model.noise_precision_.tolist(), Unit.PRECISION),
-        **({} if nature is None else {"nature": Fact(_as_fact(nature), Unit.NONE)}),
+        **({} if nature is None else {"nature": Fact(_as_fact(nature), Unit.NONE), "level": Fact(_level(nature))}),
     }
     kind = None if nature is None else nature.kind
     counts = {"factors": model.n_components_, "discarded": len(model.discards_), "nature": kind}
@@ -88,6 +91,13 @@ def _intervals(model: BinaryFactorAnalysis, data: NumberTable, about: DataSummar
 
 def _as_fact(nature: Nature) -> dict[str, Any]:
     return {"kind": nature.kind, "advantage": nature.advantage, "gaussian_factors": nature.n_gaussian}
+
+
+def _level(nature: Nature) -> Level:
+    """Whether there are on-off causes: clear if BIC prefers them to continuous ones by more than 10."""
+    if nature.kind != "binary":
+        return Level.NONE
+    return Level.CLEAR if nature.advantage > CLEARLY_BETTER else Level.WEAK
 
 
 def _about_nature(nature: Nature | None) -> Iterator[Note]:

@@ -57,7 +57,8 @@ def find(subject: Subject, about: DataSummary) -> Parts:
         tables["intervals"] = sure.to_frame(attributes(data))
     n_segments = len(model.segments_)
     judged = {"rms_z": fit.rms_z, "beyond_3": fit.beyond_3, "pairs": fit.n_pairs, "thin": fit.n_thin}
-    facts = {"segments": Fact(n_segments, Unit.COUNT), "fit": Fact(judged, Unit.STANDARD_ERRORS)}
+    counts = {"sources": Fact(n, Unit.COUNT), "segments": Fact(n_segments, Unit.COUNT)}
+    facts = {**counts, "fit": Fact(judged, Unit.STANDARD_ERRORS)}
     figures = (
         Figure("source_scales", partial(plots.plot_source_scales, model), Code.SOURCES_FITTED),
         Figure("mixing", partial(plots.plot_mixing, model), Code.SOURCE),

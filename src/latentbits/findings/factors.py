@@ -39,7 +39,8 @@ def find(subject: Subject, about: DataSummary) -> Parts:
         "weights": weights_table(solved.weights, data),
         "reconstruction": data_table(solved.reconstruct(), data),
     }
-    facts: dict[str, Fact] = {}
+    parts = [{"component": k, "kind": "content"} for k in range(len(model.components_))]
+    facts = {"components": Fact(parts, Unit.COUNT)}
     figures: list[Figure] = []
     notes: list[Note] = []
     has_restarts = Ability.RESTARTS in abilities

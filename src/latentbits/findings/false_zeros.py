@@ -64,6 +64,9 @@ def find(subject: Subject, about: DataSummary, *, asked: Mapping[str, Any] | Non
             }
         ),
     }
+    if listed.probability is not None:
+        likely = int((listed.probability > 0.5).sum())
+        facts["likely"] = Fact({"kind": kind, "count": likely, "listed": len(listed)}, Unit.COUNT)
     if model.noise is not None:
         facts["row_noise"] = Fact(model.noise_model_ is not None)
     tables = {"suspects": suspects, "members": members}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,16 @@ from latentbits import plots
 from latentbits.data.numbers import NumberTable
 from latentbits.findings.account import DataSummary, Fact, Figure, Parts, Subject, Unit, attributes, labelled
 from latentbits.models.ica_mixture.estimator import ICAMixture
-from latentbits.notes import Code, Note, Role
+from latentbits.notes import Code, Level, Note, Role
 
 N_NAMED = 3
 """Variables that a sentence names at most; and clusters whose sources are described in sentences."""
 
 N_DRAWS, MOST_WORK = 20, 50_000
 """Refits for intervals; and cells times clusters times sources up to which there are any: some seconds."""
+
+CLEAR = 0.95
+"""A row whose likeliest cluster has this probability clearly belongs to it."""
 
 NOTABLE = 0.5
 """A cluster's mean is named if it lies this many standard deviations from the mean of all rows."""
@@ -48,6 +52,7 @@ def find(subject: Subject, about: DataSummary) -> Parts:
     ]
     humps = [{"cluster": c, "source": m, "share": share} for c, m, share in model.humps_]
     facts = {"clusters": Fact(clusters, Unit.SHARE), "humps": Fact(humps, Unit.SHARE)}
+    facts |= {"assigned": Fact(_assigned(model, X), Unit.SHARE), "level": Fact(_level(clusters, overlaps))}
     telling = [attributes(data)[j] for j in _telling_columns(apart)] if len(clusters) > 1 else []
     found = {"clusters": len(clusters), "rows": sorted(rows.tolist(), reverse=True), "telling": telling, "data": about}
     fitted = Note(Code.CLUSTERS_FOUND, found, Role.LEAD)
@@ -55,11 +60,23 @@ def find(subject: Subject, about: DataSummary) -> Parts:
     return Parts(fitted, facts, tables, tuple(_figures(model, X, apart)), tuple(notes))
 
 
+def _assigned(model: ICAMixture, X: pd.DataFrame) -> float:
+    """The share of rows that clearly belong to one cluster."""
+    return float((model.predict_proba(X).max(axis=1) >= CLEAR).mean())
+
+
+def _level(clusters: list[dict[str, Any]], overlaps: pd.DataFrame) -> Level:
+    """Whether there are groups: none if all is one cluster, weak if clusters go on into each other."""
+    if len(clusters) == 1:
+        return Level.NONE
+    return Level.WEAK if len(overlaps) and overlaps["adjacent"].any() else Level.CLEAR
+
+
 def _figures(model: ICAMixture, X: pd.DataFrame, apart: pd.DataFrame) -> Iterator[Figure]:
-    yield Figure("cluster_means", partial(plots.plot_cluster_means, model, X), Code.CLUSTER)
     if X.shape[1] > 1:
         draw = partial(plots.plot_clusters, model, X, columns=_telling_columns(apart))
         yield Figure("clusters", draw, Code.CLUSTERS_FOUND)
+    yield Figure("cluster_means", partial(plots.plot_cluster_means, model, X), Code.CLUSTER)
     if model.n_sources_.any():
         yield Figure("source_effects", partial(plots.plot_source_effects, model), Code.CLUSTER_SOURCE)
     yield Figure("source_densities", partial(plots.plot_source_densities, model, X), Code.TWO_HUMPS)

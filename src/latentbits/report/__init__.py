@@ -78,7 +78,8 @@ class Report:
 
 def render_report(findings: Findings, *, ratings: dict[str, Any] | None = None) -> Report:
     """What was found as a page; parameters as of `write_report`."""
-    from latentbits.report.page import page_content, render
+    from latentbits.report.frame import render
+    from latentbits.report.page import page_content
 
     page = render(page_content(findings, ratings=ratings))
     about = findings.data

@@ -7,7 +7,8 @@ import io
 from html import escape
 from typing import TYPE_CHECKING
 
-from latentbits import views
+from latentbits import sentences
+from latentbits.report.frame import framed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,19 +18,11 @@ if TYPE_CHECKING:
 
 def factor_page(found: FactorSolution, title: str) -> str:
     """The page of a solution; everything that comes from data is escaped."""
-    figures = [picture(draw()) for draw in found.figures().values()]
-    block = views.block(title, str(found).split("\n"), *figures, *([_loadings(found)] if found.n_factors else []))
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{block}</body></html>'
-
-
-def _loadings(found: FactorSolution) -> str:
-    table = found.to_frame().reset_index(names="column")
-    return views.table(list(table.columns), [[_short(cell) for cell in row] for row in table.values.tolist()])
-
-
-def _short(cell: object) -> object:
-    return f"{cell:z.3f}" if isinstance(cell, float) else cell
+    headline, *others = str(found).split("\n")
+    figures = {sentences.label(key): (headline, draw) for key, draw in found.figures().items()}
+    loadings = found.to_frame().reset_index(names="column")
+    tables = {"loadings": loadings} if found.n_factors else {}
+    return framed(headline, found=others, figures=figures, tables=tables, file=title)
 
 
 def picture(figure: Figure, words: str = "") -> str:

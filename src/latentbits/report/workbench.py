@@ -363,8 +363,48 @@ def ensemble_part(findings: Findings, *, ratings: dict[str, Any] | None) -> dict
         ],
         "reliability": None if model.held_out_ is None else model.held_out_.to_dict("list"),
         "why": _why(model, data, cells),
+        "table": _table(data, names, cells),
         "rated": {"marks": [], "data": None, **_marks(ratings)},
     }
+
+
+N_RINGED = 50
+"""Listed cells whose rows and columns the picture of a large table has at any rate."""
+
+
+def _table(data: BinaryData, names: list[str] | None, listed: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
+    """The cells as a picture: all of them or, of a large table, those of listed cells and some others at random."""
+    rows = _some(data.shape[0], max(MOST_CELLS // min(data.shape[1], MOST_COLUMNS), 1), listed[0])
+    columns = _some(data.shape[1], MOST_COLUMNS, listed[1])
+    cells = data.rows(rows).dense()[:, columns]
+    row_order, column_order = _by_similarity(cells)
+    return {
+        "shape": list(cells.shape),
+        "cells": _packed(cells),
+        "rows": page_names("row", data.row_names, rows),
+        "columns": page_names("column", names, columns),
+        "row_order": row_order.tolist(),
+        "column_order": column_order.tolist(),
+    }
+
+
+def _some(n: int, most: int, wanted: np.ndarray) -> np.ndarray:
+    """Positions below n: all, or the first wanted ones and others at random, in order."""
+    if n <= most:
+        return np.arange(n)
+    first = np.unique(wanted[:N_RINGED])[:most]
+    others = np.setdiff1d(np.arange(n), first)
+    return np.sort(np.append(first, np.random.default_rng(0).choice(others, most - len(first), replace=False)))
+
+
+def _by_similarity(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Orders of rows and columns in which similar ones are near: those of the first principal component."""
+    seen = cells != MISSING
+    means = np.where(seen, cells, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    centred = np.where(seen, cells - means, 0.0)
+    column = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    column *= np.sign(column[np.abs(column).argmax()]) or 1.0  # whichever sign the solver gave
+    return np.argsort(-(centred @ column), kind="stable"), np.argsort(-column, kind="stable")
 
 
 def _why(model: FalseZeros, data: BinaryData, cells: tuple[np.ndarray, np.ndarray]) -> list[list[list[Any]]]:

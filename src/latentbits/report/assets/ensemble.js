@@ -22,6 +22,7 @@ function makeEnsemble(page) {
   begin(page);
   makeMemory(page);
   makeSuspects(page);
+  makeOverview(page);
   makeDownloads(page);
   warnUnsaved(page);
   page.refresh();
@@ -56,6 +57,7 @@ const barList = (lines) => element("ul", { className: "bars" }, ...lines.map(([l
   element("li", {}, element("span", { className: "label", title: label.textContent }, label), track([[share, colour]]), element("span", { className: "value" }, value))));
 
 function showWhy(page) {
+  drawOverview(page);
   const { bench, chosen } = page, view = byId("why");
   const at = chosen ? page.shownSuspects.indexOf(chosen) : -1;
   byId("suspect-table").querySelectorAll("tbody tr").forEach((line, n) => line.classList.toggle("chosen", n === at));

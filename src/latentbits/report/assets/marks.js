@@ -1,6 +1,7 @@
 // ---- Marks of cells, and what the browser keeps of them and of the ratings until the page is opened again. ----
 
 const MARKS = ["confirm", "reject", "unsure"];
+const SIGNS = { confirm: "\u2713", reject: "\u2717", unsure: "?" };
 
 const markOf = (page, { i, d }) => page.marks.get(`${i},${d}`);
 
@@ -8,7 +9,7 @@ function markButtons(page, cell) {
   const { rows, columns } = page.bench, mark = markOf(page, cell);
   const place = `${rows.shown[cell.i]}, ${columns.shown[cell.d]}`;
   return element("span", { className: "marks" }, ...MARKS.map((word) =>
-    element("button", { type: "button", "data-mark": word, "aria-pressed": word === mark, "aria-label": `${word} ${place}` }, word)));
+    element("button", { type: "button", "data-mark": word, "aria-pressed": word === mark, "aria-label": `${word} ${place}`, title: word }, SIGNS[word])));
 }
 
 // Mark a cell; the same mark again takes it off.

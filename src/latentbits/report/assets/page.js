@@ -80,6 +80,7 @@ function setTheme(theme) {
 }
 
 function redraw() {
+  if (page.overview) drawOverview(page);
   if (page.map) drawMap(page);
   if (page.bench && content.workbench) { drawImages(page); drawHeats(page, true); showRow(page); }
 }
@@ -102,6 +103,7 @@ function makeWorkbench() {
   makeRows(page);
   page.list = workbenchList;
   makeSuspects(page);
+  makeOverview(page);
   page.tables = [patient("suspects", showSuspects), patient("row", showRow)];
   showWeightChoices(page);
   drawBars(page);
@@ -137,6 +139,9 @@ prefersDark.addEventListener("change", () => setTheme(prefersDark.matches ? "dar
 byId("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
 byId("print").addEventListener("click", () => print());
 printInLight();
+makeTabs();
+makeMenu();
+makeCopy();
 makeSure(content);
 if (content.workbench) makeWorkbench();
 if (content.ensemble) makeEnsemble(page);

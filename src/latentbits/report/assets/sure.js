@@ -39,5 +39,5 @@ function makeSure(content) {
   if (content.stability && content.restarts.objective.length > 1) plots.push(stabilityPlot(content.stability));
   if (content.ensemble) plots.push(...(content.ensemble.reliability ? [reliabilityPlot(content.ensemble.reliability)] : []), membersPlot(content.ensemble.members));
   for (const curve of content.selection ?? []) plots.push(selectionPlot(curve));
-  byId("sure-plots").append(...plots.map(([title, drawing]) => element("div", {}, element("h3", {}, title), drawing)));
+  byId("sure-plots")?.append(...plots.map(([title, drawing]) => element("div", {}, element("h3", {}, title), drawing)));
 }

@@ -93,6 +93,7 @@ function showSuspects(page) {
   showMatches(page, found.length, all.length);
   page.list.beside(page, value);
   if (page.rated) page.list.describe(page, value);
+  if (page.overview) drawOverview(page);
 }
 
 function showMatches(page, n, nAll) {
