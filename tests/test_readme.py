@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-from measured import BEGIN, END, measured, places, with_table  # noqa: E402
+from measured import END, measured, places, with_figures  # noqa: E402
 
 MEASURED = re.compile(r"\d+\.\d+|\d+ ?%|\d+ times|\b(?:half|twice|thrice|third|quarter) (?:as|the)\b", re.IGNORECASE)
 """What looks like something that was measured: decimals, percentages, factors."""
@@ -24,7 +24,7 @@ def typed_figures(text: str) -> list[str]:
         r"^---\n.*?^---\n",
         r"```.*?```",
         r"^    .*?$",
-        rf"{BEGIN}.*?{END}",
+        rf"<!-- measured: .*?{END}",
         r"\{\w+\}`[^`]*`",
         r"`[^`]*`",
         r"\]\([^)]*\)",
@@ -49,10 +49,11 @@ def test_typed_figures_are_noticed():
     assert typed_figures("an AUC of {measured}`birds_auc`, from `x = 0.3`") == []
 
 
-def test_the_table_is_the_measured_one():
+def test_the_table_and_the_sentences_are_the_measured_ones():
     text = README.read_text(encoding="utf-8")
-    assert with_table(text) == text, "run python docs/_ext/measured.py README.md"
-    assert with_table(text.replace("0.85", "0.95")) == text, "a typed figure would be replaced"
+    assert with_figures(text) == text, "run python docs/_ext/measured.py README.md"
+    assert with_figures(text.replace("0.85", "0.95")) == text, "a typed figure would be replaced"
+    assert with_figures(text.replace("published results", "results")) == text
 
 
 @pytest.mark.parametrize("name", places())

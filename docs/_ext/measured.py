@@ -1,7 +1,7 @@
-"""Measured figures on pages: the role `measured`, the directives `rivals`, `claims` and `benchmark`.
+"""Measured figures on pages: the role `measured`, the directives `rivals`, `published` and `benchmark`.
 
 Measured figures are never typed on a page. measured.toml says where in `experiments/results` and `benchmarks/results`
-a figure is found; ``{measured}`name` `` shows it. `python docs/_ext/measured.py README.md` updates the README's table.
+a figure is found; ``{measured}`name` `` shows it. `python docs/_ext/measured.py README.md` updates the README's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,15 @@ from typing import Any
 import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))  # the experiments are no part of the installed package
+
+from experiments.runner.lines import lines_of  # noqa: E402
+from experiments.runner.page import differences_part, glance_part, in_two_sentences, numbers_part, paper_part  # noqa: E402
+from experiments.runner.store import stored  # noqa: E402
+
 RESULTS = ROOT / "experiments" / "results"
 BENCHMARKS = ROOT / "benchmarks" / "results"
-HOLDS = ("reproduced", "better")
-"""How positive verdicts begin; on which data and under which condition follows."""
-
-BEGIN, END = "<!-- measured: rivals -->", "<!-- end -->"
+BEGIN, BEGIN_PUBLISHED, END = "<!-- measured: rivals -->", "<!-- measured: published -->", "<!-- end -->"
 
 
 # ---- figures -------------------------------------------------------------------------------------------------------
@@ -46,10 +48,6 @@ def measured(name: str) -> str:
         raise KeyError(f"measured.toml has no {name}; add it, or use one of {', '.join(places())}")
     place = places()[name]
     file = ROOT / place["file"]
-    if "verdicts" in place:
-        begins = tuple(place["verdicts"])
-        published = [claim for claim in all_claims(place["file"]) if claim["result"]]
-        return str(sum(claim["verdict"].startswith(begins) for claim in published))
     if "claim" in place:
         return _from_claim(file, place)
     lines = pd.read_csv(file) if file.suffix == ".csv" else pd.DataFrame(_content(file)[place["part"]])
@@ -84,6 +82,7 @@ RIVALS = {
     "mixture": "Bernoulli mixture",
     "logistic PCA, ridge 1": "logistic PCA",
     "Ising": "Ising model",
+    "probit factors alone": "our best member alone",
     "FalseZeros": "**FalseZeros**",
 }
 TABLES = {"visit 1": "first visit", "visit 2": "second visit", "visit 3": "third visit"}
@@ -108,60 +107,33 @@ def markdown(lines: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in [header, ["---"] * len(header), *rest])
 
 
-def with_table(text: str) -> str:
-    """The page with the measured table between its marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    if not after:
-        raise ValueError(f"the page has no {BEGIN} ... {END}")
-    return f"{before}{BEGIN}\n{markdown(rivals())}\n{END}{after}"
+def with_figures(text: str) -> str:
+    """The page with the measured table and the sentences on published results between their marks."""
+    told = {BEGIN: markdown(rivals()), BEGIN_PUBLISHED: in_two_sentences(lines_of(stored(RESULTS)))}
+    for mark, words in told.items():
+        before, _, rest = text.partition(mark)
+        _, _, after = rest.partition(END)
+        if not after:
+            raise ValueError(f"the page has no {mark} ... {END}")
+        text = f"{before}{mark}\n{words}\n{END}{after}"
+    return text
 
 
-# ---- claims --------------------------------------------------------------------------------------------------------
+# ---- published results ---------------------------------------------------------------------------------------------
 
 
-def experiments(prefix: str) -> Iterator[dict[str, Any]]:
-    """Stored experiments whose name has this prefix, in order."""
-    for file in sorted(RESULTS.glob("*.json")):
-        content = _content(file)
-        if content["experiment"].startswith(prefix):
-            yield content
-
-
-def all_claims(prefix: str) -> list[dict[str, Any]]:
-    """The claims of these experiments."""
-    return [claim for content in experiments(prefix) for claim in content["claims"]]
-
-
-def claims_page(prefix: str) -> str:
-    """Claims that were confirmed, then those that were not and why, in Markdown."""
-    parts = []
-    for content in experiments(prefix):
-        holds = [claim for claim in content["claims"] if claim["verdict"].startswith(HOLDS)]
-        fails = [claim for claim in content["claims"] if not claim["verdict"].startswith(HOLDS)]
-        number = f"{len(holds)} of {len(content['claims'])} confirmed"
-        parts.append(f"### {content['title']}\n\n{number}; `python -m experiments run {content['experiment']}`.\n")
-        parts.extend(_claim_lines("Confirmed", holds, reasons=False))
-        parts.extend(_claim_lines("Not confirmed, and why", fails, reasons=True))
-    return "\n".join(parts)
-
-
-def _claim_lines(title: str, claims: list[dict[str, Any]], *, reasons: bool) -> Iterator[str]:
-    if not claims:
-        return
-    yield f":::{{dropdown-like}} {title} ({len(claims)})\n"
-    for claim in claims:
-        paper = "" if claim["paper"] in ("-", "") else f" Published: {_plain(claim['paper'])}."
-        condition = f" ({_plain(claim['condition'])})" if claim.get("condition") else ""
-        reason = f" Reason: {_plain(claim['reason'])}." if reasons and claim.get("reason") else ""
-        note = f" *{_plain(claim['note'])}*" if reasons and claim["note"] else ""
-        yield f"- {_plain(claim['statement'])}{condition}.{paper} Ours: {_plain(claim['ours'])}.{reason}{note}"
-    yield "\n:::\n"
-
-
-def _plain(text: str) -> str:
-    """Text with Markdown's special characters escaped."""
-    return re.sub(r"([\\`*_{}\[\]<>#$|~])", r"\\\1", text.strip().rstrip("."))
+def published(part: str) -> str:
+    """A part of the summary of the published results, or the table of one paper, or "beyond" the papers."""
+    page, results = ROOT / "docs" / "results.md", stored(RESULTS)
+    lines = lines_of(results)
+    summary = {
+        "numbers": lambda: numbers_part(lines, results),
+        "differences": lambda: differences_part(lines, RESULTS, page),
+        "verdicts": lambda: glance_part(lines, {}),
+    }
+    if part in summary:
+        return summary[part]()
+    return "\n\n".join(paper_part("" if part == "beyond" else part, lines, {}, ROOT / "experiments", page))
 
 
 # ---- Sphinx --------------------------------------------------------------------------------------------------------
@@ -169,11 +141,11 @@ def _plain(text: str) -> str:
 
 def setup(app: Any) -> dict[str, bool]:
     """Register role and directives."""
-    from measured_directives import BenchmarkTables, ClaimsOf, DropdownLike, MeasuredRole, RivalsTable
+    from measured_directives import BenchmarkTables, DropdownLike, MeasuredRole, Published, RivalsTable
 
     app.add_role("measured", MeasuredRole())
     app.add_directive("rivals", RivalsTable)
-    app.add_directive("claims", ClaimsOf)
+    app.add_directive("published", Published)
     app.add_directive("benchmark", BenchmarkTables)
     app.add_directive("dropdown-like", DropdownLike)
     return {"parallel_read_safe": True}
@@ -182,4 +154,4 @@ def setup(app: Any) -> dict[str, bool]:
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         page = Path(name)
-        page.write_text(with_table(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(with_figures(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,10 +1,10 @@
-"""How Sphinx shows measured figures, claims and benchmarks."""
+"""How Sphinx shows measured figures, published results and benchmarks."""
 
 from __future__ import annotations
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from measured import BENCHMARKS, ROOT, claims_page, markdown, measured, places, rivals
+from measured import BENCHMARKS, ROOT, markdown, measured, places, published, rivals
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 
@@ -35,18 +35,15 @@ class RivalsTable(_FromMarkdown):
         return self._nodes(markdown(rivals()), "beyond_false_zeros.csv")
 
 
-class ClaimsOf(_FromMarkdown):
-    """All claims of the experiments whose names begin with the argument."""
+class Published(_FromMarkdown):
+    """A part of the summary of the published results, or the table of a paper."""
 
     required_arguments = 1
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Return a section for each experiment."""
-        holder = nodes.section()
-        holder.document = self.state.document
-        text = claims_page(self.arguments[0])
-        self.state.nested_parse(StringList(text.splitlines(), self.arguments[0]), 0, holder, match_titles=True)
-        return holder.children
+        """Return the part."""
+        return self._nodes(published(self.arguments[0]), self.arguments[0])
 
 
 class BenchmarkTables(_FromMarkdown):
@@ -75,6 +72,5 @@ class DropdownLike(SphinxDirective):
         """Return the content between the two ends of the element."""
         holder = nodes.container(classes=["folded"])
         self.state.nested_parse(self.content, self.content_offset, holder)
-        opened = "" if self.arguments[0].startswith("Not ") else " open"
-        begin = nodes.raw("", f"<details{opened}><summary>{self.arguments[0]}</summary>", format="html")
+        begin = nodes.raw("", f"<details><summary>{self.arguments[0]}</summary>", format="html")
         return [begin, holder, nodes.raw("", "</details>", format="html")]

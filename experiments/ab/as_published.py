@@ -104,14 +104,14 @@ def judge(table: pd.DataFrame) -> list[Claim]:
         folds = curves[LPCA, passes]
         claim = peak_of_lpca(fossils, folds, about)
         told = ", ".join(f"{k}: {score:.2f}" for k, score in folds.mean().items())
-        condition = PLAIN.format(passes)
-        claims.append(replace(claim, condition=condition, ours=f"{claim.ours} ({told})", note=""))
+        setting = PLAIN.format(passes)
+        claims.append(replace(claim, setting=setting, ours=f"{claim.ours} ({told})"))
     both = overfits(fossils, curves[AB, AB_PASSES], curves[LPCA, PASSES[-1]], {"result": "AB 2"})
-    claims.append(replace(both, condition=f"AB stopped after {AB_PASSES} passes"))
+    claims.append(replace(both, setting=f"AB stopped after {AB_PASSES} passes"))
     if not images.empty:
         found = _curves(images)
         same = equal_peaks(numerals, found[AB, 0], found[LPCA, PASSES[0]], {"result": "AB 2"})
-        claims.append(replace(same, condition=PLAIN.format(PASSES[0]), note=""))
+        claims.append(replace(same, setting=PLAIN.format(PASSES[0])))
     return claims
 
 

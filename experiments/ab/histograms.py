@@ -101,13 +101,13 @@ def judge(table: pd.DataFrame) -> list[Claim]:
 
 
 def _judge_model(data: str, rows: float, model: str, table: pd.DataFrame) -> list[Claim]:
-    from experiments.ab._shared import CONDITIONS, NOT_BLACK, OTHER_POSTS, READINGS, TEXT_STANDS_IN
+    from experiments.ab._shared import NOT_BLACK, OTHER_POSTS, READINGS, TEXT_STANDS_IN, run_with
 
     free = model == AB
     about: dict[str, Any] = {
         "result": "AB 6",
         "substitute": TEXT_STANDS_IN if data == "text" else "",
-        "condition": CONDITIONS[rows, "free" if free else "anchored"],
+        **run_with(rows, "free" if free else "anchored"),
     }
     needs_black = {**about, **(NOT_BLACK if free else OTHER_POSTS if data == "text" else {})}
     ours = table[table["model"] == model]
@@ -165,8 +165,7 @@ def _separates(data: str, table: pd.DataFrame, model: str, about: dict[str, Any]
         )
         at_least = by_model[[PLSA]].assign(mixture=spread["min"]).max(axis=1)
         if "reason" not in about and (by_model[model] > 2 * at_least).all():  # so from other starts that end as high
-            evidence = "python -m experiments run ab/histograms --full"
-            about = {**about, "reason": Reason.OPTIMUM, "evidence": evidence}
+            about = {**about, "reason": Reason.OPTIMUM, "why": "mixtures that end as high separate very differently"}
     return Claim(
         **about,
         statement=f"{data}, ones added: a component of AB tells added ones from true ones and zeros; none of the "

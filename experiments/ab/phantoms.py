@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.runner import Claim, Experiment, Reason, count_of, median_range
+from experiments.runner import Algorithm, Claim, Experiment, Reason, count_of, mean_sd, median_range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,14 +96,14 @@ def _of(case: Case, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _judge_case(case: Case, group: pd.DataFrame) -> list[Claim]:
-    from experiments.ab._shared import CONDITIONS, NOT_BLACK, OTHER_POSTS, READINGS, TEXT_STANDS_IN, titled
+    from experiments.ab._shared import NOT_BLACK, OTHER_POSTS, READINGS, TEXT_STANDS_IN, run_with, titled
 
     name = f"{titled(case.data, case.added)}, {case.k} components"
     both = case.white and case.black
     about: dict[str, Any] = {
         "result": "AB 3",
         "substitute": TEXT_STANDS_IN if case.data == "text" else "",
-        "condition": CONDITIONS[case.rows, case.noise],
+        **run_with(case.rows, case.noise),
     }
     found = (group["white"] == case.white) & (group["black"] == case.black)
     wanted = " and ".join(f"{n} {kind}" for kind, n in (("white", case.white), ("black", case.black)) if n)
@@ -124,7 +124,27 @@ def _judge_case(case: Case, group: pd.DataFrame) -> list[Claim]:
         claims.append(_blankness(name, group, about))
     if case.white:
         claims.append(_falls(name, group, about))
+    if case.added and titled(case.data, case.added) in DENSITIES:
+        claims.append(_density(titled(case.data, case.added), group, about))
     return claims
+
+
+DENSITIES = {"fossils, ones added": 12.5, "text, ones added": 13.7}
+"""Percent of ones after adding, as printed."""
+
+
+def _density(name: str, group: pd.DataFrame, about: dict[str, Any]) -> Claim:
+    percent = 100 * group["density"]
+    return Claim(
+        **{**about, "algorithm": Algorithm.BOTH},
+        statement=f"{name}: percent of ones",
+        paper=f"{DENSITIES[name]}",
+        ours=mean_sd(percent, 1),
+        holds=abs(percent.mean() - DENSITIES[name]) < 0.5,
+        reason=Reason.UNDERSPECIFIED,
+        readings=("Uniform[0, 0.4] in all rows", "in 40 % of the rows"),
+        note="The printed level of noise in all rows makes about twice as many ones as are printed",
+    )
 
 
 def _blankness(name: str, group: pd.DataFrame, about: dict[str, Any]) -> Claim:
@@ -137,7 +157,7 @@ def _blankness(name: str, group: pd.DataFrame, about: dict[str, Any]) -> Claim:
         ours=f"{median_range(group['blank_largest'], 3)} over {len(group)} samples",
         holds=least <= LARGEST_PUBLISHED,
         reason=Reason.DATA,
-        evidence="python -m experiments run ab/phantoms --full",
+        why="it differs threefold between samples of posts; the paper's are one sample each",
         note="holds if some sample is as blank as the less blank of the paper's, whose two numbers are of one sample "
         "each. Of free components it differs threefold between samples; an anchored one has 0.001 everywhere, if the "
         "likelihood keeps it",

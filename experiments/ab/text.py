@@ -119,7 +119,7 @@ def doubt(model: AspectBernoulli, X: np.ndarray, text: Posts) -> float:
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    from experiments.ab._shared import CONDITIONS, NOT_BLACK, OTHER_POSTS, READINGS, TEXT_STANDS_IN
+    from experiments.ab._shared import NOT_BLACK, OTHER_POSTS, READINGS, TEXT_STANDS_IN, run_with
 
     about: dict[str, Any] = {"result": "AB 7", "substitute": TEXT_STANDS_IN}
     plain, noisy = table[table["added"] == ""], table[table["added"] == "ones"]
@@ -132,7 +132,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
         _short_posts(plain, about),
     ]
     for (noise, rows), group in noisy.groupby(["noise", "rows"], sort=False):
-        told = {**about, "condition": CONDITIONS[rows, noise]}
+        told = {**about, **run_with(rows, noise)}
         black = {**told, "note": READINGS, **(NOT_BLACK if noise == "free" else OTHER_POSTS)}
         claims += [
             _four_topics("table 5, ones added: four topics, both phantoms", group, {"white", "black"}, black),
@@ -194,7 +194,6 @@ def _richness(plain: pd.DataFrame, about: dict[str, Any]) -> Claim:
         f"{median_range(white) if len(white) else 'not found'}, topics {median_range(content)}",
         holds=sum(right) >= MOST_SAMPLES * len(right),
         reason=Reason.DATA,
-        evidence="python -m experiments run ab/text --full",
     )
 
 

@@ -135,6 +135,7 @@ def _half_dominated(first: pd.DataFrame) -> Claim:
         paper="about half",
         ours=mean_sd(share),
         holds=0.4 <= share.mean() <= 0.6,
+        why="the chat is another one: its people are those who speak most, which leaves out those with few links",
         note="holds from 0.4 to 0.6. The chat is another one: here the 844 are those who speak most, which leaves out "
         "people with one or two messages and hence few links. Near-white components also share a node's weight among "
         "them, so that one with a clear group wins more easily",
@@ -161,6 +162,7 @@ def _components_needed(first: pd.DataFrame, lags: pd.DataFrame) -> Claim:
         f"near white {median_range(COMPONENTS - lags['near_white'], 0)} against "
         f"{median_range(COMPONENTS - first['near_white'], 0)}",
         holds=(lags["alive"] < first["alive"]).all(),
+        why="surplus components become equal near-white ones, among which a uniform prior divides the absences",
         note="the paper doesn't say how many it began with. Ours don't die: surplus components become equal near-white "
         "ones, among which a uniform prior on the weights divides the absences",
     )

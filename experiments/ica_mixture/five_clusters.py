@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from experiments.ica_mixture._shared import decibels, draw_decibels, recovery
-from experiments.runner import Claim, Experiment, Reason, count_of, median_range
+from experiments.runner import Algorithm, Claim, Experiment, Reason, count_of, median_range
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,6 +81,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
             paper="on most trials",
             ours=f"{count_of(five)} trials",
             holds=five.mean() > 0.5,
+            algorithm=Algorithm.OURS,
         ),
         Claim(
             result="ICA mixture 1",
@@ -88,8 +89,9 @@ def judge(table: pd.DataFrame) -> list[Claim]:
             paper="9 -> 38 dB",
             ours=decibels(table),
             holds=max(mean, unmixed) >= REACHED,
-            reason=Reason.DATA,
-            evidence="python -m experiments run ica_mixture/five_clusters --full",
+            algorithm=Algorithm.OURS,
+            reason=Reason.UNDERSPECIFIED,
+            readings=("the mean over trials", "one run, by the better of two answers"),
             note="The paper gives neither the densities' shapes nor the mixing, on which it depends by several dB. "
             "With 200 to 400 points a cluster, the directions themselves are uncertain by more than 38 dB allows: "
             "FastICA with the clusters known doesn't get there either.",
@@ -112,13 +114,12 @@ def _one_run(table: pd.DataFrame) -> list[Claim]:
     return [
         Claim(
             result="ICA mixture 1",
-            statement=HIGH,
-            condition="of one run, as the paper's averages are",
+            statement=f"of one run, by the better of two answers, in at least {100 * SELDOM:.0f} % of runs: {HIGH}",
+            instead=True,
+            algorithm=Algorithm.OURS,
             paper="9 -> 38 dB",
             ours=f"in {count_of(found >= REACHED)} runs; {median_range(found, 1)} dB by the better of the two answers",
             holds=(found >= REACHED).mean() >= SELDOM,
-            reason=Reason.DATA,
-            evidence="python -m experiments run ica_mixture/five_clusters --full",
             note=f"Holds if at least {100 * SELDOM:.0f} % of our runs are as good as the paper's one. That its 38 dB "
             "is the mean over the ten sources of one run is a reading: the 5 and 22 dB of its next section are the "
             "means of Table 2, which is of one run.",

@@ -1,6 +1,6 @@
 """The common runner of all experiments; experiments import what they need from here."""
 
-from experiments.runner.claims import Claim, Reason, count_of, mean_sd, median_range
+from experiments.runner.claims import Algorithm, Claim, Reason, count_of, mean_sd, median_range
 from experiments.runner.experiment import Experiment
 
-__all__ = ["Claim", "Experiment", "Reason", "count_of", "mean_sd", "median_range"]
+__all__ = ["Algorithm", "Claim", "Experiment", "Reason", "count_of", "mean_sd", "median_range"]

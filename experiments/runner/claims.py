@@ -7,26 +7,34 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Claim", "Reason", "count_of", "mean_sd", "median_range"]
+__all__ = ["Algorithm", "Claim", "Reason", "count_of", "mean_sd", "median_range"]
 
 NOT_RUN = "not run"
+INSTEAD = "what we find instead"
+
+
+class Algorithm(StrEnum):
+    """Whose algorithm a row is about; an accelerated one that has the same fixed points is as printed."""
+
+    PRINTED = "as printed"
+    OURS = "ours"
+    BOTH = "both"
+    """There is no difference between the two, or the claim isn't about the paper's algorithm but about a rival's."""
 
 
 class Reason(StrEnum):
-    """Why a published claim is not reproduced. All but the last need evidence that a reader can run.
+    """Why a published claim is not reproduced, each with evidence that a reader can run or read."""
 
-    A proof may be that what is claimed is not identifiable, or that it contradicts what can be shown.
-    """
-
+    NO = "does not come out"
+    OPTIMUM = "depends on the local optimum"
     DATA = "data not public"
-    OPTIMUM = "depends on a local optimum"
-    PROOF = "proof against it"
-    UNEXPLAINED = "unexplained"
+    UNDERSPECIFIED = "underspecified"
+    """The paper doesn't say what the outcome depends on; `readings` are those that were tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One row of the page of results.
+    """One row of the pages of results.
 
     Attributes
     ----------
@@ -36,12 +44,18 @@ class Claim:
     result : the published result it belongs to, such as "AB 1"; "" if it goes beyond the papers.
     paper : the paper's value or words.
     better : whether ours is better than the paper's, by a rule in code.
+    algorithm : the one that the paper prints, ours, or both if that makes no difference.
+    setting : a choice that the paper leaves open, in a few words. Claims of one result come out together only if they
+        do under one and the same setting.
+    condition : a departure from what the paper says, in a few words.
     substitute : the public data used instead of the paper's, which are not public.
-    condition : what ours needs that the paper doesn't say, in a few words: a reading of its text, another setting.
-        Claims of one statement are one claim in several settings: it is reproduced under a condition if one of them is.
-    reason : why it differs, if it does; unexplained if it isn't said.
-    evidence : of that reason: a command, or a file of the repository such as "tests/models/aspect/test_noise.py::name".
-    note : what was tried and found, above all where ours differs.
+    instead : whether this is what we find instead of a published claim; it is never counted as a reproduction.
+    reason : why it differs, if it does.
+    why : the same in one line, our best evidence; the first sentence of the note, if it isn't said.
+    readings : of what is underspecified, which were tried.
+    evidence : of the reason: a command, or a file of the repository such as "tests/models/aspect/test_noise.py::name".
+        If it isn't said, it is the run of the experiment itself.
+    note : what was tried and found.
 
     Examples
     --------
@@ -49,8 +63,8 @@ class Claim:
     'reproduced'
     >>> Claim(statement="AUC: suspicion above NMF", ours="0.85 against 0.79", holds=False).verdict
     'not better'
-    >>> Claim(result="AB 1", statement="AIC picks K on text", paper="5", ours="4", holds=False).reason.value
-    'unexplained'
+    >>> Claim(result="AB 1", statement="AIC picks 5", ours="4", holds=False, why="other posts").reason.value
+    'does not come out'
     """
 
     statement: str
@@ -59,29 +73,43 @@ class Claim:
     result: str = ""
     paper: str = "-"
     better: bool = False
-    substitute: str = ""
+    algorithm: Algorithm = Algorithm.PRINTED
+    setting: str = ""
     condition: str = ""
+    substitute: str = ""
+    instead: bool = False
     reason: Reason | None = None
+    why: str = ""
+    readings: tuple[str, ...] = ()
     evidence: str = ""
     note: str = ""
 
     def __post_init__(self) -> None:
-        if self.reason not in (None, Reason.UNEXPLAINED) and not self.evidence:
-            raise ValueError(f'"{self.statement}" has a reason to differ ({self.reason}), but no evidence for it')
+        if self.reason == Reason.UNDERSPECIFIED and not self.readings:
+            raise ValueError(f'"{self.statement}" is called underspecified; say which readings were tried')
         # Rules over tables give NumPy booleans, which JSON can't encode.
         object.__setattr__(self, "holds", None if self.holds is None else bool(self.holds))
         object.__setattr__(self, "better", bool(self.better))
-        if self.holds is not False or not self.result:  # a reason is written before the verdict is known
+        if (
+            self.holds is not False or not self.result or self.instead
+        ):  # a reason is written before the verdict is known
             object.__setattr__(self, "reason", None)
-            object.__setattr__(self, "evidence", "")
-        elif self.reason is None:
-            object.__setattr__(self, "reason", Reason.UNEXPLAINED)
+            for name in ("why", "evidence"):
+                object.__setattr__(self, name, "")
+            object.__setattr__(self, "readings", ())
+            return
+        object.__setattr__(self, "reason", self.reason or Reason.NO)
+        object.__setattr__(self, "why", self.why or self.note.partition(". ")[0].rstrip("."))
+        if not self.why:
+            raise ValueError(f'"{self.statement}" differs; say in one line why')
 
     @property
     def verdict(self) -> str:
         """The verdict in plain words."""
         if self.holds is None:
             return NOT_RUN
+        if self.instead:
+            return INSTEAD
         if not self.result:
             return "better" if self.holds else "not better"
         word = "differs" if not self.holds else "better" if self.better else "reproduced"

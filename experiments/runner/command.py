@@ -128,8 +128,11 @@ def judge_experiments(names: tuple[str, ...], out: Path | None, terminal: Termin
     """
     folder = experiments_folder()
     out = out or folder / "results"
+    chosen, full = _chosen(names, folder), store.full_runs(out)
     results, refused = [], False
-    for found in _chosen(names, folder).experiments:
+    for found in chosen.experiments:
+        if found.name not in full and found.name not in chosen.by_name:
+            continue
         try:
             results.append(store.judge_again(found, runner.load(found.file), out))
             _print_claims(results[-1], terminal)
@@ -172,13 +175,7 @@ def _chosen(names: tuple[str, ...], folder: Path) -> Chosen:
 
 
 def _write_page(folder: Path, out: Path) -> Path:
-    declared = {}
-    for found in runner.find(folder):
-        try:
-            declared[found.name] = (found, runner.load(found.file).results)
-        except runner.ExperimentError as error:
-            print_error(f"{found.name} is not on the page: {error}")
-    return pages.write_page(folder, out, declared)
+    return pages.write_page(folder, out, {found.name: found for found in runner.find(folder)})
 
 
 def _print_claims(result: dict[str, Any], terminal: Terminal) -> None:

@@ -1,27 +1,69 @@
-"""The stored claims as lines of the pages, and what follows for a published result from those about it."""
+"""The stored claims as lines of the pages, and the one rule by which a published result is judged from them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import IntEnum
+from enum import StrEnum
 from typing import Any, NamedTuple
 
-from experiments.runner.claims import NOT_RUN, Reason
-from experiments.runner.published import PUBLISHED
+from experiments.runner.claims import NOT_RUN, Algorithm
+from experiments.runner.published import PUBLISHED, not_run_yet
 from experiments.runner.store import Result
 
-__all__ = ["MISSING", "Line", "Status", "lines_of", "statements", "status_of"]
+__all__ = ["RULE", "Line", "Outcome", "Setting", "Status", "lines_of", "outcome_of", "statements"]
 
-MISSING = "missing"
+RULE = (
+    "A published result comes out **whole** if all its claims do under one and the same named setting, on the paper's "
+    "data; **under a condition** if one stated departure from the paper (another setting, substitute public data) "
+    "serves all its claims; **in part** otherwise, with the share of claims that come out together. A setting names "
+    "whose algorithm it is, the printed one or ours, and what the paper leaves open. A changed claim is a row *what we "
+    "find instead* and is never counted; a claim that was not run counts as not shown; a tie is a tie. A row that "
+    "differs has one of four reasons: it *does not come out*, it *depends on the local optimum*, its *data are not "
+    "public*, or it is *underspecified*, with the readings that were tried. Rows are judged from stored numbers by "
+    "rules in code: `python -m experiments judge all`."
+)
 
 
-class Status(IntEnum):
-    """How far a published result, or one claim of it, is reproduced; a result is as good as its worst claim."""
+class Status(StrEnum):
+    """How far a published result comes out."""
 
-    NOT_JUDGED = 0
-    DIFFERS = 1
-    UNDER_CONDITIONS = 2
-    COMES_OUT = 3
+    WHOLE = "whole"
+    UNDER_A_CONDITION = "under a condition"
+    IN_PART = "in part"
+    NOT_AT_ALL = "not at all"
+    NOT_JUDGED = "not run yet"
+
+
+class Setting(NamedTuple):
+    """What claims come out under: whose algorithm, a choice that the paper leaves open, a departure from it."""
+
+    algorithm: str
+    setting: str
+    condition: str
+
+    def __str__(self) -> str:
+        whose = "the algorithm as printed" if self.algorithm == Algorithm.PRINTED else "our algorithm"
+        return ", ".join(filter(None, [whose, self.setting, self.condition]))
+
+
+class Outcome(NamedTuple):
+    """What follows for a published result: `n_good` of its `n_claims` come out together under `setting`."""
+
+    status: Status
+    setting: Setting
+    n_good: int
+    n_claims: int
+    n_not_run: int
+    substitute: bool
+
+    @property
+    def words(self) -> str:
+        """The verdict of the result with its setting, or with its share."""
+        where = f"{self.setting}{', on substitute data' * self.substitute}"
+        if self.status in (Status.WHOLE, Status.UNDER_A_CONDITION):
+            return f"**{self.status}**: {where}"
+        share = f"{self.n_good} of {self.n_claims}{f', {self.n_not_run} not run' * bool(self.n_not_run)}"
+        return f"**{self.status}**: {share} ({where})" if self.status == Status.IN_PART else f"**{self.status}**"
 
 
 class Line(NamedTuple):
@@ -38,38 +80,56 @@ class Line(NamedTuple):
         return str(self.claim["verdict"])
 
     @property
+    def run(self) -> bool:
+        """Whether it could be judged."""
+        return self.verdict != NOT_RUN
+
+    @property
+    def counted(self) -> bool:
+        """Whether it is a published claim, and not what is found instead of one."""
+        return bool(self.result) and not self.claim.get("instead", False)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the published claim comes out in this row's setting."""
+        return self.run and not self.verdict.startswith(("differs", "not better"))
+
+    @property
     def reason(self) -> str:
-        """Why it differs; what was stored without a reason is unexplained."""
-        return str(self.claim.get("reason") or Reason.UNEXPLAINED) if self.verdict.startswith("differs") else ""
+        """Why it differs."""
+        return str(self.claim["reason"]) if self.counted and self.run and not self.holds else ""
 
     @property
-    def conditions(self) -> list[str]:
-        """Conditions that the paper doesn't state."""
-        stand_in = ["on substitute public data"] if self.claim["substitute"] else []
-        return [*stand_in, *filter(None, [self.claim.get("condition", "")])]
+    def algorithm(self) -> str:
+        """Whose algorithm the row is about."""
+        return str(self.claim.get("algorithm") or Algorithm.PRINTED)
 
     @property
-    def status(self) -> Status:
-        """How far this row alone is reproduced."""
-        if self.verdict in (NOT_RUN, MISSING):
-            return Status.NOT_JUDGED
-        if self.reason:
-            return Status.DIFFERS
-        return Status.UNDER_CONDITIONS if self.conditions else Status.COMES_OUT
+    def settings(self) -> list[Setting]:
+        """The settings that it was run in: two if it makes no difference whose algorithm it is."""
+        both = (Algorithm.PRINTED, Algorithm.OURS)
+        rest = self.claim.get("setting") or "", self.claim.get("condition") or ""
+        return [Setting(one, *rest) for one in (both if self.algorithm == Algorithm.BOTH else (self.algorithm,))]
 
 
-def lines_of(results: dict[str, Result], declared: dict[str, tuple[str, ...]]) -> list[Line]:
-    """All claims in the order of the papers; a published result without any is listed as not run, or as missing."""
+def lines_of(results: dict[str, Result]) -> list[Line]:
+    """All claims in the order of the papers, and what the papers claim that was not run yet."""
     lines = []
     for name, result in results.items():
         scale = f"{result['scale']}, {result['jobs']} job{'s' * (result['jobs'] != 1)}"
         lines += [Line(claim["result"], claim, scale, name) for claim in result["claims"]]
+    stated = {(line.result, line.claim["statement"]) for line in lines}
     for published in PUBLISHED:
-        if not any(line.result == published for line in lines):
-            names = [name for name, covered in declared.items() if published in covered]
-            lines.append(Line(published, _unanswered(published, bool(names)), "-", names[0] if names else ""))
-    order = {result: place for place, result in enumerate((*PUBLISHED, ""))}
-    return sorted(lines, key=lambda line: order[line.result])
+        pending = not_run_yet(published)
+        if not pending and not any(line.result == published for line in lines):
+            pending = [{"statement": PUBLISHED[published], "paper": "-", "experiment": ""}]
+        for one in pending:
+            if (published, one["statement"]) not in stated:
+                claim = {**one, "ours": "", "verdict": NOT_RUN, "substitute": "", "note": ""}
+                lines.append(Line(published, claim, "-", one["experiment"]))
+    # Rows of one statement that come from different experiments stand together.
+    by_result = {result: [line for line in lines if line.result == result] for result in (*PUBLISHED, "")}
+    return [line for own in by_result.values() for claim in statements(own) for line in claim]
 
 
 def statements(lines: Iterable[Line]) -> list[list[Line]]:
@@ -80,11 +140,26 @@ def statements(lines: Iterable[Line]) -> list[list[Line]]:
     return list(found.values())
 
 
-def status_of(lines: Iterable[Line]) -> Status:
-    """A claim is as good as its best row, a result as good as its worst claim."""
-    return min(max(line.status for line in rows) for rows in statements(lines))
+def outcome_of(lines: Iterable[Line]) -> Outcome:
+    """The rule: the setting in which the most claims come out together, of equals the one nearest to the paper."""
+    claims = statements(line for line in lines if line.counted)
+    rows = [line for claim in claims for line in claim if line.run]
+    size = {"n_claims": len(claims), "n_not_run": len(claims) - len(statements(rows))}
+    best = Outcome(Status.NOT_JUDGED, Setting("", "", ""), 0, **size, substitute=False)
+    for setting in dict.fromkeys(setting for line in rows for setting in line.settings):
+        own = [line for line in rows if setting in line.settings and line.holds]
+        substitute, n_good = any(line.claim["substitute"] for line in own), len(statements(own))
+        if not n_good:
+            status = Status.NOT_AT_ALL
+        elif n_good < len(claims):
+            status = Status.IN_PART
+        else:
+            status = Status.UNDER_A_CONDITION if setting.condition or substitute else Status.WHOLE
+        best = max(best, Outcome(status, setting, n_good, **size, substitute=substitute), key=_preference)
+    return best
 
 
-def _unanswered(published: str, declared: bool) -> dict[str, Any]:
-    empty = {"paper": "-", "ours": "-", "substitute": "", "note": ""}
-    return {**empty, "statement": PUBLISHED[published], "verdict": NOT_RUN if declared else MISSING}
+def _preference(outcome: Outcome) -> tuple[bool | int, ...]:
+    setting = outcome.setting
+    departs = bool(setting.condition), outcome.substitute, setting.algorithm != Algorithm.PRINTED, bool(setting.setting)
+    return (outcome.status != Status.NOT_JUDGED, outcome.n_good, *(not one for one in departs))

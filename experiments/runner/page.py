@@ -7,21 +7,31 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from experiments.runner.claims import NOT_RUN, Reason
+from experiments.runner.claims import NOT_RUN, Algorithm, Reason
 from experiments.runner.experiment import Found
 from experiments.runner.files import write
-from experiments.runner.lines import MISSING, Line, Status, lines_of, statements, status_of
-from experiments.runner.published import PAPERS, PUBLISHED, paper_of
+from experiments.runner.lines import RULE, Line, Outcome, Status, lines_of, outcome_of, statements
+from experiments.runner.published import INSTRUCTIVE, PAPERS, PUBLISHED, paper_of
 from experiments.runner.store import FULL, Result, scale_folder, stored
 
-__all__ = ["page_file", "pages", "write_page"]
+__all__ = [
+    "differences_part",
+    "glance_part",
+    "in_two_sentences",
+    "numbers_part",
+    "page_file",
+    "pages",
+    "paper_part",
+    "write_page",
+]
 
 BEYOND = "Beyond the papers"
-_HEAD = ("result", "claim", "paper", "ours", "verdict", "because", "run", "experiment")
-_VERDICTS = ("reproduced", "better", "differs", "not better", NOT_RUN, MISSING)
-_WHOLE = "**fully**: "
+TITLES = {**PAPERS, "": BEYOND}
+_HEAD = ("result", "claim", "printed", "as printed by us", "ours", "verdict", "why")
+_HEAD_BEYOND = ("claim", "ours", "verdict", "why", "experiment")
+_SAME, _ONLY_OURS = "same", "only with ours: "
 
-Experiments = dict[str, tuple[Found, tuple[str, ...]]]
+Experiments = dict[str, Found]
 
 
 def page_file(folder: Path, out: Path) -> Path:
@@ -30,7 +40,7 @@ def page_file(folder: Path, out: Path) -> Path:
 
 
 def write_page(folder: Path, out: Path, experiments: Experiments) -> Path:
-    """Write the pages, and return the first; `experiments` are all there are, with the results that they declare."""
+    """Write the pages, and return the first; `experiments` are all there are."""
     for file, text in pages(folder, out, experiments).items():
         file.parent.mkdir(parents=True, exist_ok=True)
         write(file, text)
@@ -40,18 +50,26 @@ def write_page(folder: Path, out: Path, experiments: Experiments) -> Path:
 def pages(folder: Path, out: Path, experiments: Experiments) -> dict[Path, str]:
     """The text of every page, that of all published results first."""
     results = {name: result for name, result in stored(out).items() if name in experiments}
-    lines = lines_of(results, {name: declared for name, (_, declared) in experiments.items()})
-    top, found = page_file(folder, out), {}
-    titles = {paper: title for paper, title in {**PAPERS, "": BEYOND}.items() if _of_paper(paper, lines)}
+    lines, top, found = lines_of(results), page_file(folder, out), {}
+    titles = {paper: title for paper, title in TITLES.items() if _of_paper(paper, lines)}
     for paper, title in titles.items():
-        own, file = _of_paper(paper, lines), _paper_file(out, paper)
-        links = {name: _link(one.file, file) for name, (one, _) in experiments.items()}
-        parts = [f"# {title}", f"[All published results]({_link(top, file)})", f"{_counted(own)}."]
-        parts += [_table(own, links, folder, file), *_notes(own)]
-        figures = {line.experiment: results[line.experiment] for line in own if line.experiment in results}
-        found[file] = "\n\n".join([*parts, *_figures(figures, out, file)]) + "\n"
+        file = _paper_file(out, paper)
+        parts = [f"# {title}", f"[All published results]({_link(top, file)})"]
+        parts += paper_part(paper, lines, experiments, folder, file)
+        names = {line.experiment for line in _of_paper(paper, lines)}
+        found[file] = "\n\n".join([*parts, *_figures(names, results, out, file)]) + "\n"
     index = [f"- [{title}]({_link(_paper_file(out, paper), top)})" for paper, title in titles.items()]
-    parts = [_summary(lines, results), _glance(lines, out, folder, top), "## Row by row", "\n".join(index)]
+    links = {paper: _link(_paper_file(out, paper), top) for paper in titles}
+    parts = [
+        "# Published results and their reproduction",
+        numbers_part(lines, results),
+        "## Five instructive differences",
+        differences_part(lines, out, top),
+        "## One row per result",
+        glance_part(lines, links),
+        "## Claim by claim",
+        "\n".join(index),
+    ]
     return {top: "\n\n".join(parts) + "\n", **found}
 
 
@@ -63,129 +81,212 @@ def _of_paper(paper: str, lines: list[Line]) -> list[Line]:
     return [line for line in lines if paper_of(line.result) == paper]
 
 
-def _summary(lines: list[Line], results: dict[str, Result]) -> str:
-    """What the page is, and the results and rows counted."""
-    of_papers, beyond = [line for line in lines if line.result], [line for line in lines if not line.result]
-    found = Counter(status_of(line for line in of_papers if line.result == published) for published in PUBLISHED)
-    reasons = Counter(line.reason for line in of_papers if line.reason)
+# ---- all published results -----------------------------------------------------------------------------------------
+
+
+def outcomes(lines: list[Line]) -> dict[str, Outcome]:
+    """What follows for each published result, by the rule."""
+    return {name: outcome_of(line for line in lines if line.result == name) for name in PUBLISHED}
+
+
+def in_two_sentences(lines: list[Line]) -> str:
+    """How many published results come out as printed, how many only with ours or on other data, how many not."""
+    found = outcomes(lines)
+    whole = [name for name, one in found.items() if one.status == Status.WHOLE]
+    printed = sum(found[name].setting.algorithm == Algorithm.PRINTED for name in whole)
+    under, part = (sum(one.status == status for one in found.values()) for status in _AFTER_WHOLE)
+    rest = len(found) - len(whole) - under - part
+    return (
+        f"Of {len(PUBLISHED)} published results {printed} come out whole with the algorithm as printed, "
+        f"{len(whole) - printed} whole only with ours, and {under} under a stated condition such as substitute data. "
+        f"{part} come out in part and {rest} not at all or are not run yet."
+    )
+
+
+_AFTER_WHOLE = (Status.UNDER_A_CONDITION, Status.IN_PART)
+
+
+def numbers_part(lines: list[Line], results: dict[str, Result]) -> str:
+    """The rule, and the results, claims and rows counted."""
+    papers, beyond = [line for line in lines if line.result], [line for line in lines if not line.result]
     quick = sum(result["scale"] != FULL for result in results.values())
     older = sum(result["jobs_of_older_code"] for result in results.values())
-    text = [
-        "# Published results and their reproduction",
-        "Written by `python -m experiments run`; not edited by hand. A verdict follows from the numbers by a rule in "
-        "the experiment's code, and a row that differs has one of four reasons, with its evidence. A claim may have "
-        "several rows: in the paper's setting, and under conditions that the paper doesn't state (another reading of "
-        "its text, substitute public data, another setting). It is reproduced if one of its rows is, and a result is "
-        "fully reproduced if all its claims are.",
-        f"**{len(PUBLISHED)} published results: {found[Status.COMES_OUT]} fully reproduced, "
-        f"{found[Status.UNDER_CONDITIONS]} under stated conditions, {found[Status.DIFFERS]} partly or not at all. "
-        f"Unexplained rows: {reasons[Reason.UNEXPLAINED]} of {len(of_papers)}.**",
-        f"{_count(len(of_papers), 'row')} of the papers: {_counted(of_papers)}."
-        + (" Why rows differ: " + _told(reasons) + "." if reasons else "")
-        + (f" {BEYOND}, {_count(len(beyond), 'row')}: {_counted(beyond)}." if beyond else ""),
-    ]
+    n_jobs = sum(result["jobs"] for result in results.values())
+    text = [RULE, f"**{in_two_sentences(lines)}**", _numbers(papers)]
+    if beyond:
+        good = sum(line.holds for line in beyond)
+        text.append(f"Besides, {good} of {len(beyond)} claims of ours that go beyond the papers hold.")
     if quick:
         text.append(f"{quick} of {_count(len(results), 'experiment')} ran with --quick so far; their rows say so.")
     if older:
-        text.append(f"{_count(older, 'job')} ran with older code of the library; --fresh runs them again.")
+        text.append(
+            f"{older} of {n_jobs} jobs ran with older code of the library; `python -m experiments stale` lists them "
+            "with the seconds that a new run takes."
+        )
     return "\n\n".join(text)
 
 
-def _glance(lines: list[Line], out: Path, folder: Path, top: Path) -> str:
-    """One row per published result; claims are counted, each in its best setting."""
-    rows = [("result", "what", "reproduced", "under conditions", "not reproduced, because"), ("---",) * 5]
-    for published, title in PUBLISHED.items():
-        claims = statements(line for line in lines if line.result == published)
-        by_status: dict[Status, list[list[Line]]] = {status: [] for status in Status}
-        for claim in claims:
-            by_status[status_of(claim)].append(claim)
-        status = status_of(line for claim in claims for line in claim)
-        name = f"[{published}]({_link(_paper_file(out, paper_of(published)), top)})"
-        good = f"{len(by_status[Status.COMES_OUT])} of {_count(len(claims), 'claim')}"
-        conditions = _conditions(by_status[Status.UNDER_CONDITIONS])
-        if status == Status.COMES_OUT:
-            good = _WHOLE + good
-        elif status == Status.UNDER_CONDITIONS:
-            conditions = _WHOLE + conditions
-        elif status == Status.NOT_JUDGED:
-            good = "not judged"
-        rows.append((name, _cell(title), good, conditions, _failures(by_status[Status.DIFFERS], folder, top)))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+def _numbers(lines: list[Line]) -> str:
+    """Claims by verdict, and rows that differ by reason."""
+    claims = statements(line for line in lines if line.counted)
+    run = [claim for claim in claims if any(line.run for line in claim)]
+    printed = sum(any(_as_printed(line) and line.holds for line in claim) for claim in run)
+    some = sum(any(line.holds for line in claim) for claim in run)
+    reasons = Counter(line.reason for line in lines if line.reason)
+    unread = sum(line.reason == Reason.UNDERSPECIFIED and len(line.claim["readings"]) < 2 for line in lines)
+    rows: list[Iterable[str]] = [
+        ("claims", "number"),
+        ("---", "---"),
+        ("all", str(len(claims))),
+        ("reproduced as printed, on the paper's data", str(printed)),
+        ("reproduced only with ours, under a condition or on substitute data", str(some - printed)),
+        ("reproduced in no setting", str(len(run) - some)),
+        ("not run yet", str(len(claims) - len(run))),
+    ]
+    told = ", ".join(f"{reasons[reason]} {reason}" for reason in Reason if reasons[reason])
+    why = f"Why rows differ: {told}; {unread} of the underspecified were read in one way only." if told else ""
+    return "\n".join([_markdown(rows), "", why]).rstrip()
 
 
-def _conditions(claims: list[list[Line]]) -> str:
-    """The conditions under which claims are reproduced, with the number of those claims."""
-    rows = [next(line for line in claim if line.status == Status.UNDER_CONDITIONS) for claim in claims]
-    counts = Counter(_cell("; ".join(line.conditions)) for line in rows)
-    return "<br>".join(f"{n} {words}" for words, n in counts.items()) or "-"
+def _as_printed(line: Line) -> bool:
+    """Whether a row is of the printed algorithm, the paper's data and no departure from what it says."""
+    departs = line.claim.get("condition") or line.claim["substitute"]
+    return line.algorithm != Algorithm.OURS and not departs
 
 
-def _failures(claims: list[list[Line]], folder: Path, page: Path) -> str:
-    """Why claims are reproduced in no setting, with the number of those claims."""
-    rows = [next(line for line in claim if line.status == Status.DIFFERS) for claim in claims]
-    counts = Counter(_because(line, folder, page) for line in rows)
-    return "<br>".join(f"{n} {words}" for words, n in counts.items()) or "-"
+def differences_part(lines: list[Line], out: Path, page: Path) -> str:
+    """The differences that teach most, each with its picture."""
+    rows: list[Iterable[str]] = [("what differs", "picture"), ("---", "---")]
+    for statement, words, picture in INSTRUCTIVE:
+        line = next((line for line in lines if line.claim["statement"] == statement and line.reason), None)
+        if line is not None:
+            told = f"Printed: {line.claim['paper']}. Found: {line.claim['ours']}."
+            shown = f"![{line.result}]({_link(out / picture, page)})" if (out / picture).is_file() else "-"
+            rows.append((f"**{line.result}: {_cell(statement)}.** {_cell(words)} {_cell(told)}", shown))
+    return _markdown(rows) if rows[2:] else "None was run yet."
 
 
-def _because(line: Line, folder: Path, page: Path) -> str:
-    """The reason why a row differs, with its evidence: a link, or a command."""
-    evidence = line.claim.get("evidence", "")
-    place = folder.resolve().parent / evidence.partition("::")[0]
-    if evidence and " " not in evidence:
-        return f"{line.reason} ([{evidence}]({_link(place, page)}))"
-    return f"{line.reason} (`{evidence}`)" if evidence else line.reason or "-"
+def glance_part(lines: list[Line], links: dict[str, str]) -> str:
+    """One row per published result: its verdict, and the setting in which it comes out or comes nearest."""
+    rows: list[Iterable[str]] = [("result", "what", "verdict"), ("---",) * 3]
+    for name, outcome in outcomes(lines).items():
+        link = links.get(paper_of(name))
+        rows.append((f"[{name}]({link})" if link else name, _cell(PUBLISHED[name]), _cell(outcome.words)))
+    return _markdown(rows)
 
 
-def _counted(lines: list[Line]) -> str:
-    """Verdicts with their numbers, those on substitutes and under conditions apart."""
-    counts = Counter(line.verdict for line in lines)
-    order = sorted(counts, key=lambda verdict: ([not verdict.startswith(word) for word in _VERDICTS], verdict))
-    return _told({word.replace("differs", "differ"): counts[word] for word in order})
+# ---- one paper -----------------------------------------------------------------------------------------------------
 
 
-def _told(counts: dict[str, int]) -> str:
-    return ", ".join(f"{n} {word}" for word, n in counts.items())
-
-
-def _count(n: int, thing: str) -> str:
-    return f"{n} {thing}{'s' * (n != 1)}"
+def paper_part(paper: str, lines: list[Line], experiments: Experiments, folder: Path, page: Path) -> list[str]:
+    """The table of a paper's claims, and the notes on them; of what goes beyond the papers a simpler one."""
+    own = _of_paper(paper, lines)
+    links = {name: _link(found.file, page) for name, found in experiments.items()}
+    if not paper:
+        good = sum(line.holds for line in own)
+        return [f"{good} of {len(own)} claims hold.", _beyond_table(own, links), *_notes(own)]
+    verdicts = [f"{name}: {one.words}" for name, one in outcomes(lines).items() if paper_of(name) == paper]
+    text = "; ".join(verdicts) + "."
+    return [_cell(text), _table(own, links, folder, page), *_notes(own)]
 
 
 def _table(lines: list[Line], links: dict[str, str], folder: Path, page: Path) -> str:
-    rows: list[Iterable[str]] = [_HEAD, ("---",) * len(_HEAD)]
+    """A row for each claim in each setting, what the printed algorithm and ours find side by side."""
+    groups: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
         claim = line.claim
-        told = [_cell(claim[part]) for part in ("statement", "paper", "ours")]
-        if condition := claim.get("condition"):
-            told[0] += f" *({_cell(condition)})*"
-        link = f"[{line.experiment}]({links[line.experiment]})" if line.experiment else "-"
-        because = _because(line, folder, page)
-        rows.append((line.result or "-", *told, f"**{line.verdict}**", because, line.scale, link))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        words = [str(claim.get(part) or "") for part in ("statement", "setting", "condition", "instead")]
+        groups.setdefault((line.result, *words), []).append(line)
+    rows: list[Iterable[str]] = [_HEAD, ("---",) * len(_HEAD)]
+    for (result, statement, setting, condition, _), group in groups.items():
+        about = "; ".join(filter(None, [setting, condition]))
+        told = _cell(statement) + (f" *({_cell(about)})*" if about else "")
+        name = group[0].experiment
+        told += f" [{name}]({links[name]})" if name in links else f" {name}" * bool(name)
+        cells = _side_by_side(group)
+        rows.append((result, told, _cell(group[0].claim["paper"]), *cells, _why(group, folder, page)))
+    return _markdown(rows)
+
+
+def _side_by_side(group: list[Line]) -> tuple[str, str, str]:
+    """As printed by us, ours, and the verdict."""
+    by = {line.algorithm: line for line in group}
+    printed, ours = by.get(Algorithm.PRINTED) or by.get(Algorithm.BOTH), by.get(Algorithm.OURS)
+    verdict = (printed if printed and (printed.holds or not ours) else ours or group[0]).verdict
+    if ours and ours.holds and not (printed and printed.holds):
+        verdict = _ONLY_OURS + verdict
+    same = _SAME if Algorithm.BOTH in by else NOT_RUN
+    return (
+        _cell(printed.claim["ours"] or NOT_RUN) if printed else NOT_RUN,
+        _cell(ours.claim["ours"]) if ours else same,
+        f"**{verdict}**",
+    )
+
+
+def _why(group: list[Line], folder: Path, page: Path) -> str:
+    """One line: the reason of what differs, or the data that stand in."""
+    line = next((line for line in group if line.reason), group[0])
+    if not line.reason:
+        return f"on substitute data: {_first_sentence(line.claim['substitute'])}" if line.claim["substitute"] else "-"
+    readings = f" ({'; '.join(line.claim['readings'])})" if line.claim.get("readings") else ""
+    evidence = _evidence(line, folder, page)
+    return _cell(f"{line.reason}{readings}: {line.claim['why']}") + (f" {evidence}" if evidence else "")
+
+
+def _first_sentence(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0].rstrip(".")
+
+
+def _evidence(line: Line, folder: Path, page: Path) -> str:
+    """What a reader can run or read besides the experiment itself."""
+    evidence = line.claim.get("evidence", "")
+    if not evidence or " " in evidence:
+        return f"`{evidence}`" if evidence and f" {line.experiment} " not in evidence else ""
+    place = folder.resolve().parent / evidence.partition("::")[0]
+    return f"[{place.name}]({_link(place, page)})"
+
+
+def _beyond_table(lines: list[Line], links: dict[str, str]) -> str:
+    rows: list[Iterable[str]] = [_HEAD_BEYOND, ("---",) * len(_HEAD_BEYOND)]
+    for line in lines:
+        claim, name = line.claim, line.experiment
+        about = "; ".join(filter(None, [claim.get("setting"), claim.get("condition")]))
+        told = _cell(claim["statement"]) + (f" *({_cell(about)})*" if about else "")
+        why = "-" if line.holds else _cell(_first_sentence(claim["note"]) or "-")
+        shown = f"[{name}]({links[name]})" if name in links else name
+        rows.append((told, _cell(claim["ours"]), f"**{line.verdict}**", why, f"{shown} ({line.scale})"))
+    return _markdown(rows)
 
 
 def _notes(lines: list[Line]) -> list[str]:
-    """What was tried where ours differs, and which substitute data were used; a note of several rows appears once."""
+    """What was tried, and which substitute data were used; a note of several rows appears once. Folded on a site."""
     about: dict[str, list[str]] = {}
     for line in lines:
         claim = line.claim
         said = [f"on a substitute: {claim['substitute']}"] if claim["substitute"] else []
         if note := "; ".join([*said, *filter(None, [claim["note"]])]):
-            subject = f"{line.result or line.experiment}, {_cell(claim['statement'])} ({line.verdict})"
-            about.setdefault(note, []).append(subject)
+            about.setdefault(note, []).append(f"{line.result or line.experiment}, {_cell(claim['statement'])}")
     notes = [f"- {'; '.join(dict.fromkeys(subjects))}: {_cell(note)}" for note, subjects in about.items()]
-    return ["Notes:", "\n".join(notes)] if notes else []
+    return [f"<details><summary>{len(notes)} notes</summary>", "\n".join(notes), "</details>"] if notes else []
 
 
-def _figures(results: dict[str, Result], out: Path, page: Path) -> list[str]:
+def _figures(names: set[str], results: dict[str, Result], out: Path, page: Path) -> list[str]:
     parts = []
     for name, result in sorted(results.items()):
-        for figure in result["figures"]:
+        for figure in result["figures"] if name in names else []:
             place = _link(scale_folder(out, result["scale"]) / figure, page)
             parts.append(
                 f"![{name}: {_cell(result['title'])}]({place})\n\n*{name} ({result['scale']}): {result['title']}*"
             )
     return ["## Figures", *parts] if parts else []
+
+
+def _markdown(rows: Iterable[Iterable[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n} {thing}{'s' * (n != 1)}"
 
 
 def _cell(text: str) -> str:

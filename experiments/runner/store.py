@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from experiments.runner.claims import Claim
     from experiments.runner.jobs import Record
 
-__all__ = ["cache_folder", "judge_again", "save", "scale_folder", "stored"]
+__all__ = ["cache_folder", "full_runs", "judge_again", "save", "scale_folder", "stored"]
 
 FULL, QUICK = "full", "quick"
 _LIBRARIES = ("latentbits", "numpy", "scipy", "scikit-learn", "numba", "pandas")
@@ -50,6 +50,11 @@ def stored(out: Path) -> dict[str, Result]:
             result = json.loads(file.read_text(encoding="utf-8"))
             results[result["experiment"]] = result
     return results
+
+
+def full_runs(out: Path) -> set[str]:
+    """The names of the experiments of which a full run is stored."""
+    return {name for name, result in stored(out).items() if result["scale"] == FULL}
 
 
 def save(found: Found, experiment: Experiment, records: list[Record], *, scale: str, out: Path, library: str) -> Result:

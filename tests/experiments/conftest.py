@@ -40,7 +40,7 @@ def run(seed):
 
 def judge(table):
     heads = count_of(table["heads"] == 1)
-    return [Claim(result="AB 2", statement="heads | tails", paper="half", ours=heads, holds=True)]
+    return [Claim(result="AB 1", statement="heads | tails", paper="half", ours=heads, holds=True)]
 
 
 def draw(table):
@@ -51,7 +51,7 @@ def draw(table):
     return {"toss": figure}
 
 
-EXPERIMENT = Experiment(title="Coins", results=("AB 2",), jobs=jobs, run=run, judge=judge, draw=draw)
+EXPERIMENT = Experiment(title="Coins", results=("AB 1",), jobs=jobs, run=run, judge=judge, draw=draw)
 '''
 
 NO_DATA = """

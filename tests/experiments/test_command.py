@@ -64,10 +64,10 @@ def test_a_quick_run_leaves_a_full_one_alone(toys: Toys, command: Run) -> None:
     assert command("run", "toys/coin", "--full").exit_code == 0
     full = {file: file.read_bytes() for file in toys.results.glob("toys_coin*")}
     assert sorted(file.suffix for file in full) == [".csv", ".json", ".png"]
-    assert "| full, 4 jobs |" in toys.rows("ab")
+    assert "(toys_coin_toss.png)" in toys.rows("ab")
     assert command("run", "toys/coin").exit_code == 0
     assert {file: file.read_bytes() for file in toys.results.glob("toys_coin*")} == full
-    assert "| full, 4 jobs |" in toys.rows("ab")
+    assert "(toys_coin_toss.png)" in toys.rows("ab")
     assert toys.runs() == [0, 1, 2, 3]  # the quick jobs are among the full ones
 
 
@@ -76,40 +76,35 @@ def test_the_page_has_every_published_result(toys: Toys, command: Run) -> None:
     page = toys.page.read_text()
     rows = {result: line for result in PUBLISHED for line in page.splitlines() if line.startswith(f"| [{result}](")}
     assert list(rows) == list(PUBLISHED)
-    assert "| **fully**: 1 of 1 claim | - | - |" in rows["AB 2"]
-    assert "| not judged |" in rows["AB 3"]
+    assert "| **whole**: the algorithm as printed |" in rows["AB 1"]
+    assert "| **not run yet** |" in rows["AB 3"]
     n = len(PUBLISHED)
-    assert f"**{n} published results: 1 fully reproduced, 0 under stated conditions, 0 partly or not at all." in page
-    assert f"Unexplained rows: 0 of {n}.**" in page
-    assert f"{n} rows of the papers: 1 reproduced, 1 not run, {n - 2} missing." in page
+    assert f"Of {n} published results 1 come out whole with the algorithm as printed, 0 whole only with ours" in page
+    assert "| reproduced as printed, on the paper's data | 1 |" in page
     paper = toys.rows("ab")
-    assert "| AB 2 | heads \\| tails | half |" in paper
-    assert "| **reproduced** | - | quick, 3 jobs | [toys/coin](../toys/coin.py) |" in paper
+    assert "| AB 1 | heads \\| tails [toys/coin](../toys/coin.py) | half |" in paper
+    assert "| not run | **reproduced** | - |" in paper
     assert "**not run**" in paper
-    assert "**missing**" in paper
     assert "(quick/toys_coin_toss.png)" in paper
     elsewhere = toys.root / "elsewhere"
     assert command("page", "--out", elsewhere).exit_code == 0
-    assert "**missing**" in (elsewhere / "ab.md").read_text()
-    assert "0 fully reproduced" in (elsewhere / "RESULTS.md").read_text()
+    assert "**reproduced**" not in (elsewhere / "ab.md").read_text()
+    assert f"Of {n} published results 0 come out whole" in (elsewhere / "RESULTS.md").read_text()
 
 
-def test_the_page_says_why_a_claim_differs(toys: Toys, command: Run) -> None:
-    toys.add("toys/coin", COIN.replace("holds=True", "holds=False"))
-    command("run", "toys/coin")
-    assert "Unexplained rows: 1 of 25." in toys.page.read_text()
-    reason = 'holds=False, reason=Reason.DATA, evidence="toys/coin.py"'
-    changed = COIN.replace("holds=True", reason).replace("import Claim", "import Reason, Claim")
-    other = f", {changed[changed.index('Claim(result=') : changed.index(']', changed.index('Claim(result='))]}"
-    other = other.replace(reason, 'holds=True, condition="a fair coin"')
+def test_the_page_says_why_a_claim_differs_and_shows_both_algorithms(toys: Toys, command: Run) -> None:
+    changed = COIN.replace("holds=True", 'holds=False, note="The coin is bent. It was dropped."')
     toys.add("toys/coin", changed)
     command("run", "toys/coin")
-    page = toys.page.read_text()
-    assert "Unexplained rows: 0 of 25." in page
-    assert "| 1 data not public ([toys/coin.py](../toys/coin.py)) |" in page
-    toys.add("toys/coin", changed.replace('coin.py")', f'coin.py"){other}'))
+    assert "| **differs** | does not come out: The coin is bent |" in toys.rows("ab")
+    assert "Why rows differ: 1 does not come out" in toys.page.read_text()
+    claim = changed[changed.index("Claim(result=") : changed.index("]", changed.index("Claim(result="))]
+    other = claim.replace("holds=False", "holds=True, algorithm=Algorithm.OURS").replace("ours=heads", 'ours="3 of 3"')
+    changed = changed.replace(claim, f"{claim}, {other}").replace("import Claim", "import Algorithm, Claim")
+    toys.add("toys/coin", changed)
     command("run", "toys/coin")
-    assert "| 0 of 1 claim | **fully**: 1 a fair coin | - |" in toys.page.read_text()
+    assert "| 3 of 3 | **only with ours: reproduced** |" in toys.rows("ab")
+    assert "**whole**: our algorithm" in toys.page.read_text()
 
 
 def test_claims_are_judged_again_from_the_stored_table(toys: Toys, command: Run) -> None:
@@ -123,6 +118,7 @@ def test_claims_are_judged_again_from_the_stored_table(toys: Toys, command: Run)
     assert (toys.results / "toys_coin.json").read_text() == before.replace("half", "50 %")
     assert "50 %" in toys.rows("ab")
     assert toys.runs() == [0, 1, 2, 3]
+    assert command("judge", "all").exit_code == 0  # of all those that were run
     toys.add("toys/coin", COIN.replace('table["heads"]', 'table["_all"]'))
     assert "the stored table has no column '_all'; run it again" in command("judge", "toys/coin").stderr
 
@@ -139,11 +135,11 @@ def test_list_shows_what_is_stored(toys: Toys, command: Run) -> None:
     toys.add("toys/_helper", "")
     command("run", "toys/coin")
     rows = {row["name"]: row for row in json.loads(command("list", "--json").stdout)}
-    assert rows["toys/coin"] == {"name": "toys/coin", "title": "Coins", "results": ["AB 2"], "stored": "quick"}
+    assert rows["toys/coin"] == {"name": "toys/coin", "title": "Coins", "results": ["AB 1"], "stored": "quick"}
     assert rows["toys/dice"]["stored"] is None
     assert "can't be imported: ModuleNotFoundError" in rows["toys/half"]["title"]
     assert list(rows) == ["toys/coin", "toys/dice", "toys/half"]
-    assert "toys/coin  quick    Coins (AB 2)\n" in command("list").stdout
+    assert "toys/coin  quick    Coins (AB 1)\n" in command("list").stdout
 
 
 def test_json_and_quiet(toys: Toys, command: Run) -> None:
@@ -171,11 +167,11 @@ def test_it_is_a_module_of_the_repository_and_no_command_of_the_package(toys: To
 
 
 def test_claims_must_fit_the_declaration(toys: Toys, command: Run) -> None:
-    toys.add("toys/coin", COIN.replace('results=("AB 2",)', 'results=("AB 2", "AB 4")'))
+    toys.add("toys/coin", COIN.replace('results=("AB 1",)', 'results=("AB 1", "AB 4")'))
     result = command("run", "toys/coin")
     assert result.exit_code == 1
     assert "error: toys/coin: results= names 'AB 4', but no claim is about it" in result.stderr
-    toys.add("toys/coin", COIN.replace('results=("AB 2",)', 'results=("AB 99",)'))
+    toys.add("toys/coin", COIN.replace('results=("AB 1",)', 'results=("AB 99",)'))
     assert 'no published result "AB 99"' in command("run", "toys/coin").stderr
 
 

@@ -16,10 +16,11 @@ from experiments.runner import Claim, Reason, mean_sd
 from experiments.runner.experiment import find, load
 from experiments.runner.fingerprint import fingerprint
 from experiments.runner.jobs import row_of
-from experiments.runner.lines import Line, Status, status_of
+from experiments.runner.lines import Line, outcome_of
 from experiments.runner.page import pages
-from experiments.runner.published import PAPERS, PUBLISHED, paper_of
+from experiments.runner.published import _NOT_RUN_YET, INSTRUCTIVE, PAPERS, PUBLISHED, not_run_yet, paper_of
 from experiments.runner.schedule import seconds_left
+from experiments.runner.store import stored
 
 from .conftest import COIN, REPOSITORY, Toys
 
@@ -43,18 +44,20 @@ def test_examples_in_docstrings(name: str) -> None:
         ({"holds": False, "substitute": "other fields"}, "differs on a substitute"),
         ({"holds": True, "condition": "c"}, "reproduced under a condition"),
         ({"holds": True, "condition": "c", "substitute": "s"}, "reproduced on a substitute under a condition"),
+        ({"holds": True, "instead": True}, "what we find instead"),
         ({"holds": True, "result": ""}, "better"),
         ({"holds": False, "result": ""}, "not better"),
     ],
 )
 def test_verdicts_follow_by_rule(given: dict, verdict: str) -> None:
-    assert Claim(**{"result": "AB 1", "statement": "s", "ours": "o", **given}).verdict == verdict
+    assert Claim(**{"result": "AB 1", "statement": "s", "ours": "o", "why": "w", **given}).verdict == verdict
 
 
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"holds": False}, Reason.UNEXPLAINED),
+        ({"holds": False}, Reason.NO),
+        ({"holds": False, "instead": True, "reason": Reason.DATA, "evidence": "x"}, None),
         ({"holds": False, "reason": Reason.DATA, "evidence": "x"}, Reason.DATA),
         ({"holds": True, "reason": Reason.DATA, "evidence": "x"}, None),
         ({"holds": None}, None),
@@ -62,38 +65,83 @@ def test_verdicts_follow_by_rule(given: dict, verdict: str) -> None:
     ],
 )
 def test_only_published_claims_that_differ_have_a_reason(given: dict, reason: Reason | None) -> None:
-    claim = Claim(**{"result": "AB 1", "statement": "s", "ours": "o", **given})
-    assert (claim.reason, bool(claim.evidence)) == (reason, reason is Reason.DATA)
+    claim = Claim(**{"result": "AB 1", "statement": "s", "ours": "o", "why": "w", **given})
+    assert (claim.reason, claim.why, bool(claim.evidence)) == (reason, "w" * bool(reason), reason is Reason.DATA)
 
 
-def test_a_reason_without_evidence_is_refused() -> None:
-    with pytest.raises(ValueError, match="no evidence"):
-        Claim(result="AB 1", statement="s", ours="o", holds=False, reason=Reason.OPTIMUM)
+def test_a_difference_without_a_line_why_and_underspecified_without_readings_are_refused() -> None:
+    with pytest.raises(ValueError, match="say in one line why"):
+        Claim(result="AB 1", statement="s", ours="o", holds=False)
+    with pytest.raises(ValueError, match="say which readings were tried"):
+        Claim(result="AB 1", statement="s", ours="o", holds=False, reason=Reason.UNDERSPECIFIED)
+    told = Claim(result="AB 1", statement="s", ours="o", holds=False, note="The coin is bent. It was dropped.")
+    assert told.why == "The coin is bent"
 
 
-def line(statement: str, verdict: str, **more: str) -> Line:
+def line(statement: str, verdict: str, **more: object) -> Line:
     claim = {"result": "AB 1", "statement": statement, "verdict": verdict, "substitute": "", "note": "", **more}
     return Line("AB 1", claim, "full, 1 job", "ab/order")
 
 
+def good(statement: str, **more: object) -> Line:
+    return line(statement, "reproduced", **more)
+
+
+def bad(statement: str, **more: object) -> Line:
+    return line(statement, "differs", reason="does not come out", **more)
+
+
+PRINTED, OURS, BOTH = ({"algorithm": name} for name in ("as printed", "ours", "both"))
+
+
 @pytest.mark.parametrize(
-    ("lines", "status"),
+    ("lines", "words"),
     [
-        ([line("a", "reproduced"), line("b", "better")], Status.COMES_OUT),
-        ([line("a", "reproduced"), line("b", "reproduced on a substitute", substitute="s")], Status.UNDER_CONDITIONS),
-        ([line("a", "differs"), line("a", "reproduced under a condition", condition="c")], Status.UNDER_CONDITIONS),
-        ([line("a", "differs"), line("b", "reproduced under a condition", condition="c")], Status.DIFFERS),
-        ([line("a", "reproduced"), line("b", "not run")], Status.NOT_JUDGED),
+        ([good("a"), good("b")], "**whole**: the algorithm as printed"),
+        ([good("a", **OURS), good("b", **OURS)], "**whole**: our algorithm"),
+        ([good("a", **OURS), good("b", **BOTH)], "**whole**: our algorithm"),
+        ([good("a", **OURS), good("b", **PRINTED)], "**in part**: 1 of 2 (the algorithm as printed)"),
+        ([good("a"), good("b", substitute="s")], "**under a condition**: the algorithm as printed, on substitute data"),
+        ([bad("a"), good("a", condition="c")], "**under a condition**: the algorithm as printed, c"),
+        ([good("a", setting="one"), good("b", setting="one")], "**whole**: the algorithm as printed, one"),
+        # Claims that come out under settings that exclude each other don't come out together.
+        ([good("a", setting="one"), good("b", setting="five")], "**in part**: 1 of 2 (the algorithm as printed, one)"),
+        ([good("a"), good("b", condition="c")], "**in part**: 1 of 2 (the algorithm as printed)"),
+        # What is found instead is never counted, neither for a result nor against it.
+        ([bad("a"), good("b", instead=True)], "**not at all**"),
+        ([good("a"), bad("b", instead=True)], "**whole**: the algorithm as printed"),
+        ([good("a"), line("b", "not run")], "**in part**: 1 of 2, 1 not run (the algorithm as printed)"),
+        ([line("a", "not run")], "**not run yet**"),
     ],
 )
-def test_a_result_is_as_good_as_its_worst_claim_and_a_claim_as_its_best_row(lines: list, status: Status) -> None:
-    assert status_of(lines) == status
+def test_a_result_comes_out_under_one_and_the_same_setting(lines: list[Line], words: str) -> None:
+    assert outcome_of(lines).words == words
+    assert outcome_of(reversed(lines)).status == outcome_of(lines).status
 
 
-def test_what_was_stored_without_a_reason_is_unexplained() -> None:
-    assert line("a", "differs").reason == "unexplained"
-    assert line("a", "differs", reason="data not public").reason == "data not public"
-    assert line("a", "reproduced").reason == ""
+def test_every_row_that_differs_has_a_reason_and_what_is_underspecified_its_readings() -> None:
+    for file in sorted((REPOSITORY / "experiments" / "results").glob("*.json")):
+        for claim in json.loads(file.read_text(encoding="utf-8"))["claims"]:
+            if claim["result"] and claim["verdict"].startswith("differs"):
+                assert claim["reason"] in list(Reason), claim["statement"]
+                assert claim["why"], claim["statement"]
+                assert (claim["reason"] == Reason.UNDERSPECIFIED) == bool(claim["readings"])
+
+
+def test_instructive_differences_are_stored_ones_with_pictures() -> None:
+    folder = REPOSITORY / "experiments" / "results"
+    claims = [claim for result in stored(folder).values() for claim in result["claims"]]
+    differing = {claim["statement"] for claim in claims if claim["result"] and claim["verdict"].startswith("differs")}
+    assert len(INSTRUCTIVE) == 5
+    assert {statement for statement, _, _ in INSTRUCTIVE} <= differing
+    assert all((folder / picture).is_file() for _, _, picture in INSTRUCTIVE)
+
+
+def test_what_is_not_run_yet_belongs_to_a_published_result_and_names_experiments_there_are() -> None:
+    names = {found.name for found in find(REPOSITORY / "experiments")}
+    pending = [one for result in PUBLISHED for one in not_run_yet(result)]
+    assert len(pending) == len(_NOT_RUN_YET)
+    assert {one["experiment"] for one in pending} <= {*names, ""}
 
 
 @pytest.mark.parametrize("values", [[], [1.0, float("nan")]])
@@ -190,10 +238,10 @@ def test_published_results_belong_to_papers() -> None:
 
 def test_the_pages_are_those_of_the_stored_results() -> None:
     folder = REPOSITORY / "experiments"
-    experiments = {found.name: (found, load(found.file).results) for found in find(folder)}
+    experiments = {found.name: found for found in find(folder)}
     written = pages(folder, folder / "results", experiments)
     assert {file: file.read_text(encoding="utf-8") for file in written} == written
-    assert (folder / "RESULTS.md").stat().st_size < 20_000
+    assert (folder / "RESULTS.md").stat().st_size < 12_000
 
 
 def test_evidence_is_at_hand() -> None:
