@@ -36,6 +36,9 @@ PEAK = 0.25
 MEDIUM = (0.25, 0.5)
 """The two levels of the grid between which the share is highest."""
 
+FEWER = "without priors the right number is found less often with fewer rows, by every encoder"
+PEAK_AT = "without priors, over all encoders: best at a noise of {}"
+PRIORS = "priors help every encoder, most at few rows"
 REVERSAL = "without priors: round ahead of cdual at a noise of 0.25, behind at the smallest"
 
 
@@ -89,7 +92,7 @@ def _fewer_rows(table: pd.DataFrame, words: str) -> Claim:
     return Claim(
         result="BFA 3",
         setting=words,
-        statement="without priors the right number is found less often with fewer rows, by every encoder",
+        statement=FEWER,
         paper="declines",
         ours=f"{ends}: " + ", ".join(f"{e} {most[e]:.2f} to {fewest[e]:.2f}" for e in ENCODERS),
         holds=(fewest < most).all(),
@@ -103,7 +106,7 @@ def _peak(table: pd.DataFrame, words: str, allowed: tuple[float, ...] = (PEAK,))
         result="BFA 3",
         setting=words,
         instead=allowed != (PEAK,),
-        statement="without priors, over all encoders: best at a noise of " + " or ".join(map(str, allowed)),
+        statement=PEAK_AT.format(" or ".join(map(str, allowed))),
         paper="rises up to about 0.25, then falls",
         ours=", ".join(f"{share:.2f} at {sigma:g}" for sigma, share in by_noise.items()),
         holds=by_noise.idxmax() in allowed,
@@ -121,7 +124,7 @@ def _priors_help(table: pd.DataFrame, words: str) -> Claim:
     return Claim(
         result="BFA 3",
         setting=words,
-        statement="priors help every encoder, most at few rows",
+        statement=PRIORS,
         paper="improved, especially with few rows",
         ours=f"up to {FEW_ROWS} rows and above: " + ", ".join(ours),
         holds=all(g.mean() > 0 and g[few].mean() > g[~few].mean() for g in gain.values()),

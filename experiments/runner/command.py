@@ -13,6 +13,8 @@ import click
 from experiments.runner import experiment as runner
 from experiments.runner import page as pages
 from experiments.runner import schedule, store
+from experiments.runner.fingerprint import fingerprint, library_digest
+from experiments.runner.schedule import Again
 from latentbits.cli.main import Program
 from latentbits.cli.terminal import FILE_PATH, REFUSED, Terminal, print_error, terminal_options
 from latentbits.wording import counted
@@ -78,9 +80,16 @@ def list_experiments(out: Path | None, as_json: bool) -> None:
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes at a time.  [default: one per core]")
 @click.option("--fresh", is_flag=True, help="Run again what is finished already.")
+@click.option("--stale", is_flag=True, help="Run again what ran with older code of the library; resumes after Ctrl-C.")
 @terminal_options
 def run_experiments(
-    names: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None, fresh: bool, terminal: Terminal
+    names: tuple[str, ...],
+    quick: bool,
+    out: Path | None,
+    jobs: int | None,
+    fresh: bool,
+    stale: bool,
+    terminal: Terminal,
 ) -> None:
     """Run experiments: NAME is one that "list" shows, a family such as "ab", or "all".
 
@@ -95,7 +104,7 @@ def run_experiments(
         full=not quick,
         out=out.absolute(),
         n_jobs=jobs or _cores(),
-        fresh=fresh,
+        again=Again.ALL if fresh else Again.OLDER if stale else Again.NOTHING,
         progress=terminal.shows_progress,
     )
     results, refused = [], False
@@ -146,6 +155,40 @@ def judge_experiments(names: tuple[str, ...], out: Path | None, terminal: Termin
 
 
 @program.command(
+    "stale",
+    short_help="Which results are of older code, and how long a new run takes.",
+    epilog="Example: python -m experiments stale binary_ica",
+)
+@click.argument("names", metavar="[NAME...]", nargs=-1)
+@click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def list_stale(names: tuple[str, ...], out: Path | None, as_json: bool) -> None:
+    """List the experiments whose stored jobs ran with other code than today's, or that have no full run.
+
+    The seconds of processor time are those of the stored run; divide them by --jobs. A long sweep can be cut into
+    nights by names; "run NAME... --full --stale" keeps what ran with today's code.
+    """
+    folder = experiments_folder()
+    results, library, rows = store.stored(out or folder / "results"), library_digest(), []
+    for found in _chosen(names or (ALL,), folder).experiments:
+        result, n_jobs = results.get(found.name), len(list(runner.load(found.file).jobs(True)))
+        older, seconds = n_jobs, None
+        if result and result["scale"] == store.FULL:
+            older = store.older_jobs(result, fingerprint(found.file), library)
+            seconds = round(result["seconds"] * older / result["jobs"])
+        if older:
+            rows.append({"name": found.name, "jobs": n_jobs, "older": older, "seconds": seconds})
+    terminal = Terminal(as_json=as_json)
+    terminal.print_json(rows)
+    wide = max((len(row["name"]) for row in rows), default=0)
+    for row in sorted(rows, key=lambda row: row["seconds"] or 0):
+        told = "no full run" if row["seconds"] is None else f"{row['seconds']:,} s"
+        terminal.print(f"{row['name']:{wide}}  {told:>12}  {row['older']} of {counted(row['jobs'], 'job')}")
+    total = sum(row["seconds"] or 0 for row in rows)
+    terminal.print(f"{counted(len(rows), 'experiment')}, {total / 3600:.1f} hours of one core where it is known")
+
+
+@program.command(
     "page", short_help="Write RESULTS.md from stored results.", epilog="Example: python -m experiments page"
 )
 @click.option("--out", type=FILE_PATH, metavar="DIR", help=_OUT_HELP)
@@ -185,7 +228,7 @@ def _print_claims(result: dict[str, Any], terminal: Terminal) -> None:
     for claim in result["claims"]:
         terminal.print(f"    {claim['verdict']:12}  {claim['statement']}: {claim['ours']} (paper: {claim['paper']})")
     if older:
-        again = "--fresh runs them again"
+        again = "--stale runs them again"
         warnings.warn(f"{name}: {older} of {n_jobs} jobs ran with older code of the library; {again}", stacklevel=2)
 
 

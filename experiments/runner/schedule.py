@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Future, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -19,9 +20,17 @@ from experiments.runner.jobs import Done, Failed, cache_file, do_job, read_recor
 from experiments.runner.progress import Bar
 from experiments.runner.store import FULL, QUICK, Result, cache_folder, save, stored
 
-__all__ = ["Outcome", "run_experiments", "seconds_left"]
+__all__ = ["Again", "Outcome", "run_experiments", "seconds_left"]
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB", "NUMBA", "NUMEXPR")}
+
+
+class Again(Enum):
+    """Which finished jobs are run again."""
+
+    NOTHING = "nothing"
+    OLDER = "what ran with older code of the library"
+    ALL = "all"
 
 
 class Outcome(NamedTuple):
@@ -47,7 +56,7 @@ class Work:
 
 
 def run_experiments(
-    chosen: list[Found], *, full: bool, out: Path, n_jobs: int, fresh: bool = False, progress: bool = False
+    chosen: list[Found], *, full: bool, out: Path, n_jobs: int, again: Again = Again.NOTHING, progress: bool = False
 ) -> Iterator[Outcome]:
     """Run experiments, each ending as soon as its last job is done; what the cache has is not run again.
 
@@ -58,7 +67,7 @@ def run_experiments(
     library, works = library_digest(), []
     for found in chosen:
         try:
-            works.append(_prepare(found, full, out, fresh, __version__))
+            works.append(_prepare(found, full, out, again, library, __version__))
         except Exception as error:
             yield _refusal(found, error)
     for work in works:
@@ -115,7 +124,7 @@ def _estimate(works: list[Work], n_jobs: int) -> float | None:
     return seconds_left(seconds, jobs_left, n_jobs)
 
 
-def _prepare(found: Found, full: bool, out: Path, fresh: bool, version: str) -> Work:
+def _prepare(found: Found, full: bool, out: Path, again: Again, library: str, version: str) -> Work:
     """The jobs of an experiment, and those of them that the cache hasn't."""
     experiment = load(found.file)
     code = f"{version} {fingerprint(found.file)}"
@@ -126,10 +135,11 @@ def _prepare(found: Found, full: bool, out: Path, fresh: bool, version: str) -> 
     files = [cache_file(folder, job, code) for job in jobs]
     if len(set(files)) < len(files):
         raise ExperimentError("two jobs have the same arguments; give them different seeds")
-    if fresh:
-        for file in files:
-            file.unlink(missing_ok=True)
     records = {file: read_record(file) for file in files}
+    for file, record in records.items():
+        if again == Again.ALL or (again == Again.OLDER and record and record["library"] != library):
+            file.unlink(missing_ok=True)
+            records[file] = None
     todo = [(file, job) for file, job in zip(files, jobs, strict=True) if records[file] is None]
     # Grids are written from small to large; shuffled, the finished jobs predict how long the others will take.
     random.Random(0).shuffle(todo)

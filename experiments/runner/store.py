@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections import Counter
 from dataclasses import asdict
 from importlib.metadata import version
 from io import BytesIO
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.runner.experiment import Experiment, ExperimentError, Found
 from experiments.runner.files import write
+from experiments.runner.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from experiments.runner.claims import Claim
     from experiments.runner.jobs import Record
 
-__all__ = ["cache_folder", "full_runs", "judge_again", "save", "scale_folder", "stored"]
+__all__ = ["cache_folder", "full_runs", "judge_again", "older_jobs", "save", "scale_folder", "stored"]
 
 FULL, QUICK = "full", "quick"
 _LIBRARIES = ("latentbits", "numpy", "scipy", "scikit-learn", "numba", "pandas")
@@ -57,6 +59,13 @@ def full_runs(out: Path) -> set[str]:
     return {name for name, result in stored(out).items() if result["scale"] == FULL}
 
 
+def older_jobs(result: Result, run: str, library: str) -> int:
+    """How many jobs of a stored result ran with other code than this; all of one that doesn't say with which."""
+    code = result.get("code", {"run": "", "library": {}})
+    same = code["library"].get(library, 0) if code["run"] == run else 0
+    return int(result["jobs"] - same)
+
+
 def save(found: Found, experiment: Experiment, records: list[Record], *, scale: str, out: Path, library: str) -> Result:
     """Evaluate the claims and draw the figures of an experiment's table, and store them."""
     import pandas as pd
@@ -77,6 +86,7 @@ def save(found: Found, experiment: Experiment, records: list[Record], *, scale: 
         "jobs": len(records),
         "seconds": round(sum(record["seconds"] for record in records), 1),
         "jobs_of_older_code": sum(record["library"] != library for record in records),
+        "code": {"run": fingerprint(found.file), "library": dict(Counter(record["library"] for record in records))},
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
         "warnings": {text: caught.count(text) for text in sorted(set(caught))},
         "claims": claims,

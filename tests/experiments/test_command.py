@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from experiments.runner.published import PUBLISHED
 from latentbits.cli.main import program as installed
 
@@ -121,6 +123,25 @@ def test_claims_are_judged_again_from_the_stored_table(toys: Toys, command: Run)
     assert command("judge", "all").exit_code == 0  # of all those that were run
     toys.add("toys/coin", COIN.replace('table["heads"]', 'table["_all"]'))
     assert "the stored table has no column '_all'; run it again" in command("judge", "toys/coin").stderr
+
+
+def test_jobs_of_older_code_are_listed_and_run_again(toys: Toys, command: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "toys/coin   no full run  4 of 4 jobs" in command("stale").stdout
+    command("run", "toys/coin", "--full")
+    assert "toys/coin" not in command("stale").stdout
+    for module in ("command", "schedule"):
+        monkeypatch.setattr(f"experiments.runner.{module}.library_digest", lambda: "newer")
+    (row,) = json.loads(command("stale", "toys/coin", "--json").stdout)
+    assert (row["older"], row["jobs"]) == (4, 4)
+    assert isinstance(row["seconds"], int)
+    command("run", "toys/coin", "--full")
+    assert toys.runs() == [0, 1, 2, 3]
+    for _ in range(2):  # the second time all of them ran with today's code
+        command("run", "toys/coin", "--full", "--stale")
+        assert toys.runs() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert command("stale", "toys/coin").stdout == "0 experiments, 0.0 hours of one core where it is known\n"
+    toys.add("toys/coin", COIN.replace("SIDES = 2", "SIDES = 3"))
+    assert "4 of 4 jobs" in command("stale", "toys/coin").stdout
 
 
 def test_missing_data_are_a_refusal_only_of_what_was_asked_for_by_name(toys: Toys, command: Run) -> None:
