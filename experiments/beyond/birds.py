@@ -89,7 +89,7 @@ def _scores(model: str, X: np.ndarray, k: int, seed: int) -> dict[str, np.ndarra
         case "mixture":
             return {model: BernoulliMixture(k, random_state=seed).fit(X).reconstruct(X)}
         case "logistic PCA":
-            return {model: LogisticPCA(k, random_state=seed).fit(X).reconstruct(X)}
+            return {model: LogisticPCA(k, ridge=0.1, random_state=seed).fit(X).reconstruct(X)}
         case _:
             return {model: LogisticPCA(k, ridge=1.0, random_state=seed).fit(X).reconstruct(X)}
 

@@ -201,7 +201,7 @@ def _scores(model: str, X: np.ndarray, k: int, ridge: float, seed: int) -> dict[
         case "mixture":
             fitted = BernoulliMixture(k, random_state=seed)
         case "logistic PCA":
-            fitted = LogisticPCA(k, random_state=seed)
+            fitted = LogisticPCA(k, ridge=0.1, random_state=seed)
         case "logistic PCA, ridge 1":
             fitted = LogisticPCA(k, ridge=ridge, random_state=seed)
         case _:

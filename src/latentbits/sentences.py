@@ -1040,8 +1040,7 @@ def criteria_differ(predicts_cells: bool, indent: str = "") -> str:
         )
     return (
         f"{indent}{why}aic and cv, what describes the rows; cells, what still helps to predict a cell, where short "
-        "rows make aspect-bernoulli and logistic-pca overconfident (beta-ica is not); bic and evidence charge for "
-        "every row's weights."
+        "rows make models without a prior overconfident; bic and evidence charge for every row's weights."
     )
 
 

@@ -1,7 +1,7 @@
 """The estimators that every contract is tried on. A new model adds one entry."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -161,7 +161,7 @@ NO_BLOCKS = dict.fromkeys(
 )
 TRANSFORMERS = frozenset(name for name in CONTINUOUS if "transformer" in name)
 OTHER_CELLS = {
-    f"check_sample_weight_equivalence_on_{form}_data": "repeated rows have other cells hidden to weight the members"
+    f"check_sample_weight_equivalence_on_{form}_data": "repeated rows have other cells hidden"
     for form in ("dense", "sparse")
 }
 NO_CLASSIFIER = {
@@ -316,7 +316,11 @@ def _false_zeros() -> Contract:
 
 CONTRACTS = [
     Contract(_aspect_bernoulli, _separated, _empirical_bayes, _likeliest, ASPECT, CONTINUOUS),
-    _factorisation(LogisticPCA, CLIMBS, CONTINUOUS),
+    _factorisation(LogisticPCA, CLIMBS, CONTINUOUS, ridge=0.1),
+    replace(
+        _factorisation(LogisticPCA, frozenset({"climb", "likelihood"}), CONTINUOUS, OTHER_CELLS),
+        variant={"ridge": "learned"},
+    ),
     _factorisation(BernoulliNMF, CLIMBS, CONTINUOUS, MANY_OPTIMA, tol=1e-4),
     _factorisation(PLSA, CLIMBS | {"simplex"}, CONTINUOUS),
     _factorisation(NMF, frozenset({"likelihood"}), CONTINUOUS - WEIGHTED),

@@ -27,7 +27,7 @@ class Described(NamedTuple):
 _MODELS = {
     "aspect-bernoulli": Described(
         "an aspect Bernoulli model, in which every cell of a row is caused by one of {components}, picked by the "
-        "row's own weights, by maximum likelihood",
+        "row's own weights, by {likelihood}",
         "Bingham, Kabán and Fortelius, The aspect Bernoulli model: multiple causes of presences and absences, 2009",
     ),
     "beta-ica": Described(
@@ -36,8 +36,7 @@ _MODELS = {
         "Kabán and Bingham, Factorisation and denoising of 0-1 data: a variational approach, 2008",
     ),
     "bernoulli-nmf": Described(
-        "a nonnegative factorisation with {components}, whose sums saturate to probabilities of a 1, by maximum "
-        "likelihood"
+        "a nonnegative factorisation with {components}, whose sums saturate to probabilities of a 1, by {likelihood}"
     ),
     "bernoulli-mixture": Described(
         "a mixture of multivariate Bernoulli distributions with {components} by expectation-maximisation",
@@ -200,6 +199,9 @@ def _words(model: Any) -> dict[str, Any]:
     abilities = abilities_of(model)
     spec = spec_of(type(model))
     values = dict(model.get_params(deep=False))
+    values["ridge"] = vars(model).get("ridge_", values.get("ridge"))
+    smoothing = values.get("smoothing")
+    values["likelihood"] = "maximum likelihood" + (f" with a smoothing of {smoothing:g}" if smoothing else "")
     K = _number_fitted(model, abilities)
     if K is not None:
         values |= {f"{noun}s": counted(K, noun) for noun in ("component", "factor", "source")}

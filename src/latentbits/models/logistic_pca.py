@@ -11,28 +11,31 @@ on one bound, which costs one exponential per cell; making the bound tight again
 The objective is the log likelihood minus ridge/2 (sum_i r_i |u_i|^2 + |V|^2), r_i the weight of row i. Moves that
 leave U V + b as it is can only gain by lowering the penalty: shifting U into the bias is best where U is centred
 (sum_i r_i u_i = 0), and U A, A^-1 V is best where U'RU = VV' ("balanced"; R = diag(r)). There the penalty is
-ridge sum_k s_k with s the singular values of R^(1/2) U V.
+ridge sum_k s_k with s the singular values of R^(1/2) U V. So it is known from which ridge on nothing but b is left: the
+largest singular value of R^(1/2) (x - column frequencies). Ridges are learned among parts of it, by hidden cells.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, log_expit, logit
 
-from latentbits.data.binary_data import BinaryData, row_blocks
-from latentbits.fitting.climb import ArrayLearner
-from latentbits.fitting.restarts import Restart
+from latentbits.data.binary_data import MISSING, BinaryData, row_blocks
+from latentbits.fitting.climb import ArrayLearner, Monitor, climb
+from latentbits.fitting.held_out import SURE
+from latentbits.fitting.restarts import Restart, Runner
 from latentbits.fitting.rows import block_groups
-from latentbits.fitting.workers import Workers, n_workers
+from latentbits.fitting.workers import Workers, n_workers, one_blas_thread
 from latentbits.kernels.logistic_rows import logistic_bound, logistic_rows
 from latentbits.models.base import Renamed
 from latentbits.models.factor_model import ClimbingFactorModel
 from latentbits.models.solved_rows import RowSolver, Solution
-from latentbits.numerics import RandomSource, kernel_array
+from latentbits.numerics import RandomSource, as_generator, kernel_array
 
 FARTHEST = 500.0
 """An extrapolated bias stays within this: the optimal bias of a constant column is infinite."""
@@ -44,8 +47,20 @@ GAP = 1e-16  # half of Newton's decrement at which a row's solution is exact to 
 MAX_STEPS = 200
 
 
-FARTHEST, HALVINGS = 200.0, 60
+FARTHEST_INTERCEPT, HALVINGS = 200.0, 60
 """Of the search for the intercepts of a deviance."""
+
+PARTS, MOST_HIDDEN = 10, 20_000
+"""To learn a ridge, each tenth of the cells is hidden in turn; of larger tables fewer parts, so many cells in all."""
+
+FIRST, STEP, FALLS, LEAST_RIDGE = 0.8, 0.7, 2, 1e-3
+"""Ridges begin at this part of the one that leaves nothing, and fall by this factor until so many were no better."""
+
+ROUGH, ROUGH_PASSES, STIR = 1e-4, 300, 0.1
+"""Tolerance and passes of a fit that tries a ridge, and the size of the changes of V that it starts with."""
+
+SUREST = float(logit(1 - SURE))
+POWERS = 20
 
 
 class State(NamedTuple):
@@ -223,6 +238,84 @@ def _places(K: int) -> np.ndarray:
     return np.maximum(places, places.T)
 
 
+# ---- a ridge that is learned ---------------------------------------------------------------------------------------
+
+
+class _Part(NamedTuple):
+    """A table without some of its cells, and these: where they are, their values, and how much they count."""
+
+    data: BinaryData
+    cells: tuple[np.ndarray, np.ndarray]
+    x: np.ndarray
+    weight: np.ndarray
+
+
+def learned_ridge(
+    data: BinaryData, row_weight: np.ndarray, n_components: int, rng: np.random.Generator, workers: Workers
+) -> float:
+    """The ridge with which hidden cells are predicted best, from nearly independent columns down.
+
+    Fits are rough, and begin where those with the ridge before have ended.
+    """
+    parts = _parts(data, row_weight, rng)
+    learner = PenalisedLikelihood(data, row_weight, n_components, 1.0, workers)
+    states = [learner.initialise(rng) for _ in parts]
+    stir = STIR * rng.normal(size=(n_components, data.shape[1]))
+    ridge = best = max(FIRST * vanishing_ridge(data, row_weight), LEAST_RIDGE)
+    least, falls = np.inf, 0
+    while ridge >= LEAST_RIDGE and falls < FALLS:
+        learners = [replace(learner, data=part.data, ridge=ridge) for part in parts]
+        states = [_tried(each, state, stir) for each, state in zip(learners, states, strict=True)]
+        loss = sum(_loss(part, state) for part, state in zip(parts, states, strict=True))
+        best, least, falls = (ridge, loss, 0) if loss < least else (best, least, falls + 1)
+        ridge *= STEP
+    return float(best)
+
+
+def vanishing_ridge(data: BinaryData, row_weight: np.ndarray) -> float:
+    """The ridge from which on nothing but intercepts is left, nearly: by a few rounds of the power method."""
+    observed = data.observed_per_column(row_weight)
+    share = np.divide(data.ones_per_column(row_weight), observed, out=np.zeros(len(observed)), where=observed > 0)
+    v, size = np.random.default_rng(0).normal(size=len(share)), 0.0
+    for _ in range(POWERS):
+        product = np.zeros(len(share))
+        for rows in row_blocks(*data.shape):
+            cells = data.block(rows)
+            apart = np.where(cells == MISSING, 0.0, cells - share)
+            product += (row_weight[rows] * (apart @ v)) @ apart
+        size = float(np.linalg.norm(product))
+        v = product / max(size, np.finfo(float).tiny)
+    return float(np.sqrt(size))
+
+
+def _parts(data: BinaryData, row_weight: np.ndarray, rng: np.random.Generator) -> list[_Part]:
+    N, D = data.shape
+    chosen = rng.choice(N * D, min(N * D, MOST_HIDDEN), replace=False)
+    n_parts = int(np.clip(PARTS * MOST_HIDDEN // (N * D), 1, PARTS))
+    parts = []
+    for part in np.array_split(chosen, n_parts):
+        cells = part // D, part % D
+        hidden = np.zeros((N, D), dtype=bool)
+        hidden[cells] = True
+        x = data.dense()[cells]
+        parts.append(_Part(data.hide(hidden), cells, x, row_weight[cells[0]] * (x != MISSING)))
+    return parts
+
+
+def _tried(learner: PenalisedLikelihood, state: State, stir: np.ndarray) -> State:
+    """Where a rough fit ends. It starts beside the state: what has shrunk to 0 would stay there."""
+    monitor = Monitor(ROUGH, ROUGH_PASSES, float(learner.row_weight @ learner.data.observed_per_row()))
+    return climb(learner, state._replace(V=state.V + stir), monitor).state
+
+
+def _loss(part: _Part, state: State) -> float:
+    """Minus the log-likelihood of the hidden cells."""
+    rows, columns = part.cells
+    theta = np.sum(state.U[rows] * state.V[:, columns].T, axis=1) + state.b[columns]
+    theta = np.clip(theta, -SUREST, SUREST)
+    return -float(part.weight @ log_expit(np.where(part.x == 1, theta, -theta)))
+
+
 # ---- the estimator -----------------------------------------------------------------------------------------------
 
 
@@ -231,17 +324,19 @@ class LogisticPCA(ClimbingFactorModel):
 
     ``logit P = weights_ @ components_ + intercepts_``. The counterpart of PCA for 0-1 data: components add and cancel
     on the scale of log odds, so they predict well but are hard to interpret as causes. Fitted by accelerated
-    alternating least squares on a bound of the likelihood. A small ridge penalty keeps the log odds of
-    separable data finite.
+    alternating least squares on a bound of the likelihood. A ridge penalty, learned from held-out cells, keeps the
+    log odds of separable data finite and those of small tables sober.
 
     Parameters
     ----------
     n_components : int, default=5
         K, the rank of the table of log odds, the bias left out.
-    ridge : float, default=0.1
+    ridge : float or None, default=None
         Strength of the penalty, at least 1e-3. The objective is the log likelihood minus ``ridge`` times the sum of the
         singular values of the centred table of log odds (the same as ridge/2 times the squares of both factors).
-        Rounding grows with 1 / ridge^2, and is below 1e-6 in probabilities at 1e-3.
+        Rounding grows with 1 / ridge^2, and is below 1e-6 in probabilities at 1e-3. None learns it: tenths of the cells
+        (20,000 at most) are held out, and of ridges from nearly independent columns down, each 0.7 times the one
+        before, the one that predicts them best is kept.
     n_init : int, default=3
         Number of random starts; the best is kept. They seldom end far apart.
     max_iter : int, default=1000
@@ -268,6 +363,8 @@ class LogisticPCA(ClimbingFactorModel):
         What the last Newton step of a row gained per observed cell, at most.
     intercepts_ : ndarray of shape (n_features,)
         Log odds of the columns at the mean of the rows' coordinates.
+    ridge_ : float
+        The ridge that was given or learned.
     singular_values_ : ndarray of shape (n_components,)
         Singular values of the centred table of log odds (rows times the root of their weight) at the end of the
         iterations.
@@ -322,7 +419,7 @@ class LogisticPCA(ClimbingFactorModel):
         self,
         n_components: int = 5,
         *,
-        ridge: float = 0.1,
+        ridge: float | None = None,
         n_init: int = 3,
         max_iter: int = 1000,
         tol: float = 1e-6,
@@ -341,8 +438,22 @@ class LogisticPCA(ClimbingFactorModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _runner_maker(self, data: BinaryData, row_weight: np.ndarray) -> Callable[[Workers], Runner[Any]]:
+        self.ridge_ = float(self.ridge or self._learned_ridge(data, row_weight))
+        return super()._runner_maker(data, row_weight)
+
+    def _learned_ridge(self, data: BinaryData, row_weight: np.ndarray) -> float:
+        rng = np.random.default_rng(as_generator(self.random_state).integers(2**31))
+        with Workers(n_workers(self.n_jobs)) as workers, one_blas_thread():
+            return learned_ridge(data, row_weight, self.n_components, rng, workers)
+
     def _learner(self, data: BinaryData, row_weight: np.ndarray, workers: Workers) -> PenalisedLikelihood:
-        return PenalisedLikelihood(data, row_weight, self.n_components, self.ridge, workers)
+        return PenalisedLikelihood(data, row_weight, self.n_components, self._ridge, workers)
+
+    @property
+    def _ridge(self) -> float:
+        """Models stored by earlier versions have the one that was given alone."""
+        return float(vars(self).get("ridge_", self.ridge))
 
     def _keep(self, state: State, row_weight: np.ndarray) -> PrincipalForm:
         return principal_form(state, row_weight)
@@ -359,7 +470,7 @@ class LogisticPCA(ClimbingFactorModel):
             components=self.components_,
             singular_values=self.singular_values_,
             bias=self.intercepts_,
-            ridge=self.ridge,
+            ridge=self._ridge,
         )
 
     def _log_odds(self, W: np.ndarray) -> np.ndarray:
@@ -402,7 +513,7 @@ class LogisticPCA(ClimbingFactorModel):
         with Workers(n_workers(self.n_jobs)) as workers:
             for k in range(1, len(self.components_) + 1):
                 first = {"components": self.components_[:k], "singular_values": self.singular_values_[:k]}
-                W = solve_rows(data, bias=self.intercepts_, ridge=self.ridge, workers=workers, **first).coordinates
+                W = solve_rows(data, bias=self.intercepts_, ridge=self._ridge, workers=workers, **first).coordinates
                 left.append(_deviance(data.dense(), W @ self.components_[:k]))
         return -np.diff(left) / max(left[0], 1e-300)
 
@@ -417,7 +528,7 @@ def _deviance(cells: np.ndarray, offset: np.ndarray) -> float:
     """-2 log likelihood of cells (other than 0 and 1 missing) with these log odds plus the columns' best intercepts."""
     seen = (cells == 0) | (cells == 1)
     ones = (cells == 1).sum(axis=0)
-    low, high = np.full((2, cells.shape[1]), [[-FARTHEST], [FARTHEST]])
+    low, high = np.full((2, cells.shape[1]), [[-FARTHEST_INTERCEPT], [FARTHEST_INTERCEPT]])
     for _ in range(HALVINGS):  # the slope falls with the intercept, so its zero can be bracketed
         middle = (low + high) / 2
         more = ones > np.sum(seen * expit(offset + middle), axis=0)

@@ -56,8 +56,17 @@ _LOGISTIC_PCA = ModelSpec(
     "logistic-pca",
     f"{_HERE}.logistic_pca:LogisticPCA",
     abilities=_CLIMBING,
-    parameters={**components(), **RESTARTS, "ridge": Parameter(Number(1e-3), Option("ridge", "penalty"))},
-    fitted=_restarted(Array("K", "D"), singular_values_=Array("K", low=0), intercepts_=Array("D")),
+    parameters={
+        **components(),
+        **RESTARTS,
+        "ridge": Parameter(
+            Number(1e-3, optional=True), Option("ridge", "penalty; learned from held-out cells if not given")
+        ),
+    },
+    fitted=_restarted(
+        Array("K", "D"), ridge_=Value(float, low=0), singular_values_=Array("K", low=0), intercepts_=Array("D")
+    ),
+    added=("ridge_",),
     renamed={"bias_": "intercepts_"},
 )
 
