@@ -7,9 +7,9 @@ from scipy.stats import multivariate_normal, norm
 
 from latentbits import BinaryData, factor_analysis, parallel_analysis, repair_correlation
 from latentbits import simulate as simulated
-from latentbits.correlations.factor_analysis import minimum_residuals
 from latentbits.correlations.factor_fit import sampling_covariance
-from latentbits.correlations.parallel_analysis import _shuffled
+from latentbits.correlations.minimum_residuals import minimum_residuals
+from latentbits.correlations.parallel_analysis import _drawn
 from latentbits.correlations.rotation import rotate
 from latentbits.correlations.tetrachoric import tetrachoric
 from latentbits.errors import DataError
@@ -138,17 +138,48 @@ class TestKit:
             found.append(parallel_analysis(X, n_draws=39).n_factors)
         assert found.count(1) >= 9
 
-    def test_shuffling_keeps_segments_and_missing_cells(self):
+    @pytest.mark.parametrize("loadings", [np.zeros((3, 0)), np.array([[0.9], [0.5], [0.0]])])
+    def test_drawn_tables_keep_ones_segments_and_missing_cells(self, loadings):
         rng = np.random.default_rng(0)
         cells = rng.integers(-1, 2, (3, 50)).astype(np.int8)
         codes = np.arange(50) % 2
-        mixed = _shuffled(cells, codes, rng).T
+        mixed = _drawn(cells, codes, loadings, 1 - (loadings**2).sum(axis=1), rng).T
         np.testing.assert_array_equal(mixed == -1, cells == -1)
         for u in (0, 1):
             np.testing.assert_array_equal(
                 (mixed == 1)[:, codes == u].sum(axis=1), (cells == 1)[:, codes == u].sum(axis=1)
             )
         assert (mixed != cells).any()
+
+    def test_drawn_tables_have_the_factors(self):
+        loadings = np.array([[0.9, 0], [0.8, 0], [0, 0.7], [0, 0.6]])
+        cells = np.random.default_rng(0).integers(0, 2, (4, 20_000)).astype(np.int8)
+        unique = 1 - (loadings**2).sum(axis=1)
+        drawn = _drawn(cells, np.zeros(20_000, dtype=int), loadings, unique, np.random.default_rng(1))
+        expected = loadings @ loadings.T + np.diag(unique)
+        np.testing.assert_allclose(tetrachoric(drawn).correlations, expected, atol=0.03)
+
+    def test_two_factors_are_two_and_not_three(self):
+        L = np.repeat(np.eye(2), 8, axis=0) * 0.4
+        found = []
+        for seed in range(40):  # shuffled columns alone would find three or more in 7 of these
+            rng = np.random.default_rng(seed)
+            Z = rng.standard_normal((300, 2)) @ L.T + rng.standard_normal((300, 16)) * np.sqrt(1 - 0.4**2)
+            found.append(parallel_analysis((Z > 0.25).astype(int), n_draws=39, random_state=seed).n_factors)
+        assert found.count(2) >= 35
+
+    def test_a_weak_factor_is_found_behind_a_strong_one(self):
+        L = np.column_stack([np.full(12, 0.8), [0.5] * 4 + [0] * 8])
+        found = []
+        for seed in range(20):  # shuffled columns alone would find one in all of these
+            rng = np.random.default_rng(seed)
+            noise = rng.standard_normal((300, 12)) * np.sqrt(1 - (L**2).sum(axis=1))
+            found.append(
+                parallel_analysis(
+                    (rng.standard_normal((300, 2)) @ L.T + noise > 0.25).astype(int), n_draws=39
+                ).n_factors
+            )
+        assert found.count(2) >= 15
 
     def test_refusals(self):
         with pytest.raises(DataError, match="use fewer factors than columns"):

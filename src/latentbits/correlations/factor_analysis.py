@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment, minimize
+from scipy.optimize import linear_sum_assignment
 
 from latentbits.constraints import Choice
 from latentbits.correlations.factor_fit import FactorFit, fit_of
-from latentbits.correlations.parallel_analysis import (
-    LARGEST_CONDITION,
-    ParallelAnalysis,
-    beside_shuffled,
-    column_information,
-    draws_within,
-)
-from latentbits.correlations.repair import regularise, repair_correlation
+from latentbits.correlations.minimum_residuals import LEAST_UNIQUE, minimum_residuals
+from latentbits.correlations.parallel_analysis import ParallelAnalysis, beside_chance, column_weight, draws_within
+from latentbits.correlations.repair import repair_correlation
 from latentbits.correlations.rotation import Rotated, Rotation, rotate
 from latentbits.correlations.tetrachoric import Tetrachoric, estimate, tetrachoric
 from latentbits.data.binary_data import BinaryData
@@ -37,16 +31,12 @@ if TYPE_CHECKING:
 
 PairWeights = Literal["information", "equal"]
 
-LEAST_UNIQUE = 0.005
-"""Uniquenesses stay above this, as in psych: at 0 a factor would be a column (a Heywood case)."""
-
 FEW_ONES = 10
 """Columns with fewer ones, or fewer zeros, are named: their correlations are mostly noise."""
 
 SALIENT = 0.3
 """Loadings from this size on are listed, as in most reports."""
 
-STRICT = {"maxiter": 2000, "ftol": 1e-14, "gtol": 1e-9}
 MAX_SWEEPS, SWEEP_TOL = 50, 1e-6
 """Of expectation propagation, for factor scores."""
 
@@ -311,7 +301,7 @@ def factor_analysis(
         if given.data is None or given.found is None:
             raise DataError("correlations alone don't say how many factors they have; give n_factors, or the rows")
         draws = draws_within(given.found)
-        parallel = beside_shuffled(given.found, given.data, n_draws=draws, random_state=0, n_jobs=n_jobs)
+        parallel = beside_chance(given.found, given.data, n_draws=draws, random_state=0, n_jobs=n_jobs)
         K = parallel.n_factors
     else:
         check_number("n_factors", n_factors, least=1, integer=True)
@@ -371,10 +361,7 @@ class _Given:
 
     def weight(self) -> np.ndarray:
         """What columns weigh by their information, at most 1; all 1 of a bare matrix."""
-        if self.found is None:
-            return np.ones(len(self.correlations))
-        information = column_information(self.found)
-        return np.maximum(information / max(float(information.max()), 1e-300), 1e-6)
+        return np.ones(len(self.correlations)) if self.found is None else column_weight(self.found)
 
 
 def _as_correlations(X: Any) -> np.ndarray | None:
@@ -416,34 +403,6 @@ def _warn_about(given: _Given, uniqueness: np.ndarray, fit: FactorFit, K: int) -
                 f"fewer than {FEW_ONES} ones, or fewer than {FEW_ONES} zeros, in {listed(few)}: their correlations and "
                 "loadings are mostly noise; leave them out, or give more rows"
             )
-
-
-def minimum_residuals(C: ArrayLike, n_factors: int, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Unrotated loadings (D, K) and uniquenesses (D,) that leave the smallest off-diagonal residuals.
-
-    The square of residual i, j is multiplied by weight_i weight_j, which is the same as to multiply entry i, j of C by
-    the root of that. For given uniquenesses u the best loadings are the leading eigenvectors of C - diag(u); minimised
-    over u is the sum of squares of all that is left, whose derivative by u_i is -2 times the residual on the diagonal.
-    """
-    C = np.asarray(C, dtype=float)
-    scale = np.ones(len(C)) if weight is None else np.sqrt(weight)
-    if n_factors == 0:
-        return np.zeros((len(C), 0)), np.ones(len(C))
-
-    def loadings_of(u: np.ndarray) -> np.ndarray:
-        values, axes = np.linalg.eigh(C - np.diag(u))
-        return axes[:, ::-1][:, :n_factors] * np.sqrt(np.maximum(values[::-1][:n_factors], 0.0))
-
-    def loss(u: np.ndarray) -> tuple[float, np.ndarray]:
-        L = loadings_of(u)
-        rest = C - np.diag(u) - L @ L.T
-        return float(np.sum(rest**2)), -2 * np.diagonal(rest)
-
-    first = np.clip(1 / np.diagonal(np.linalg.inv(regularise(C, LARGEST_CONDITION))), LEAST_UNIQUE, 1.0)
-    C = C * np.outer(scale, scale)
-    bounds = [(LEAST_UNIQUE * w, w) for w in scale**2]
-    u = minimize(loss, first * scale**2, jac=True, method="L-BFGS-B", bounds=bounds, options=STRICT).x
-    return loadings_of(u) / scale[:, None], u / scale**2
 
 
 def _rotated(

@@ -1,4 +1,4 @@
-"""Parallel analysis: how many factors tetrachoric correlations have that shuffled columns don't."""
+"""Parallel analysis: how many factors tetrachoric correlations have that chance doesn't explain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
-from latentbits.correlations.repair import regularise
+from latentbits.correlations.minimum_residuals import ROUGH, minimum_residuals, uniqueness
+from latentbits.correlations.repair import repair_correlation
 from latentbits.correlations.tetrachoric import Tetrachoric, estimate, tetrachoric
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.data.segments import encode_labels, take_out
@@ -21,13 +22,15 @@ from latentbits.wording import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LARGEST_CONDITION = 100.0
-"""Of the matrix whose inverse gives the communalities. Without it, noise in small eigenvalues made 20 factors of 5 in
-20 columns; 20 and 50 lost one of 5 or 10 now and then."""
-
 N_DRAWS, LEAST_DRAWS = 100, 20
+CLEAR = 6.0
+"""Standard deviations of chance above its mean, from which the first 20 draws decide on an eigenvalue."""
+
 WORK = 1_000_000
 """Pairs of columns, over segments and draws, up to which a choice that nobody asked for makes all its draws."""
+
+NUMBERS = 1 << 22
+"""Normal numbers that are drawn at the same time: 32 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,8 @@ class ParallelAnalysis:
         Of the correlations with the communalities on the diagonal, from the largest; entries are weighted by the
         information of their columns (by 1 if all have the same rate of ones).
     noise : array, D
-        The quantile of the eigenvalues that the same columns have when each is shuffled on its own.
+        The quantile of what chance makes of each eigenvalue: of the first in the same columns, each shuffled on its
+        own, and of a later one in columns that have the factors before it and no other.
 
     Examples
     --------
@@ -83,13 +87,15 @@ def parallel_analysis(
     binarize: float | None = None,
     n_jobs: int | None = None,
 ) -> ParallelAnalysis:
-    """Count the factors behind 0-1 columns: eigenvalues of tetrachoric correlations that noise doesn't reach.
+    """Count the factors behind 0-1 columns: eigenvalues of tetrachoric correlations that chance doesn't reach.
 
     The correlations (with segments, their average) get their columns' communalities on the diagonal, as squared
-    multiple correlations, and their eigenvalues are compared one by one with those of the same columns, each shuffled
-    on its own (Horn's method): so the shares of ones, the missing cells and the numbers of rows are those of the data,
-    and independent columns of any rates have a factor in 5 of 100 tables. Correlations count by the information of
-    their columns: a rare column, whose correlations are mostly noise, can't hide the factors of the others.
+    multiple correlations. Their largest eigenvalue is compared with that of the same columns, each shuffled on its own
+    (Horn's method), and every further one with that of tables drawn with the factors before it and no other: shuffled
+    columns have none, so behind strong factors they find too many, or too few. The shares of ones, the missing cells
+    and the numbers of rows are those of the data in all of them, and independent columns of any rates have a factor in
+    5 of 100 tables. Correlations count by the information of their columns: a rare column, whose correlations are
+    mostly noise, can't hide the factors of the others.
 
     Parameters
     ----------
@@ -97,13 +103,13 @@ def parallel_analysis(
         0, 1 and missing.
     segments : array-like of shape (n_rows,), str or None, default=None
         Labels of groups of rows, or the name of a column of the frame X that holds them. Columns are shuffled within
-        groups.
+        groups, and drawn so.
     n_draws : int, default=100
-        How often the columns are shuffled.
+        How many tables are drawn for each factor; 20 where an eigenvalue is far above all of them.
     quantile : float, default=0.95
-        An eigenvalue counts if it is above this quantile of those of shuffled columns.
+        An eigenvalue counts if it is above this quantile of those drawn.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the shuffling. The same integer gives the same result for any `n_jobs`.
+        Seed of the draws. The same integer gives the same result for any `n_jobs`.
     binarize : float or None, default=None
         Values of at least `binarize` count as 1 and smaller ones as 0. None accepts only 0, 1 and missing cells.
     n_jobs : int or None, default=None
@@ -126,12 +132,12 @@ def parallel_analysis(
     X, labels = take_out(X, segments)
     data = BinaryData.of(X, binarize=binarize)
     found = tetrachoric(data, labels, n_jobs=n_jobs)
-    return beside_shuffled(
+    return beside_chance(
         found, data, labels, n_draws=n_draws, quantile=quantile, random_state=random_state, n_jobs=n_jobs
     )
 
 
-def beside_shuffled(
+def beside_chance(
     found: Tetrachoric,
     data: BinaryData,
     labels: Any = None,
@@ -145,18 +151,35 @@ def beside_shuffled(
     N = data.shape[0]
     codes = np.zeros(N, dtype=int) if labels is None else encode_labels(labels, N)[1]
     cells = np.ascontiguousarray(data.dense().T)
+    rng = as_generator(random_state)
 
-    def one(seed: int) -> np.ndarray:
-        mixed = BinaryData(_shuffled(cells, codes, np.random.default_rng(seed)))
-        return _eigenvalues(estimate(mixed, labels)[0])
-
-    seeds = as_generator(random_state).integers(2**31, size=n_draws).tolist()
-    noise = np.sort(run_all([partial(one, seed) for seed in seeds], title="Parallel analysis", n_jobs=n_jobs), axis=0)
-    # The order statistic that a further draw exceeds with probability 1 - quantile, if there are enough of them.
-    limit = noise[min(int(np.ceil((n_draws + 1) * quantile)), n_draws) - 1]
     values = _eigenvalues(found)
-    below = values <= limit
-    return ParallelAnalysis(int(np.argmax(below)) if below.any() else len(values), values, limit)
+    C = repair_correlation(average_correlations(found))
+
+    def by_chance(n_factors: int) -> np.ndarray:
+        """The quantile of the eigenvalues of tables that have the columns' ones, and so many factors of theirs."""
+        loadings, unique = minimum_residuals(C, n_factors, column_weight(found), ROUGH)
+
+        def one(seed: int) -> np.ndarray:
+            drawn = _drawn(cells, codes, loadings, unique, np.random.default_rng(seed))
+            return _eigenvalues(estimate(BinaryData(drawn), labels)[0])
+
+        def draw(number: int) -> list[np.ndarray]:
+            seeds = rng.integers(2**31, size=number).tolist()
+            return run_all([partial(one, seed) for seed in seeds], title="Parallel analysis", n_jobs=n_jobs)
+
+        drawn = draw(min(LEAST_DRAWS, n_draws))
+        own = np.array(drawn)[:, n_factors]
+        if values[n_factors] < own.mean() + CLEAR * own.std():
+            drawn += draw(n_draws - len(drawn))
+        # The order statistic that a further draw exceeds with probability 1 - quantile, if there are enough of them.
+        return np.asarray(np.sort(drawn, axis=0)[min(int(np.ceil((len(drawn) + 1) * quantile)), len(drawn)) - 1])
+
+    K, limit = 0, by_chance(0)
+    while values[K] > limit[K] and len(values) > K + 1:
+        K += 1
+        limit[K:] = by_chance(K)[K:]
+    return ParallelAnalysis(K, values, limit)
 
 
 def draws_within(found: Tetrachoric, work: int = WORK) -> int:
@@ -187,6 +210,12 @@ def column_information(found: Tetrachoric) -> np.ndarray:
     return np.asarray((seen * _per_row(found)).sum(axis=0))
 
 
+def column_weight(found: Tetrachoric) -> np.ndarray:
+    """What columns count for (D,): their information relative to the largest, not quite 0."""
+    information = column_information(found)
+    return np.asarray(np.maximum(information / max(float(information.max()), 1e-300), 1e-6))
+
+
 def _per_row(found: Tetrachoric) -> np.ndarray:
     """1 / v of columns (U, D), 0 where they are constant."""
     log_v = np.minimum(log_noise_variance(np.atleast_2d(found.thresholds)), 50.0)
@@ -205,20 +234,28 @@ def log_noise_variance(thresholds: np.ndarray) -> np.ndarray:
     return np.asarray(log_ndtr(thresholds) + log_ndtr(-thresholds) + thresholds**2 + 2 * LOG_ROOT_2PI)
 
 
-def _shuffled(cells: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The cells (D, N) as rows x columns, each column shuffled within segments; missing cells stay where they are."""
-    mixed = np.empty(cells.shape[::-1], dtype=cells.dtype)
+def _drawn(
+    cells: np.ndarray, codes: np.ndarray, loadings: np.ndarray, unique: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """The cells (D, N) as rows x columns, each column's ones put where factors (with noise) are largest in its segment.
+
+    So numbers of ones stay as they are, and missing cells where they are. Without factors it is shuffling.
+    """
+    drawn = np.empty(cells.shape[::-1], dtype=cells.dtype)
     for u in range(int(codes.max()) + 1):
         rows = np.flatnonzero(codes == u)
-        block = cells[:, rows]
-        if (block == MISSING).any():
-            for column in block:
-                seen = column != MISSING
-                column[seen] = rng.permutation(column[seen])
-        else:
-            rng.permuted(block, axis=1, out=block)
-        mixed[rows] = block.T
-    return mixed
+        factors = rng.standard_normal((loadings.shape[1], len(rows)))
+        step = max(1, NUMBERS // len(rows))
+        for start in range(0, len(cells), step):
+            part = slice(start, start + step)
+            block = cells[part, rows]
+            size = loadings[part] @ factors
+            size += np.sqrt(unique[part, None]) * rng.standard_normal(block.shape)
+            size[block == MISSING] = -np.inf
+            ones = (block == 1).sum(axis=1, keepdims=True)
+            least = np.take_along_axis(np.sort(size, axis=1), len(rows) - np.maximum(ones, 1), axis=1)
+            drawn[rows, part] = np.where(block == MISSING, MISSING, (size >= least) & (ones > 0)).T
+    return drawn
 
 
 def _eigenvalues(found: Tetrachoric) -> np.ndarray:
@@ -229,7 +266,5 @@ def _eigenvalues(found: Tetrachoric) -> np.ndarray:
     instead of 40; columns of equal rates have weights of 1.
     """
     C = average_correlations(found)
-    unique = 1 / np.diagonal(np.linalg.inv(regularise(C, LARGEST_CONDITION)))
-    information = column_information(found)
-    weight = np.sqrt(information / max(float(information.max()), 1e-300))
-    return np.linalg.eigvalsh((C - np.diag(unique)) * np.outer(weight, weight))[::-1]
+    weight = np.sqrt(column_weight(found))
+    return np.linalg.eigvalsh((C - np.diag(uniqueness(C))) * np.outer(weight, weight))[::-1]

@@ -271,7 +271,7 @@ def plot_sizes(model: Any, *, ax: Axes | None = None) -> Figure:
 
 @house_style
 def plot_scree(found: Any, *, ax: Axes | None = None) -> Figure:
-    """Draw the eigenvalues of a parallel analysis beside those of noise; factors end where the lines meet.
+    """Draw the eigenvalues of a parallel analysis beside those of chance; factors end where the lines meet.
 
     Parameters
     ----------
@@ -295,9 +295,9 @@ def plot_scree(found: Any, *, ax: Axes | None = None) -> Figure:
     place = np.arange(1, len(found.eigenvalues) + 1)
     ax = panel(ax, float(np.clip(0.25 * len(place) + 3, 4, 10)), 3.2)
     ax.plot(place, found.eigenvalues, "o-", color=BEST, markersize=4, label="data")
-    ax.plot(place, found.noise, "--", color=QUIET, label="independent columns")
+    ax.plot(place, found.noise, "--", color=QUIET, label="by chance")
     ax.axvspan(0.5, found.n_factors + 0.5, color=BEST, alpha=0.08, linewidth=0)
-    ax.set(xlabel="factor", ylabel="eigenvalue", xlim=(0.5, len(place) + 0.5), title=f"{found.n_factors} above noise")
+    ax.set(xlabel="factor", ylabel="eigenvalue", xlim=(0.5, len(place) + 0.5), title=f"{found.n_factors} above chance")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend()
     return figure_of(ax)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from latentbits.correlations.parallel_analysis import beside_shuffled, draws_within
+from latentbits.correlations.parallel_analysis import beside_chance, draws_within
 from latentbits.correlations.tetrachoric import Tetrachoric
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.messages import SHOWN
@@ -277,7 +277,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         given = self.n_components
         if given is None:
             draws = draws_within(found)
-            n_factors = beside_shuffled(found, data, labels, n_draws=draws, n_jobs=self.n_jobs).n_factors
+            n_factors = beside_chance(found, data, labels, n_draws=draws, n_jobs=self.n_jobs).n_factors
             K = min(n_factors, most_sources(n, U, rows))
         else:
             n_factors = K = given
