@@ -6,10 +6,17 @@ import pytest
 
 from latentbits import BinaryFactorAnalysis, ICAMixture, analyse, simulate
 from latentbits.notes import Code
+from latentbits.storage.output_folder import FIGURES, TABLES
 
 
 def said(found, code):
     return [note.arguments for note in found.notes if note.code is code]
+
+
+def assert_may_be_replaced(found):
+    """`--force` deletes only files of names that the output folder knows."""
+    assert found.tables.keys() <= TABLES
+    assert {figure.key for figure in found.figures} <= FIGURES
 
 
 def test_gaussian_factors_are_not_called_binary():
@@ -43,6 +50,7 @@ def test_factors_have_their_rows_their_margins_and_a_picture_of_their_states():
         assert factor["rows_on"] == on.sum()
     assert [figure.key for figure in found.figures if figure.shows is Code.FACTOR_NATURE] == ["projections"]
     assert said(found, Code.ALL_FACTORS_KEPT) == [{"factors": 2}]
+    assert_may_be_replaced(found)
 
 
 def test_intervals_of_binary_factors_hold_the_truth():
@@ -85,3 +93,4 @@ def test_pieces_of_a_bow_are_told_as_such():
     found = analyse(ICAMixture(4, 2, 3, n_init=1, tol=1e-4, random_state=0), bow)
     assert len(said(found, Code.ADJACENT_CLUSTERS)) >= 1
     assert "rather pieces of one curved or stretched group than two groups" in str(found)
+    assert_may_be_replaced(found)

@@ -1,6 +1,8 @@
 """Clusters of data whose labels the fits don't see: ICAMixture at its defaults compared with mixtures of Gaussians.
 
-One setting for all data, the default; nothing was chosen on the seeds that are reported.
+One setting for all data, the default; nothing was chosen on the seeds that are reported. (That sources which are
+switched off cost the bound nothing, and that up to six are tried, was decided by bounds on seed 0 and on simulated
+clusters of four sources in twelve columns.)
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ DATA = ("wine", "iris", "breast cancer", "digits", "visual fields")
 LARGEST = 10
 """Clusters at most for the mixtures of Gaussians, and those that ICAMixture starts with by default."""
 
-SEEDS, QUICK_SEEDS = (50, 51, 52), (50,)
-GOAL = 3
+SEEDS, QUICK_SEEDS = (80, 81), (80,)
+GOAL = 4
 
 
 def jobs(full: bool) -> list[dict[str, Any]]:

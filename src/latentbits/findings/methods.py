@@ -241,7 +241,7 @@ def _of_clusters(model: Any) -> dict[str, str]:
     together = f"{', '.join(numbers[:-1])} and {numbers[-1]}" if len(numbers) > 1 else numbers[0]
     return {
         "first_clusters": counted(model.n_clusters, "cluster"),
-        "first_sources": counted(model.n_sources, "source"),
+        "first_sources": counted(model.mixing_.shape[2], "source"),
         "clusters": counted(model.n_clusters_, "cluster"),
         "cluster_sources": f"{together} {plural(int(max(model.n_sources_)), 'source')}",
         "keeps": " and removes those that aren't needed" if model.delete else "",

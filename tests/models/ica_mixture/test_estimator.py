@@ -149,6 +149,12 @@ class TestParameters:
         else:
             assert (small.noise_precision_.max() > large.noise_precision_.max()) == (name == "noise_rate")
 
+    def test_by_default_six_sources_are_tried_or_as_many_as_there_are_columns(self):
+        for n_columns, n in ((3, 3), (8, 6)):
+            rows = np.random.default_rng(0).normal(size=(40, n_columns))
+            fit = ICAMixture(1, n_gaussians=2, n_init=1, tol=1e-2, random_state=0).fit(rows)
+            assert fit.mixing_.shape == (1, n_columns, n)
+
     def test_the_noise_of_clean_data_is_found(self):
         truth = ica_mixture([[[2.0, 1.0], [0.0, 1.0], [1.0, 1.0]]], n_points=300, noise_db=-50, random_state=0)
         scale = 1e-5 * np.mean(np.square(truth.mixing[0]).sum(axis=1))

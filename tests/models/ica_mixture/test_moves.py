@@ -102,6 +102,56 @@ class TestMoves:
         np.testing.assert_allclose(kept, noise)
 
 
+class TestAbsentSources:
+    def with_and_without(self, *, holes=False):
+        """Points, and a state whose cluster 0 lacks source 1: marked as absent, and with arrays that don't have it."""
+        points, state = small_state()
+        if holes:
+            points[0, 0] = points[3, 2] = np.nan
+        only = state._replace(
+            **{name: getattr(state, name)[:1] for name in ("pace", "labels", "heights", "tag")},
+            log_joint=state.log_joint[:1],
+            share=np.ones((1, len(points))),
+            rho=state.rho[:1],
+            clusters=Clusters(*(array[:1] for array in state.clusters)),
+        )
+        A = only.clusters.A.copy()
+        A[0, :, 1] = 0
+        marked = moves.drop_sources(only._replace(clusters=only.clusters._replace(A=A)), [0])
+        names = ("alpha_shape", "alpha_rate", *moves.OF_GAUSSIANS)
+        fewer = only.clusters._replace(
+            A=A[..., :1],
+            A_cov=only.clusters.A_cov[..., :1, :1],
+            **{name: getattr(only.clusters, name)[:, :1] for name in names},
+        )
+        return points, marked, only._replace(clusters=fewer, earlier=fewer, labels=only.labels[:, :, :1])
+
+    @pytest.mark.parametrize("holes", [False, True])
+    def test_an_absent_source_is_as_if_there_were_none(self, holes):
+        points, marked, fewer = self.with_and_without(holes=holes)
+        marked = marked._replace(clusters=marked.clusters._replace(nu=fewer.clusters.nu))  # its mean was moved there
+        for number in range(6):
+            marked, bound, _ = sweep(points, marked, PRIOR, Switches(), free=number % 2 == 0)
+            fewer, expected, _ = sweep(points, fewer, PRIOR, Switches(), free=number % 2 == 0)
+            assert bound == pytest.approx(expected, rel=1e-7)
+        assert marked.clusters.absent.tolist() == [[False, True]]
+        np.testing.assert_allclose(marked.clusters.A[..., 0], fewer.clusters.A[..., 0], rtol=1e-4)
+        assert not marked.clusters.A[..., 1].any()
+
+    def test_an_absent_source_is_revived(self):
+        _, marked, _ = self.with_and_without()
+        revived = moves.revive(marked, 0, 1)
+        assert not revived.clusters.absent.any()
+        assert all(np.isfinite(part).all() for part in revived.clusters)
+
+    def test_more_sources_than_needed_leave_the_bound_as_it_is(self):
+        """Two clusters of at most two sources: with four allowed the answer and its bound are the same."""
+        few, many = (ICAMixture(2, n, 3, n_init=3, random_state=0).fit(X) for n in (2, 4))
+        assert sorted(few.n_sources_) == sorted(many.n_sources_) == [1, 2]
+        assert many.objective_ == pytest.approx(few.objective_, abs=5)
+        assert many._clusters.absent.sum() == 5
+
+
 class TestSwitches:
     def test_all_moves_are_in_the_history(self, model):
         history = model.history_

@@ -46,7 +46,9 @@ SPECS = (
         findings="ica_mixture",
         parameters={
             "n_clusters": Parameter(_COUNT, Option("clusters", "how many to begin with")),
-            "n_sources": Parameter(_COUNT, Option("sources", "of each cluster, at most")),
+            "n_sources": Parameter(
+                Number(1, integer=True, optional=True), Option("sources", "of each cluster, at most; six by default")
+            ),
             "n_gaussians": Parameter(_COUNT, Option("gaussians", "of each source; 1 for factor analysers")),
             "criterion": Parameter(
                 Choice(get_args(Criterion)), Option("cluster_criterion", "what decides about sources with two humps")

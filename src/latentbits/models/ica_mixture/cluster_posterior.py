@@ -33,6 +33,12 @@ LIVE = 0.02
 BETWEEN = 2 / 3
 """The part of a source's variance between its Gaussians at the start."""
 
+ENDLESS = 1e80
+"""The precision of the columns of A of sources that a cluster doesn't have."""
+
+KNOWN = 1e15
+"""The counts by which the density of such a source, the standard normal one, is known."""
+
 
 class Prior(NamedTuple):
     """Hyper-parameters, for standardised data and sources of unit variance.
@@ -112,6 +118,11 @@ class Clusters(NamedTuple):
         return self.alpha_shape / self.alpha_rate
 
     @property
+    def absent(self) -> NDArray[np.bool_]:
+        """Sources that a cluster doesn't have, C x M: the limit of relevance determination (`without_sources`)."""
+        return np.asarray(self.alpha_shape >= ENDLESS)
+
+    @property
     def A_square(self) -> Floats:
         """<A_n A_n'> for each row n of A, C x N x M x M."""
         return self.A[..., :, None] * self.A[..., None, :] + self.A_cov
@@ -155,6 +166,25 @@ def live_sources(clusters: Clusters) -> NDArray[np.bool_]:
     """Which sources have not been switched off, C x M."""
     size = strengths(clusters)
     return size >= np.maximum(LIVE * size.max(axis=1, keepdims=True), NOTHING)
+
+
+def without_sources(clusters: Clusters, which: NDArray[np.bool_]) -> Clusters:
+    """The clusters without some sources (C x M): A is 0 for sure, and the source standard normal for sure.
+
+    So it says nothing about any point and costs the bound nothing, unlike a source that is merely switched off.
+    """
+    mean = np.where(which, clusters.source_moments()[0], 0.0)
+    by_row, by_column = which[:, None, :, None], which[:, None, None, :]
+    eye = np.eye(which.shape[1])
+    known = {"pi": KNOWN, "phi": 0.0, "phi_precision": KNOWN, "beta_shape": KNOWN, "beta_rate": KNOWN}
+    return clusters._replace(
+        A=np.where(which[:, None], 0.0, clusters.A),
+        A_cov=np.where(by_row | by_column, eye / ENDLESS, clusters.A_cov),
+        alpha_shape=np.where(which, ENDLESS, clusters.alpha_shape),
+        alpha_rate=np.where(which, 1.0, clusters.alpha_rate),
+        nu=clusters.nu + (clusters.A @ mean[..., None])[..., 0],
+        **{name: np.where(which[..., None], value, getattr(clusters, name)) for name, value in known.items()},
+    )
 
 
 def take(arrays: Any, which: Any) -> Any:
@@ -216,5 +246,5 @@ def divergences(clusters: Clusters, prior: Prior) -> Floats:
     of_phi = kl_normal(clusters.phi, clusters.phi_precision, prior.phi_precision)
     of_beta = kl_gamma(clusters.beta_shape, clusters.beta_rate, prior.beta_shape, prior.beta_rate)
     by_dimension = (of_nu + of_psi).sum(axis=1)
-    by_source = (of_alpha + of_pi + (of_phi + of_beta).sum(axis=2)).sum(axis=1)
-    return of_A + by_dimension + by_source
+    by_source = of_alpha + of_pi + (of_phi + of_beta).sum(axis=2)
+    return of_A + by_dimension + np.where(clusters.absent, 0.0, by_source).sum(axis=1)

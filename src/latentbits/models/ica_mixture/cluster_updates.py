@@ -14,6 +14,7 @@ from scipy.special import logsumexp
 
 from latentbits.kernels.source_pass import source_pass
 from latentbits.models.ica_mixture.cluster_posterior import (
+    ENDLESS,
     LOG_2PI,
     Clusters,
     Floats,
@@ -21,6 +22,7 @@ from latentbits.models.ica_mixture.cluster_posterior import (
     divergences,
     log_mean_dirichlet,
     log_mean_gamma,
+    without_sources,
 )
 from latentbits.numerics import kernel_array
 
@@ -259,19 +261,20 @@ def update_alpha(clusters: Clusters, stats: Statistics, prior: Prior) -> Cluster
     """Q(alpha)."""
     C, N, M = clusters.A.shape
     square = (clusters.A**2).sum(axis=1) + np.einsum("cnmm->cm", clusters.A_cov)
-    return clusters._replace(
-        alpha_shape=np.full((C, M), prior.alpha_shape + 0.5 * N), alpha_rate=prior.alpha_rate + 0.5 * square
-    )
+    shape, rate = np.full((C, M), prior.alpha_shape + 0.5 * N), prior.alpha_rate + 0.5 * square
+    absent = clusters.absent
+    return clusters._replace(alpha_shape=np.where(absent, ENDLESS, shape), alpha_rate=np.where(absent, 1.0, rate))
 
 
 RULES = (update_pi, update_phi, update_beta, update_A, update_nu, update_psi, update_alpha)
 
 
 def update_clusters(clusters: Clusters, stats: Statistics, prior: Prior) -> Clusters:
-    """Apply all rules in turn; none of them lowers `cluster_bounds`."""
+    """Apply all rules in turn; none of them lowers `cluster_bounds`. There is nothing to learn of absent sources."""
+    absent = clusters.absent
     for rule in RULES:
         clusters = rule(clusters, stats, prior)
-    return clusters
+    return without_sources(clusters, absent) if absent.any() else clusters
 
 
 def cluster_bounds(clusters: Clusters, stats: Statistics, prior: Prior) -> Floats:

@@ -39,6 +39,9 @@ EXACT = 1000
 EXACT_WITH_HOLES = 20_000
 """The same times the number of different sets of missing cells."""
 
+N_SOURCES = 6
+"""Of each cluster at most, by default."""
+
 ADJACENT = 0.5
 """Clusters are adjacent if the density between them falls to this part of that at their centres, or less deep."""
 
@@ -60,9 +63,10 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     n_clusters : int, default=10
         Number of clusters to start with, by k-means: better more than there are, because clusters that aren't apart at
         the start seldom get apart later. Superfluous ones are deleted; `split` may add some.
-    n_sources : int, default=2
-        Largest number of sources of each cluster. In tables of many correlated columns too few make a cluster fall
-        apart into several, between which `overlaps` finds no gap.
+    n_sources : int or None, default=None
+        Largest number of sources of each cluster; None stands for 6, or for the number of columns if that is smaller.
+        More than needed cost time alone: those that a cluster doesn't need are removed, and then count nothing. In
+        tables of many correlated columns too few make a cluster fall apart into several.
     n_gaussians : int, default=5
         Number of Gaussians in the density of a source.
     criterion : {"clusters", "bound"}, default="clusters"
@@ -100,8 +104,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         Whether to try respreading the Gaussians of sources of which one Gaussian is left, and reviving sources that
         are switched off.
     delete : bool, default=True
-        Whether to remove clusters that have lost their points, and to try removing those that others could replace.
-        The paper waits for clusters to vanish by themselves.
+        Whether to remove clusters that have lost their points, and to try removing those that others could replace,
+        and sources that are switched off. The paper waits for both to vanish by themselves.
     n_init : int, default=5
         Number of random starts; the one with the highest bound is kept.
     max_iter : int, default=2000
@@ -187,7 +191,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def __init__(
         self,
         n_clusters: int = 10,
-        n_sources: int = 2,
+        n_sources: int | None = None,
         n_gaussians: int = 5,
         *,
         criterion: Criterion = "clusters",
@@ -279,7 +283,8 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         return prior_of(self.prior, usual)
 
     def _plan(self) -> Plan:
-        values: Any = (self.index if name == "split_index" else getattr(self, name) for name in Plan._fields)
+        named = {"split_index": self.index, "n_sources": self.n_sources or min(N_SOURCES, self.n_features_in_)}
+        values: Any = (named[name] if name in named else getattr(self, name) for name in Plan._fields)
         return Plan(*values)
 
     def _adopt(self, outcome: Outcome) -> None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from latentbits.models.ica_mixture import SplitIndex
@@ -21,6 +22,7 @@ from latentbits.models.ica_mixture.cluster_posterior import (
     log_mean_dirichlet,
     spread_gaussians,
     take,
+    without_sources,
 )
 from latentbits.models.ica_mixture.passes import State, responsibilities
 
@@ -163,9 +165,23 @@ def dead_sources(clusters: Clusters) -> list[tuple[int, int]]:
     return [(int(c), int(dead[c].argmax())) for c in np.flatnonzero(dead.any(axis=1))]
 
 
+def drop_sources(state: State, clusters: list[int]) -> State:
+    """Some clusters without the sources that are switched off in them."""
+    which = unneeded_sources(state.clusters)
+    which &= np.isin(np.arange(len(which)), clusters)[:, None]
+    new = without_sources(state.clusters, which)
+    labels = np.where(which[:, None, :, None], 1 / state.labels.shape[3], state.labels)
+    return state._replace(clusters=new, earlier=new, labels=labels, heights=np.full(len(new.A), -np.inf))
+
+
+def unneeded_sources(clusters: Clusters) -> NDArray[np.bool_]:
+    """Sources that are switched off, but that the clusters still have, C x M."""
+    return ~live_sources(clusters) & ~clusters.absent
+
+
 def revive(state: State, c: int, m: int) -> State:
     """A source that is switched off is made to explain most of the noise of the noisiest dimension."""
-    fields = ("A", "A_cov", "alpha_rate", "psi_rate")
+    fields = ("A", "A_cov", "alpha_shape", "alpha_rate", "psi_rate", "pi")
     new = state.clusters._replace(**{name: getattr(state.clusters, name).copy() for name in fields})
     n = int(np.argmin(new.psi[c]))
     variance = 1 / new.psi[c, n]
@@ -173,7 +189,9 @@ def revive(state: State, c: int, m: int) -> State:
     new.A[c, n, m] = np.sqrt(TAKEN * variance)
     new.A_cov[c, :, m] = new.A_cov[c, :, :, m] = 0
     new.A_cov[c, :, m, m] = variance / max(float(state.share[c].sum()), 1.0)
+    new.alpha_shape[c, m] = 0.5 * new.A.shape[1]
     new.alpha_rate[c, m] = new.alpha_shape[c, m] * TAKEN * variance
+    new.pi[c, m] = state.share[c].sum() / new.pi.shape[2]
     new.psi_rate[c, n] *= 1 - TAKEN
     return respread(state._replace(clusters=new), c, m, 0.0, 1.0)
 

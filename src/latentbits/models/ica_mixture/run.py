@@ -265,6 +265,12 @@ class Run:
 
     def _proposals(self, state: State) -> Iterator[Proposal]:
         """The moves to try, deletions first: every cluster less makes all further passes cheaper."""
+        if self.plan.delete:
+            idle = np.flatnonzero(moves.unneeded_sources(state.clusters).any(axis=1)).tolist()
+            for chosen in [idle, *([c] for c in idle)] if len(idle) > 1 else [idle] * len(idle):
+                c = chosen[0] if len(chosen) == 1 else -1
+                key = ("drop", self.generation, c)
+                yield Proposal("drop", c, -1, key, partial(moves.drop_sources, state, chosen))
         if self.plan.delete and len(state.rho) > 1:
             for c in moves.deletion_order(state, self.prior)[:DELETIONS]:
                 make = partial(moves.delete, state, [c], self.prior)
