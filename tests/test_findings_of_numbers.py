@@ -84,6 +84,7 @@ def test_clusters_with_missing_cells_are_described_in_their_own_units():
     assert first["apart"][0][1:] == pytest.approx((frame["length"][labels == 0].mean(), frame["length"].mean()))
     assert not found.tables["separation"].isna().any(axis=None)
     assert not said(found, Code.ADJACENT_CLUSTERS)
+    assert said(found, Code.ALL_CLUSTERS_KEPT) == [{"clusters": 2}]
 
 
 def test_pieces_of_a_bow_are_told_as_such():

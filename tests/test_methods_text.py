@@ -58,7 +58,7 @@ def numbers():
 
 
 def test_clusters_that_were_found_are_told(numbers):
-    model = lb.ICAMixture(3, n_init=2, tol=1e-3, random_state=0).fit(numbers)
+    model = lb.ICAMixture(3, 2, n_init=2, tol=1e-3, random_state=0).fit(numbers)
     text = methods_text(model)
     assert text.startswith("To 60 rows and 6 columns we fitted a variational mixture")
     assert "begins with 3 clusters of at most 2 sources each and removes those that aren't needed" in text

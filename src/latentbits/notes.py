@@ -98,6 +98,7 @@ class Code(StrEnum):
     CLUSTER = auto()
     CLUSTER_SOURCE = auto()
     ADJACENT_CLUSTERS = auto()
+    ALL_CLUSTERS_KEPT = auto()
     ALL_SOURCES_KEPT = auto()
     TWO_HUMPS = auto()
     BOUND_CHARGES = auto()

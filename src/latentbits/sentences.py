@@ -839,6 +839,10 @@ def adjacent_clusters(one: int, other: int, along: str) -> str:
     )
 
 
+def all_clusters_kept(clusters: int) -> str:
+    return f"None of the {clusters} clusters of the start was removed; there may be more (--clusters {2 * clusters})."
+
+
 def all_sources_kept(clusters: int, sources: int) -> str:
     return (
         f"All {counted(sources, 'source')} are in use in {counted(clusters, 'cluster')}; there may be more "

@@ -166,6 +166,8 @@ def _notes(
         yield Note(Code.ADJACENT_CLUSTERS, {"one": int(one), "other": int(other), "along": str(along)})
     for hump in humps:
         yield Note(Code.TWO_HUMPS, {**hump, "splits": model.criterion == "clusters"})
+    if model.delete and len(clusters) >= model.n_clusters > 1:
+        yield Note(Code.ALL_CLUSTERS_KEPT, {"clusters": model.n_clusters})
     if (full := model.n_sources_ == model.mixing_.shape[2]).any() and model.mixing_.shape[2] < X.shape[1]:
         limit = {"clusters": int(full.sum()), "sources": model.mixing_.shape[2]}
         yield Note(Code.ALL_SOURCES_KEPT, limit)

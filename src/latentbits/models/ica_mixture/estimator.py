@@ -384,12 +384,12 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             "mean": posterior means, which make use of the sources' densities and are drawn towards their Gaussians.
             "unmixed": the row minus the cluster's mean, times the pseudo-inverse of its mixing matrix; linear in the
             row, so nothing but noise is added to the sources. It is better where there is little noise; where there is
-            much, and for sources that are switched off (which are 0 there), "mean" is.
+            much, "mean" is.
 
         Returns
         -------
         ndarray of shape (n_rows, n_sources)
-            The sources.
+            The sources; 0 for those that the row's cluster doesn't have.
         """
         Choice(get_args(SourceKind)).check("kind", kind)
         labels = self.predict(X)
