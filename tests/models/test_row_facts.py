@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 import sklearn
 from scipy.special import ndtr
+from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from latentbits import BinaryData, DataError, FalseZeros, ProbitFactors, RowFacts, load_model, save_model
 from latentbits.models.probit_factors import _known
@@ -252,16 +255,6 @@ class TestProbitFactors:
         assert (shares["covariates"] == 0).all()
         assert shares["space"].mean() > 0.03
 
-    def test_metadata_routing(self):
-        facts = SITES[["elevation"]]
-        with sklearn.config_context(enable_metadata_routing=True):
-            model = ProbitFactors(1, **{**SHORT, "n_samples": 10}).set_fit_request(rows=True)
-            made = cross_validate(
-                model, X, params={"rows": facts}, cv=2, scoring=lambda m, x: float(m._n_known), return_estimator=True
-            )
-        assert made["test_score"].tolist() == [2.0, 2.0]
-        assert all(len(one._facts) == N / 2 for one in made["estimator"])
-
 
 @pytest.fixture(scope="module")
 def ensemble(data):
@@ -330,6 +323,40 @@ class TestFalseZeros:
         assert {"covariates_2", "covariates_8"} <= set(joined.members_)
         with pytest.raises(DataError, match="covariates_2 needs to know of the rows"):
             FalseZeros(None, members=["covariates_2"]).fit(X)
+
+
+ROUTED = {
+    "ProbitFactors": ProbitFactors(1, **{**SHORT, "n_samples": 10}),
+    "FalseZeros": FalseZeros(2, members=["covariates_2", "ising"], noise=None, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", ROUTED)
+@pytest.mark.parametrize(
+    "known", [SITES[["elevation", "habitat"]], RowFacts.of(SITES, **ROLES)], ids=["frame", "facts"]
+)
+def test_rows_pass_through_pipelines_and_cross_validation(name, known):
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = clone(ROUTED[name]).set_fit_request(rows=True).set_score_request(rows=True)
+        made = cross_validate(
+            make_pipeline(FunctionTransformer(), model),
+            X[:80],
+            params={"rows": known[:80]},
+            cv=KFold(2),
+            return_estimator=True,
+            error_score="raise",
+        )
+    facts, halves = RowFacts.of(known)[:80], (slice(40, 80), slice(0, 40))
+    for half, other, pipe, score in zip(halves, halves[::-1], made["estimator"], made["test_score"], strict=True):
+        fitted = pipe[-1]
+        assert fitted._facts.checksum() == facts[half].checksum()
+        assert score == fitted.score(BinaryData.of(X[other], rows=facts[other]))
+
+
+def test_a_score_without_rows_refuses_them():
+    model = FalseZeros(None, members=["ising"], noise=None).fit(X)
+    with pytest.raises(DataError, match="fitted without rows"):
+        model.score(X, rows=SITES)
 
 
 def test_the_sampler_knows_the_same_of_training_rows(data):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.row_facts import RowFacts
 from latentbits.errors import DataError
@@ -23,6 +26,41 @@ class KnowsRows(BinaryModel):
     @property
     def _facts(self) -> RowFacts | None:
         return None if self._row_facts is None else RowFacts(**self._row_facts)
+
+    def score(self, X: Any, y: None = None, sample_weight: ArrayLike | None = None, rows: Any = None) -> float:
+        """Mean of `score_samples`.
+
+        Parameters
+        ----------
+        X : array, SciPy sparse, data frame or BinaryData
+            0-1 data with the columns of the fit.
+        y : None, default=None
+            Ignored; part of scikit-learn's interface.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            How much each row counts.
+        rows : data frame or RowFacts, optional
+            What is known of these rows, with the columns of the fit; training rows are recognised without.
+
+        Returns
+        -------
+        float
+            The mean log-likelihood per row; of `FalseZeros` a pseudo-likelihood.
+        """
+        known = X if rows is None else self._with_rows(X, self._roles_of(rows))
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        return float(np.average(self.score_samples(known), weights=weights))
+
+    def _roles_of(self, rows: Any) -> RowFacts:
+        """What is known of new rows; a frame has the roles of the fit."""
+        facts = self._facts
+        if facts is None:
+            raise DataError("the model was fitted without rows; leave them out, or fit with rows=frame")
+        if isinstance(rows, RowFacts):
+            return rows
+        covariates = [*facts.numbers, *facts.categories]
+        return RowFacts.of(
+            rows, covariates=covariates, coordinates=facts.coordinate_names or None, effort=facts.effort_name
+        )
 
     def _with_rows(self, X: Any, rows: Any) -> Any:
         """X with what is known of its rows."""

@@ -576,17 +576,6 @@ class ProbitFactors(KnowsRows, RestartedFactorModel):
             raise DataError(f"{question} needs to know of the rows; fit with rows=frame")
         return encoder
 
-    def _roles_of(self, rows: Any) -> RowFacts:
-        """A frame has the roles of the fit."""
-        facts = self._facts
-        assert facts is not None
-        if isinstance(rows, RowFacts):
-            return rows
-        covariates = [*facts.numbers, *facts.categories]
-        return RowFacts.of(
-            rows, covariates=covariates, coordinates=facts.coordinate_names or None, effort=facts.effort_name
-        )
-
     def _of_unseen(self, facts: RowFacts) -> np.ndarray:
         theta = self._samples.theta.astype(np.float64)
         features, centres = self._unseen(facts, self._asked_of_rows("predict_rows"))
