@@ -132,13 +132,13 @@ def too_many_cells(n_rows: int, n_columns: int) -> bool:
     return n_rows * n_columns > MOST_CELLS
 
 
-SHORT = {"n_burn": 80, "n_samples": 60}
+SHORT = {"n_burn": 80, "n_samples": 60, "thin": 2}
 """Of chains in folds: with 120 samples of two chains weights are as with 200 and a longer burn-in."""
 
 MEMBERS = (
     Member("probit_factors", _probit_factors, "reconstruct", too_many_cells, whole_weights=True, in_folds=SHORT),
-    Member("covariates_2", _probit_with_rows(2), "reconstruct", too_many_cells, True, True, in_folds={}),
-    Member("covariates_8", _probit_with_rows(8), "reconstruct", too_many_cells, True, True, in_folds={}),
+    Member("covariates_2", _probit_with_rows(2), "reconstruct", too_many_cells, True, True, in_folds=SHORT),
+    Member("covariates_8", _probit_with_rows(8), "reconstruct", too_many_cells, True, True, in_folds=SHORT),
     Member("aspects_12", _aspects(12, 20), "average_reconstruction", too_many_cells, in_folds={}),
     Member("aspects_4", _aspects(4, 10), "average_reconstruction", too_many_cells, in_folds={}),
     Member("aspects_2", _aspects(2, 10), "average_reconstruction", too_many_cells, in_folds={}),
