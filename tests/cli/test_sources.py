@@ -97,7 +97,8 @@ def test_factors_of_items_with_gaps(items, tmp_path):
     assert scores.columns.tolist() == ["row", "factor_0", "factor_1", "se_factor_0", "se_factor_1"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert "2 factors behind 20 columns." in page
-    assert page.count("data:image/png") == 2
+    assert page.count("data:image/svg") == 2
+    assert "2 eigenvalues of the correlations (" in page
     assert sorted(path.name for path in (tmp_path / "out" / "plots").iterdir()) == ["loadings.png", "scree.png"]
     run("factors", items, "--factors", "1", "--out", tmp_path / "out", "--force")
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["n_factors"] == 1

@@ -456,6 +456,20 @@ class TestWhatIsGiven:
         assert "RMSEA 0.0" in text
         assert "a 0." in text
 
+    @pytest.mark.filterwarnings("ignore:.*empty cell", "ignore:fewer than 10 ones")
+    def test_too_few_rows_and_constant_items_are_told(self):
+        with pytest.warns(UserWarning, match="6 rows are fewer than 8 columns: "):
+            factor_analysis(np.random.default_rng(1).integers(0, 2, (6, 8)))
+        X = pd.DataFrame(items(300), columns=list("abcdef")).assign(g=1)
+        with pytest.warns(UserWarning, match='^constant columns: "g"; .*, so leave them out$') as told:
+            factor_analysis(X, 2)
+        assert len(told) == 1
+
+    def test_what_decided_is_said_in_a_sentence(self):
+        assert str(parallel_analysis(items(800))).startswith("2 eigenvalues of the correlations (")
+        coins = np.random.default_rng(0).integers(0, 2, (400, 8))
+        assert str(parallel_analysis(coins)).startswith("The largest eigenvalue of the correlations, 0.4")
+
     @pytest.mark.filterwarnings("ignore:.*empty cell", "ignore:.*degrees of freedom", "ignore:a Heywood case")
     def test_too_much_is_told(self):
         with pytest.warns(UserWarning, match=r"4 factors of 6 columns have -3 degrees of freedom"):

@@ -195,7 +195,7 @@ class FactorSolution:
         return FactorScores(mean @ between.T, np.sqrt(variance), data.row_names)
 
     def figures(self) -> dict[str, Callable[[], Figure]]:
-        """What draws the figures of the solution: "scree" if a parallel analysis was made, "loadings" if there are any.
+        """What draws the figures of the solution: "loadings" if there are any, "scree" if a parallel analysis was made.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class FactorSolution:
         from latentbits.plots.mixing import plot_loadings
 
         scree = {} if self.parallel is None else {"scree": self.parallel.plot}
-        return {**scree, **({"loadings": partial(plot_loadings, self)} if self.n_factors else {})}
+        return {**({"loadings": partial(plot_loadings, self)} if self.n_factors else {}), **scree}
 
     def __repr__(self) -> str:
         explained = 1 - self.uniquenesses.mean()
@@ -396,8 +396,15 @@ def _warn_about(given: _Given, uniqueness: np.ndarray, fit: FactorFit, K: int) -
             "many loadings fit equally well; use fewer factors"
         )
     if given.data is not None:
+        N, D = given.data.shape
+        if N < D:
+            warn_user(
+                f"{counted(N, 'row')} are fewer than {counted(D, 'column')}: correlations of so few rows are mostly "
+                "noise, and factors may go unseen; give more rows, or fewer columns"
+            )
         ones, seen = given.data.ones_per_column(), given.data.observed_per_column()
-        few = np.flatnonzero(np.minimum(ones, seen - ones) < FEW_ONES)
+        least = np.minimum(ones, seen - ones)
+        few = np.flatnonzero((least < FEW_ONES) & (least > 0))  # what is constant has been told
         if len(few):
             warn_user(
                 f"fewer than {FEW_ONES} ones, or fewer than {FEW_ONES} zeros, in {listed(few)}: their correlations and "

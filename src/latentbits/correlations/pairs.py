@@ -92,7 +92,8 @@ class Places(NamedTuple):
 def warn_about(found: FoundPairs, places: Places, correct: float | None) -> None:
     """Everything that was not as it should be, a sentence each."""
     zero = "their correlations are given as 0 with a standard error of 1, so leave them out"
-    warn_about_silent(found.constant, found.n_pairs, places, zero, ", or use longer segments")
+    longer = "" if places.labels is None else ", or use longer segments"
+    warn_about_silent(found.constant, found.n_pairs, places, zero, longer)
     _warn_unseen(upper_pairs(found.n_pairs == 0) & ~either(found.constant), places)
     _warn_empty(upper_pairs(found.empty), int(found.impossible.sum()), places, correct)
     at_limit = (np.abs(found.correlations) >= LARGEST - 1e-12) & ~found.empty

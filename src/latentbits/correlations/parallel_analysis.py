@@ -72,6 +72,28 @@ class ParallelAnalysis:
 
         return plot_scree(self)
 
+    def __str__(self) -> str:
+        """What decided, in a sentence."""
+        K = self.n_factors
+        if K == 0:
+            return (
+                f"The largest eigenvalue of the correlations, {self.eigenvalues[0]:.2f}, is within what chance makes "
+                f"of it (up to {self.noise[0]:.2f})."
+            )
+
+        def listed(values: np.ndarray) -> str:
+            return ", ".join(f"{value:.2f}" for value in values[:K])
+
+        following = (
+            ""
+            if len(self.noise) == K
+            else (f"; the next, {self.eigenvalues[K]:.2f}, isn't (up to {self.noise[K]:.2f})")
+        )
+        return (
+            f"{counted(K, 'eigenvalue')} of the correlations ({listed(self.eigenvalues)}) {'is' if K == 1 else 'are'} "
+            f"above what chance makes of {'it' if K == 1 else 'them'} (up to {listed(self.noise)}){following}."
+        )
+
     def __repr__(self) -> str:
         first = ", ".join(f"{value:.2f}" for value in self.eigenvalues[: self.n_factors + 1])
         return f"ParallelAnalysis({counted(self.n_factors, 'factor')}; eigenvalues {first}, ...)"

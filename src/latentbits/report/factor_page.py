@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from latentbits import sentences
+from latentbits.notes import Level
 from latentbits.report.frame import framed
 
 if TYPE_CHECKING:
@@ -19,10 +20,39 @@ if TYPE_CHECKING:
 def factor_page(found: FactorSolution, title: str) -> str:
     """The page of a solution; everything that comes from data is escaped."""
     headline, *others = str(found).split("\n")
-    figures = {sentences.label(key): (headline, draw) for key, draw in found.figures().items()}
     loadings = found.to_frame().reset_index(names="column")
-    tables = {"loadings": loadings} if found.n_factors else {}
-    return framed(headline, found=others, figures=figures, tables=tables, file=title)
+    return framed(
+        headline,
+        level=_level(found),
+        reasons=[] if found.parallel is None else [str(found.parallel)],
+        numbers=_numbers(found),
+        found=others,
+        figures={sentences.label(key): (headline, draw) for key, draw in found.figures().items()},
+        tables={"loadings": loadings} if found.n_factors else {},
+        file=title,
+    )
+
+
+def _level(found: FactorSolution) -> Level:
+    """Parallel analysis is the test; a number that was given has none."""
+    if found.parallel is None:
+        return Level.UNKNOWN
+    return Level.CLEAR if found.n_factors else Level.NONE
+
+
+def _numbers(found: FactorSolution) -> list[tuple[str, str, str]]:
+    """The large numbers: factors, what they explain, and how well they fit."""
+    D, fit = len(found.loadings), found.fit
+    numbers = [
+        (str(found.n_factors), "factors", f"behind {D} columns"),
+        (f"{1 - found.uniquenesses.mean():.0%}", "of variance", "explained by the factors"),
+    ]
+    if fit is not None and fit.rmsea is not None:
+        numbers += [
+            (f"{fit.rmsea:.2f}", "RMSEA", f"{fit.rmsea_low:.2f} to {fit.rmsea_high:.2f}; below 0.05 is close"),
+            (f"{fit.srmr:.2f}", "SRMR", "root mean square of residual correlations"),
+        ]
+    return numbers if found.n_factors else []
 
 
 def picture(figure: Figure, words: str = "") -> str:
