@@ -183,7 +183,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         np.arange(2, 8).reshape(2, 3),
         {"row_names": ["p", "q"], "column_names": NAMES},
         'row "p", column "Equus": value 2 is neither 0 nor 1 (and 5 more bad cells, first at row "p", column '
-        '"Sus": 3, then row "p", column "Bos": 4); use binarize=1 to call every value >= 1 present',
+        '"Sus": 3, then row "p", column "Bos": 4); use binarize=5 to call every value >= 5 present, of 2 to 7',
     ),
     "two bad": ([[2, 0, 5]], {}, "(and 1 more bad cell, first at row 1, column 3: 5)"),
     "codes 1 and 2": (

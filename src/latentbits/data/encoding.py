@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 LARGEST_WEIGHT = 1e9
 """Beyond this a row's weight drowns the digits of all others."""
 
+_LOOKED_AT = 1000
+"""So many cells that are neither 0 nor 1 show which answers there are."""
+
 _NUMBERS = (int, float, np.bool_, Real, Decimal)
 
 
@@ -143,7 +146,7 @@ def _as_float(value: Any) -> float:
 
 
 def _bad_values_error(
-    cells: Sequence[tuple[int, int, Any]], total: int, names: Names, options: _Options, *, no_zeros: bool = False
+    cells: Sequence[tuple[int, int, Any]], total: int, names: Names, options: _Options, answers: Sequence[float] = ()
 ) -> DataError:
     """The error for `total` bad cells, of which `cells` are the first (row, column, value)."""
     origin, value = options.origin, cells[0][2]
@@ -162,7 +165,7 @@ def _bad_values_error(
     elif value < 0:
         way_out = f"use NaN if it stands for missing, or {origin.advice(1).removeprefix('use ')}"
     else:
-        way_out = origin.advice(float(value), no_zeros=no_zeros)
+        way_out = origin.advice(float(value), answers)
     fault = "neither 0 nor 1" if options.threshold is None else "not a finite number"
     return bad_cells_error(origin, places, total, way_out, fault)
 
@@ -256,8 +259,11 @@ def _check_codes(cells: np.ndarray, options: _Options, names: Names, value_at: C
     bad = np.flatnonzero(cells == BAD)
     first = [divmod(int(flat), cells.shape[1]) for flat in bad[:SHOWN]]
     cells_at = [(i, j, value_at(i, j)) for i, j in first]
-    no_zeros = not (cells == 0).any() and bool((cells == 1).any())
-    raise _bad_values_error(cells_at, bad.size, names, options, no_zeros=no_zeros)
+    answers: set[float] = set()
+    if not (cells == 0).any():
+        some = (_as_float(value_at(*divmod(int(flat), cells.shape[1]))) for flat in bad[:_LOOKED_AT])
+        answers = {*some, *([1.0] if (cells == 1).any() else [])}
+    raise _bad_values_error(cells_at, bad.size, names, options, sorted(answers))
 
 
 # Sparse matrices

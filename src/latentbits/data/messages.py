@@ -66,9 +66,11 @@ class Origin:
         text = one_line(f"{where}: {message}" if where else message)
         return kind(text if len(text) <= _LENGTH else f"{text[: _LENGTH // 2]} ... {text[-_LENGTH // 2 :]}")
 
-    def advice(self, value: float, *, no_zeros: bool = False) -> str:
-        """Advise what to do about a number that is neither 0 nor 1."""
-        return f"use {self.calling(0.5 if 0 < value < 1 else 2 if no_zeros and value == 2 else 1)}"
+    def advice(self, value: float, answers: Sequence[float] = ()) -> str:
+        """Advise what to do about a number that is neither 0 nor 1; `answers` are all numbers of a table without 0."""
+        if answers and min(answers) >= 1:  # a threshold of 1 would make all of them ones
+            return f"use {self.calling(answers[len(answers) // 2])}, of {answers[0]:g} to {answers[-1]:g}"
+        return f"use {self.calling(0.5 if 0 < value < 1 else 1)}"
 
     def calling(self, cut: float) -> str:
         """Spell the option that thresholds values."""
