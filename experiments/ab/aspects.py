@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from experiments.runner import Algorithm, Claim, Experiment, count_of, mean_sd, median_range
+from experiments.runner import Algorithm, Claim, Experiment, Reason, count_of, mean_sd, median_range
 
 if TYPE_CHECKING:
     import numpy as np
@@ -186,10 +186,11 @@ def _tests(largest: pd.Series, setting: str) -> Claim:
         result="AB 8",
         statement="figure 5b: ages of the genera of all pairs of four aspects differ (rank-sum tests, largest P)",
         paper=f"at most {PRINTED}",
-        ours=f"in {count_of(largest <= PRINTED)} seeds; largest {largest.max():.2g}",
+        ours=f"in {count_of(largest <= PRINTED)} seeds; {largest.min():.2g} to {largest.max():.2g}",
         holds=(largest <= PRINTED).mean() > 0.5,
         setting=setting,
-        why="the blank aspect's genera are of all ages, as those of an aspect of the middle are",
+        reason=Reason.OPTIMUM if largest.min() <= PRINTED < largest.max() else Reason.NO,
+        why="aspects with content differ in any restart; whether the blank one does from that of the middle is chance",
     )
 
 

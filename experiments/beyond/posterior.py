@@ -41,7 +41,7 @@ def jobs(full: bool) -> list[dict[str, Any]]:
         {"what": what, "concentration": concentration, "true": true, "seed": seed}
         for what, n in TABLES.items()
         for concentration in CONCENTRATIONS
-        for true in (TRUE if what == "evidence" else (COMPONENTS,))
+        for true in (TRUE if what == "evidence" and full else (COMPONENTS,))
         for seed in range(n if full else 1)
     ]
 

@@ -27,7 +27,7 @@ __all__ = [
 
 BEYOND = "Beyond the papers"
 TITLES = {**PAPERS, "": BEYOND}
-_HEAD = ("result", "claim", "printed", "as printed by us", "ours", "verdict", "why")
+_HEAD = ("claim", "printed", "as printed by us", "ours", "verdict", "why")
 _HEAD_BEYOND = ("claim", "ours", "verdict", "why", "experiment")
 _SAME, _ONLY_OURS = "same", "only with ours: "
 
@@ -169,7 +169,10 @@ def differences_part(lines: list[Line], out: Path, page: Path) -> str:
 def glance_part(lines: list[Line], links: dict[str, str]) -> str:
     """One row per published result: its verdict, and the setting in which it comes out or comes nearest."""
     rows: list[Iterable[str]] = [("result", "what", "verdict"), ("---",) * 3]
+    papers = {paper_of(line.result) for line in lines}
     for name, outcome in outcomes(lines).items():
+        if paper_of(name) not in papers:
+            continue
         link = links.get(paper_of(name))
         rows.append((f"[{name}]({link})" if link else name, _cell(PUBLISHED[name]), _cell(outcome.words)))
     return _markdown(rows)
@@ -185,13 +188,14 @@ def paper_part(paper: str, lines: list[Line], experiments: Experiments, folder: 
     if not paper:
         good = sum(line.holds for line in own)
         return [f"{good} of {len(own)} claims hold.", _beyond_table(own, links), *_notes(own)]
-    verdicts = [f"{name}: {one.words}" for name, one in outcomes(lines).items() if paper_of(name) == paper]
-    text = "; ".join(verdicts) + "."
-    return [_cell(text), _table(own, links, folder, page), *_notes(own)]
+    return [glance_part(own, {}), _table(own, links, folder, page), *_notes(own)]
 
 
 def _table(lines: list[Line], links: dict[str, str], folder: Path, page: Path) -> str:
-    """A row for each claim in each setting, what the printed algorithm and ours find side by side."""
+    """A row for each claim in each setting, what the printed algorithm and ours find side by side.
+
+    The name of its result is a link to the experiment.
+    """
     groups: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
         claim = line.claim
@@ -200,11 +204,10 @@ def _table(lines: list[Line], links: dict[str, str], folder: Path, page: Path) -
     rows: list[Iterable[str]] = [_HEAD, ("---",) * len(_HEAD)]
     for (result, statement, setting, condition, _), group in groups.items():
         about = "; ".join(filter(None, [setting, condition]))
-        told = _cell(statement) + (f" *({_cell(about)})*" if about else "")
         name = group[0].experiment
-        told += f" [{name}]({links[name]})" if name in links else f" {name}" * bool(name)
-        cells = _side_by_side(group)
-        rows.append((result, told, _cell(group[0].claim["paper"]), *cells, _why(group, folder, page)))
+        shown = f"[{result}]({links[name]})" if name in links else result
+        told = f"**{shown}** {_cell(statement)}" + (f" *({_cell(about)})*" if about else "")
+        rows.append((told, _cell(group[0].claim["paper"]), *_side_by_side(group), _why(group, folder, page)))
     return _markdown(rows)
 
 
@@ -213,7 +216,7 @@ def _side_by_side(group: list[Line]) -> tuple[str, str, str]:
     by = {line.algorithm: line for line in group}
     printed, ours = by.get(Algorithm.PRINTED) or by.get(Algorithm.BOTH), by.get(Algorithm.OURS)
     verdict = (printed if printed and (printed.holds or not ours) else ours or group[0]).verdict
-    if ours and ours.holds and not (printed and printed.holds):
+    if ours and ours.counted and ours.holds and not (printed and printed.holds):
         verdict = _ONLY_OURS + verdict
     same = _SAME if Algorithm.BOTH in by else NOT_RUN
     return (
@@ -224,13 +227,13 @@ def _side_by_side(group: list[Line]) -> tuple[str, str, str]:
 
 
 def _why(group: list[Line], folder: Path, page: Path) -> str:
-    """One line: the reason of what differs, or the data that stand in."""
+    """One line: the reason of what differs, with our best evidence."""
     line = next((line for line in group if line.reason), group[0])
     if not line.reason:
-        return f"on substitute data: {_first_sentence(line.claim['substitute'])}" if line.claim["substitute"] else "-"
+        return "-"
     readings = f" ({'; '.join(line.claim['readings'])})" if line.claim.get("readings") else ""
     evidence = _evidence(line, folder, page)
-    return _cell(f"{line.reason}{readings}: {line.claim['why']}") + (f" {evidence}" if evidence else "")
+    return _cell(f"*{line.reason}*{readings}: {line.claim['why']}") + (f" {evidence}" if evidence else "")
 
 
 def _first_sentence(text: str) -> str:

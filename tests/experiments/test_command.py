@@ -84,7 +84,7 @@ def test_the_page_has_every_published_result(toys: Toys, command: Run) -> None:
     assert f"Of {n} published results 1 come out whole with the algorithm as printed, 0 whole only with ours" in page
     assert "| reproduced as printed, on the paper's data | 1 |" in page
     paper = toys.rows("ab")
-    assert "| AB 1 | heads \\| tails [toys/coin](../toys/coin.py) | half |" in paper
+    assert "| **[AB 1](../toys/coin.py)** heads \\| tails | half |" in paper
     assert "| not run | **reproduced** | - |" in paper
     assert "**not run**" in paper
     assert "(quick/toys_coin_toss.png)" in paper
@@ -98,7 +98,7 @@ def test_the_page_says_why_a_claim_differs_and_shows_both_algorithms(toys: Toys,
     changed = COIN.replace("holds=True", 'holds=False, note="The coin is bent. It was dropped."')
     toys.add("toys/coin", changed)
     command("run", "toys/coin")
-    assert "| **differs** | does not come out: The coin is bent |" in toys.rows("ab")
+    assert "| **differs** | *does not come out*: The coin is bent |" in toys.rows("ab")
     assert "Why rows differ: 1 does not come out" in toys.page.read_text()
     claim = changed[changed.index("Claim(result=") : changed.index("]", changed.index("Claim(result="))]
     other = claim.replace("holds=False", "holds=True, algorithm=Algorithm.OURS").replace("ours=heads", 'ours="3 of 3"')
