@@ -126,6 +126,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     claims = [
         _four_topics("table 1: four topics, one a newsgroup, and a white phantom", plain, {"white"}, about),
         _heaviest("table 1", plain, "152.9 of 348.1, topics 42.9 to 59.0", about),
+        *_shared_words(plain, about),
         _richness(plain, about),
         _doubt(plain, about),
         _fits(plain, about),
@@ -177,6 +178,30 @@ def _heaviest(statement: str, table: pd.DataFrame, paper: str, about: dict[str, 
         ours=f"{found}, others {rest.min():.1f} to {rest.max():.1f}; the heaviest in {count_of(first)} runs",
         holds=sum(first) >= MOST_SAMPLES * len(first),
     )
+
+
+def _shared_words(plain: pd.DataFrame, about: dict[str, Any]) -> list[Claim]:
+    """Two words for one thing in one topic, and one word in two topics, among the words that are listed."""
+    content = plain[plain["kind"] == "content"]
+    listed = [[set(words.split()) for words in run["words"]] for run in _runs(content)]
+    synonyms = [any({"medic", "doctor"} <= words for words in topics) for topics in listed]
+    twice = [sum("system" in words for words in topics) >= 2 for topics in listed]
+    told = (
+        ("medic and doctor are both likely in one topic", "in the medical topic", synonyms),
+        ("system is likely in two topics", "cryptographic and space-related", twice),
+    )
+    return [
+        Claim(
+            **about,
+            statement=f"table 1: {words}",
+            paper=printed,
+            ours=f"among the {LISTED} likeliest words in {count_of(found)} samples",
+            holds=sum(found) > len(found) / 2,
+            reason=Reason.DATA,
+            why="which words are listed depends on the sample of posts",
+        )
+        for words, printed, found in told
+    ]
 
 
 def _richness(plain: pd.DataFrame, about: dict[str, Any]) -> Claim:

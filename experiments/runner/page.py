@@ -110,7 +110,7 @@ def numbers_part(lines: list[Line], results: dict[str, Result]) -> str:
     """The rule, and the results, claims and rows counted."""
     papers, beyond = [line for line in lines if line.result], [line for line in lines if not line.result]
     quick = sum(result["scale"] != FULL for result in results.values())
-    older = sum(result["jobs_of_older_code"] for result in results.values())
+    older = sum(result["jobs_of_older_code"] if "code" in result else result["jobs"] for result in results.values())
     n_jobs = sum(result["jobs"] for result in results.values())
     text = [RULE, f"**{in_two_sentences(lines)}**", _numbers(papers)]
     if beyond:
@@ -120,8 +120,8 @@ def numbers_part(lines: list[Line], results: dict[str, Result]) -> str:
         text.append(f"{quick} of {_count(len(results), 'experiment')} ran with --quick so far; their rows say so.")
     if older:
         text.append(
-            f"{older} of {n_jobs} jobs ran with older code of the library; `python -m experiments stale` lists them "
-            "with the seconds that a new run takes."
+            f"{older:,} of {n_jobs:,} stored jobs ran with older code of the library, or don't say with which; "
+            "`python -m experiments stale` lists them with the seconds that a new run takes."
         )
     return "\n\n".join(text)
 
