@@ -89,8 +89,21 @@ def test_other_rows_are_known_as_such(found: Findings) -> None:
     assert not lb.analyse(found.subject.model, others, verdict=False).data.is_fitted
 
 
-def test_histories_are_refused() -> None:
-    with pytest.raises(lb.DataError, match="is about visits"):
+def test_findings_of_visits() -> None:
+    """With a verdict by left-out visits; tables, and other visits, are refused."""
+    histories = simulate.repeated_surveys(60, 8, 3, random_state=0).histories
+    found = lb.analyse(lb.RepeatedSurvey(lb.IndependentBernoulli(), random_state=0), histories)
+    assert found.verdict is not None
+    assert [line["visit"] for line in found.verdict.visits["table"]] == ["1", "2", "3"]
+    assert Verdict.from_dict(found.verdict.to_dict()).visits == found.verdict.to_dict()["visits"]
+    assert {"suspects", "sites", "species", "present", "seen_next", "left_out_visits"} <= found.tables.keys()
+    assert found.facts["total"].value["seen"] == histories.max(axis=1).sum()
+    assert "60 sites with 3 visits each and 8 species" in str(found)
+    (unseen,) = found.suspects
+    assert (histories.max(axis=1)[unseen.rows, unseen.columns] == 0).all()
+    with pytest.raises(lb.DataError, match="these are not the visits that the model was fitted to"):
+        lb.analyse(found.subject.model, 1 - histories, verdict=False)
+    with pytest.raises(lb.DataError, match="histories have three dimensions"):
         lb.analyse(lb.RepeatedSurvey(), [[0, 1]])
 
 

@@ -13,15 +13,17 @@ from numpy.testing import assert_allclose
 
 from latentbits import load_model
 from latentbits.models.registry import MODELS, model_name
-from tests.stored_models.make import FOLDER, NEWEST, VARIANTS
+from tests.stored_models.make import FOLDER, NEWEST, VARIANTS, question
 
 FILES = sorted(FOLDER.rglob("*.npz"))
 IDS = [str(file.relative_to(FOLDER).with_suffix("")) for file in FILES]
 
 
-def recorded(file: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+def recorded(file: Path) -> tuple[Any, dict[str, Any]]:
     """The rows that were asked about, and the answers."""
     content = json.loads(file.with_suffix(".json").read_text())
+    if "columns" not in content:
+        return np.array(content["rows"], dtype=float), content
     return pd.DataFrame(content["rows"], columns=content["columns"], dtype=float), content
 
 
@@ -50,12 +52,14 @@ def monte_carlo_error(model: Any, rows: pd.DataFrame) -> np.ndarray:
 def test_a_stored_model_gives_the_numbers_of_then(file: Path) -> None:
     model, (rows, then) = load_model(file), recorded(file)
     assert model_name(model) == VARIANTS[file.stem][0]
-    asked = "transform" if hasattr(model, "transform") else "reconstruct"
+    asked = question(model)
     now, before = getattr(model, asked)(rows), np.array(then[asked])
     if file.stem in ("probit-factors", "beta-ica-gibbs"):
         assert (np.abs(now - before) < STANDARD_ERRORS * monte_carlo_error(model, rows)).all()
     else:
         assert_allclose(now, before, rtol=1e-6, atol=OF_PROBIT_FACTORS if file.stem == "false-zeros" else 1e-6)
+    if "score" not in then:
+        return
     # An ensemble is scored with columns hidden, where weights of short rows have several best values, and rows of its
     # probit factors are drawn anew: a mean of six rows then moves by some thousandths.
     assert_allclose(model.score(rows), then["score"], rtol=1e-2 if file.stem == "false-zeros" else 1e-9)

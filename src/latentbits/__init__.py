@@ -127,7 +127,6 @@ _HOME = {
     "DegenerateDataWarning": "latentbits.errors",
     "Histories": "latentbits.data.histories",
     "ModelFileError": "latentbits.errors",
-    "RepeatedSurvey": "latentbits.models.repeated_survey",
     "RowFacts": "latentbits.data.row_facts",
     "apply_marks": "latentbits.data.marks",
     "associations": "latentbits.tasks.associations",

@@ -85,6 +85,13 @@ class Code(StrEnum):
     PAIR_FIT_UNKNOWN = auto()
     CONFUSED_SOURCES = auto()
     CLEAR_ENTRIES = auto()
+    # repeat visits
+    SURVEYED = auto()
+    DETECTED = auto()
+    RICHEST_GAP = auto()
+    NOT_COUNTED = auto()
+    UNSEEN_LISTED = auto()
+    DRAWS = auto()
     # binary factors
     FACTORS_FITTED = auto()
     NO_FACTOR = auto()
@@ -120,6 +127,8 @@ class Code(StrEnum):
     SHORT_SEGMENT = auto()
     NOTHING_HELD_OUT = auto()
     DEGENERATE = auto()
+    TWO_VISITS = auto()
+    FEW_FIRST_SIGHTINGS = auto()
     # how a model or a number was chosen
     MODEL_CHOSEN = auto()
     CHOSEN = auto()

@@ -35,7 +35,7 @@ def lines(findings: Findings, *, top: int | None = None) -> Iterator[str]:
             for suspects in findings.suspects:
                 if suspects.kind == note.arguments["kind"]:
                     yield from list_lines(findings, suspects, N_LISTED, least=_SUSPECTED)
-        elif note.code is Code.LISTED:
+        elif note.code in (Code.LISTED, Code.UNSEEN_LISTED):
             for suspects in findings.suspects:
                 yield from list_lines(findings, suspects, top or N_LISTED)
 
@@ -51,7 +51,8 @@ def _shown(findings: Findings, top: int | None) -> Iterator[Note]:
 def list_lines(findings: Findings, suspects: SuspectList, top: int, least: float = 0.0) -> Iterator[str]:
     """The first suspects, by name."""
     table = findings.tables["suspects"]
-    labels = table.loc[table["kind"] == suspects.kind, ["row", "column"]].head(top)
+    own = table["kind"] == suspects.kind if "kind" in table else slice(None)
+    labels = table.loc[own, ["row", "column"]].head(top)
     for n, (row, column) in enumerate(labels.itertuples(index=False)):
         if suspects.score[n] >= least:
             places = _named("row", row, suspects.rows[n]), _named("column", column, suspects.columns[n])

@@ -25,6 +25,9 @@ FITS = 1.3
 OVERCONFIDENT, NO_TRUST = 0.75, 0.005
 """Below these shares of trust (see `Gain`) the model is called overconfident, and nothing is gained in likelihood."""
 
+UNLIKE = 1.6
+"""A visit that sees so many times as many new species as predicted, or so many times fewer, is unlike the others."""
+
 EXPLAINS = {"white": "zeros that the content of a row does not", "black": "ones that the content of a row does not"}
 ZEROS_OR_ONES = {"absence": "zeros", "presence": "ones"}
 MEANINGS = {
@@ -178,6 +181,8 @@ def _skill(found: Verdict) -> list[Number]:
     if own is None or not others:
         return []
     best = max(others, key=lambda name: others[name])
+    if found.basis.about == "visits" or found.visits is not None:
+        return [(f"{own:.2f}", "AUC on left-out visits", f"{others[best]:.2f} by species' frequencies")]
     of_pairs = found.over_rows_and_columns is None
     than = "independent columns" if of_pairs else {"columns": "column totals"}.get(best, "row and column totals")
     skill = (f"{own:.2f}", f"AUC on held-out {'pairs' if of_pairs else 'cells'}", f"{others[best]:.2f} by {than}")
@@ -273,6 +278,16 @@ def _restarts_number(findings: Findings) -> Number:
     return f"{agreeing} of {made}", "restarts at the best objective", "the more, the surer"
 
 
+def _total_number(findings: Findings) -> Number:
+    total = findings.facts["total"].value
+    ends = f"{total['lower']:,.0f} to {total['upper']:,.0f}; {total['seen']:,.0f} seen"
+    return f"{total['estimated']:,.0f}", "species at sites, estimated", ends
+
+
+def _detection_number(findings: Findings) -> Number:
+    return f"{findings.facts['detection'].value['detection']:.2f}", "detection by a visit", "median of the species"
+
+
 NUMBERS: Mapping[str, Callable[[Findings], Number | None]] = {
     "components": _components_number,
     "sources": _sources_number,
@@ -287,6 +302,8 @@ NUMBERS: Mapping[str, Callable[[Findings], Number | None]] = {
     "assigned": _assigned_number,
     "stability": _stability_number,
     "restarts": _restarts_number,
+    "total": _total_number,
+    "detection": _detection_number,
 }
 """Facts that are shown as large numbers, the most telling first."""
 
@@ -308,6 +325,8 @@ def verdict(found: Verdict) -> list[str]:
         return [f"{first} {evidence[0].upper()}{evidence[1:]}."]
     columns, rows = found.over_columns, found.over_rows_and_columns
     assert columns is not None
+    if found.basis.about == "visits":
+        return list(_left_out_visits(found, columns))
     if rows is None:  # pairs of cells have one baseline
         words = _no_pair_found(found, columns) if found.level is Level.NONE else _something_found(found, columns)
     elif found.level is Level.NEIGHBOURS:
@@ -332,6 +351,45 @@ def verdict_of_fit(first: str) -> str:
 def no_verdict() -> str:
     """That a verdict was interrupted."""
     return "interrupted: there is no verdict; the fit itself was finished"
+
+
+def _left_out_visits(found: Verdict, over: Gain) -> Iterator[str]:
+    """Whether left-out visits are predicted, whether the probabilities come true, and which visits differ."""
+    better = {Level.CLEAR: "better", Level.WEAK: "slightly better"}.get(found.level, "no better")
+    aucs = _aucs(found.auc["model"], found.auc["columns"])
+    first = f"The next visit is predicted {better} than by the species' frequencies ({aucs}; z = {_above_2(over.z)})"
+    yield f"{first}." if found.level is not Level.NONE else f"{first}; {_no_evidence(found)}."
+    assert found.visits is not None
+    visits = found.visits["table"]
+    seen, predicted = (sum(visit[name] for visit in visits) for name in ("seen", "predicted"))
+    cells = sum(visit["cells"] for visit in visits)
+    error = sum(visit["calibration_error"] * visit["cells"] for visit in visits if visit["cells"]) / cells
+    yield (
+        f"Each of {found.n_folds} visits was left out in turn: of {cells:,} cells in which the others had seen nothing "
+        f"{seen:,} were seen and {predicted:,.0f} predicted; the probabilities are off by {error:.3f} on average."
+    )
+    for visit in visits:
+        ratio, by_chance = visit["seen"] / max(visit["predicted"], 1.0), 4 * visit["predicted"] ** 0.5
+        if max(ratio, 1 / max(ratio, 0.01)) > UNLIKE and abs(visit["seen"] - visit["predicted"]) > by_chance:
+            yield _unlike_the_others(visit)
+
+
+def _unlike_the_others(visit: Mapping[str, Any]) -> str:
+    """What is different on a visit that saw far more, or fewer, new species than predicted."""
+    again, said = (visit[name] / max(visit["seen_before"], 1) for name in ("seen_again", "predicted_again"))
+    more = visit["seen"] > visit["predicted"]
+    if more and again > 1.05 * said:
+        why = "it saw more of everything"
+    elif not more and again < 0.95 * said:
+        why = "it saw less of everything"
+    elif more:
+        why = "other species were there, as when the season differs or species come and go"
+    else:
+        why = "it saw the same species again"
+    return (
+        f"Visit {visit['visit']} is unlike the others: {visit['seen']:,} new presences where {visit['predicted']:,.0f} "
+        f"were predicted, and {again:.0%} of the known ones seen again ({said:.0%} predicted), so {why}."
+    )
 
 
 def _something_found(found: Verdict, over: Gain) -> list[str]:
@@ -419,6 +477,7 @@ def _no_evidence(found: Verdict) -> str:
     return {
         "pairs": "the sources are no evidence of hidden causes",
         "suspects": "the list below is no evidence of false zeros",
+        "visits": "the list below ranks species by little more than how common they are",
         "cells": "what the model says of single cells is no evidence of false zeros",
         "components": "the components describe these rows, and are no evidence of hidden causes",
     }[found.basis.about]
@@ -478,6 +537,17 @@ def short_segment() -> str:
 
 def nothing_held_out() -> str:
     return "no cells were held out and predicted; use n_folds (--folds), such as 5"
+
+
+def two_visits() -> str:
+    return (
+        "with two visits, leaving one out leaves nothing that tells detection; make a third, or give detection "
+        "(--detection)"
+    )
+
+
+def few_first_sightings(seen: int) -> str:
+    return f"left-out visits saw {seen:,} species new to a site, too few to judge by"
 
 
 def degenerate(text: str) -> str:
@@ -739,6 +809,59 @@ def clear_entries(clear: int, of: int, level: float, samples: int) -> str:
     return (
         f"{clear} of {of} entries of the mixing {'is' if clear == 1 else 'are'} clearly not 0 ({level:.0%} intervals "
         f"of {samples} bootstrap refits, in intervals.csv)."
+    )
+
+
+# ---- repeat visits ---------------------------------------------------------------------------------------------------
+
+
+def surveyed(sites: int, fewest: int, most: int, species: int, total: Mapping[str, float]) -> str:
+    """How much repeat visits have seen, and how much is there."""
+    there = f"{total['estimated']:,.0f} ({total['lower']:,.0f}-{total['upper']:,.0f})"
+    visits = f"{fewest} to {most} visits" if fewest < most else counted(most, "visit")
+    return (
+        f"{counted(sites, 'site')} with {visits} each and {species:,} species: {total['seen']:,.0f} presences were "
+        f"seen, {there} are estimated."
+    )
+
+
+def detected(low: float, median: float, high: float, rate: float, abundance: float) -> str:
+    """What a visit detects, on both scales."""
+    why = "because they are few" if abundance >= 0.5 else "wherever they are"
+    return (
+        f"A visit sees a species where it is with probability {median:.2f} (median of the species; {low:.2f} to "
+        f"{high:.2f}), an individual with {rate:.2f}; species are missed {why} ({max(abundance, 1 - abundance):.0%})."
+    )
+
+
+def richest_gap(
+    site: str, seen: float, estimated: float, low: float, high: float, look_for: Sequence[str], finds: float | None
+) -> str:
+    """The site where most is missing: how much, what to look for there, and how many visits find it."""
+    visits = "more than 100 further visits" if finds is None else counted(int(finds), "further visit")
+    would = "finds" if finds == 1 else "find"
+    names = f"look for {', '.join(look_for)}; " if look_for else ""
+    return f"{site}: {seen:.0f} seen, {estimated:.1f} estimated ({low:.0f}-{high:.0f}); {names}{visits} {would} 95 %."
+
+
+def not_counted(species: int, bound: float, low: float, high: float) -> str:
+    """What is said of species that were never seen anywhere."""
+    return (
+        f"Species that no visit has seen anywhere are not counted: {species:,} were seen, and there are at least about "
+        f"{bound:,.1f} ({low:,.1f}-{high:,.1f}; Chao2, 95 % interval)."
+    )
+
+
+def unseen_listed() -> str:
+    """What stands above the list of species that no visit has seen."""
+    return "First in the list (P(present), P(seen on the next visit), site, species):"
+
+
+def draws(draws: int) -> str:
+    """Where intervals come from, and what they allow for."""
+    return (
+        f"Intervals are of 90 %, from {draws} draws of the posterior; they allow for chance and for what isn't known "
+        "of rates and occupancy, not for a wrong model."
     )
 
 
@@ -1078,51 +1201,6 @@ def gained(z: float) -> str:
 
 
 # ---- single answers --------------------------------------------------------------------------------------------------
-
-
-def surveyed(sites: int, visits: str, species: int, total: Mapping[str, float]) -> str:
-    """How much repeat visits have seen, and how much is there."""
-    there = f"{total['estimated']:,.0f} ({total['lower']:,.0f}-{total['upper']:,.0f})"
-    return (
-        f"{counted(sites, 'site')} with {visits} each and {species:,} species: {total['seen']:,.0f} presences were "
-        f"seen, {there} are estimated."
-    )
-
-
-def detected(low: float, median: float, high: float, rate: float, abundance: float) -> str:
-    """What a visit detects, on both scales."""
-    why = "because they are few" if abundance >= 0.5 else "wherever they are"
-    return (
-        f"A visit sees a species where it is with probability {median:.2f} (median of the species; {low:.2f} to "
-        f"{high:.2f}), an individual with {rate:.2f}; species are missed {why} ({max(abundance, 1 - abundance):.0%})."
-    )
-
-
-def not_counted(species: int, bound: float, low: float, high: float) -> str:
-    """What is said of species that were never seen anywhere."""
-    return (
-        f"Species that no visit has seen anywhere are not counted: {species:,} were seen, and there are at least about "
-        f"{bound:,.1f} ({low:,.1f}-{high:,.1f}; Chao2, 95 % interval)."
-    )
-
-
-def richest_gap(site: str, seen: float, estimated: float, low: float, high: float, further: float) -> str:
-    """The site where most is missing."""
-    visits = "more than 100 further visits" if further == float("inf") else f"{counted(int(further), 'further visit')}"
-    return (
-        f"{site}: {seen:.0f} seen, {estimated:.1f} estimated ({low:.0f}-{high:.0f}); {visits} would find 95 % of them."
-    )
-
-
-def left_out(level: str, seen: float, predicted: float, auc: float, frequencies: float) -> str:
-    """Whether a left-out visit is predicted."""
-    said = {
-        "clear": "A further visit is predicted, better than by the species' frequencies",
-        "weak": "A further visit is predicted only slightly better than by the species' frequencies",
-        "none": "A further visit is not predicted better than by the species' frequencies",
-    }[level]
-    share = f"{predicted:,.0f} first sightings were predicted and {seen:,.0f} seen"
-    return f"{said} (AUC {auc:.2f} against {frequencies:.2f}, mean of the visits left out in turn); {share}."
 
 
 def damage_found(components: Sequence[int], share: float) -> str:

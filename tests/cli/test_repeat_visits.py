@@ -51,8 +51,32 @@ def test_a_folder_with_a_page(run: Run, visits: Path, tmp_path: Path) -> None:
     assert present.shape == (40, 11)
     assert json.loads((out / "summary.json").read_text())["total"]["species"] == 10
     page = (out / "report.html").read_text()
-    assert "Look for these" in page
+    assert "presences were seen" in page
     assert page.count("<img") == 3
+
+
+def test_a_folder_is_opened_again(run: Run, visits: Path, tmp_path: Path) -> None:
+    out, sites = tmp_path / "run", tmp_path / "sites.csv"
+    places = np.random.default_rng(0).random((40, 2))
+    pd.DataFrame({"plot": [f"p{i}" for i in range(40)], "x": places[:, 0], "y": places[:, 1]}).to_csv(
+        sites, index=False
+    )
+    result = run("repeat-visits", visits, *ASKED, "--sites", sites, "--coordinates", "x,y", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    before = json.loads((out / "summary.json").read_text())
+    assert before["verdict"]["n_folds"] == 3
+    assert list(pd.read_csv(out / "sites.csv"))[:5] == ["row", "x", "y", "n_visits", "seen"]
+    table = pd.read_csv(io.StringIO(run("suspects", out, "--top", 7).stdout))
+    assert_frame_equal(table, pd.read_csv(out / "suspects.csv").head(7)[list(table)])
+    told = pd.read_csv(io.StringIO(run("explain", out, "--row", "p3").stdout))
+    assert told["column"].nunique() == 10
+    assert told.loc[told["sightings"] > 0, "present"].tolist() == [1.0] * int((told["sightings"] > 0).sum())
+    result = run("report", out)
+    assert result.exit_code == 0, result.stderr
+    page = (out / "report.html").read_text()
+    assert before["verdict"]["sentences"][0].partition(" (")[0] in page
+    assert run("suspects", out, visits).exit_code != 0
+    assert "is about the rows it was fitted to" in run("report", out, visits, "--out", tmp_path / "x.html").stderr
 
 
 def test_cells_of_each_site_as_json(run: Run, visits: Path, tmp_path: Path) -> None:

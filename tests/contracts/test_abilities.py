@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
-from latentbits import BetaICA, RepeatedSurvey, simulate
+from latentbits import BetaICA, IndependentBernoulli, RepeatedSurvey, simulate
 from latentbits.models.abilities import PROTOCOLS, Ability, abilities_of, members_of
 from latentbits.models.cell_model import CellModel
 from latentbits.models.factor_model import ClimbingFactorModel, FactorModel
@@ -26,6 +26,8 @@ def _fitted(spec):
     if spec.data == "numbers":
         return model.fit(np.random.default_rng(0).normal(size=(40, 4)))
     X = simulate.aspect_bernoulli(40, 8, 2, random_state=0).X
+    if spec.data == "visits":
+        return kind(IndependentBernoulli(), random_state=0).fit(np.stack([X[:20], X[20:]], axis=1))
     return model.fit(X, segments=np.arange(40) // 20) if spec.data == "segments" else model.fit(X)
 
 

@@ -3,7 +3,7 @@
 import ast
 import inspect
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -49,7 +49,9 @@ def test_numbers_and_words_have_a_range(spec):
     hints = get_type_hints(spec.load().__init__)
     unchecked = {"binarize", "verbose", "return"}  # BinaryData checks the first, any value of the second is fine
     for name, hint in hints.items():
-        if name not in unchecked and not isinstance(None, hint if isinstance(hint, type) else ()) and hint is not bool:
+        if hint is Any or name in unchecked:
+            continue
+        if not isinstance(None, hint if isinstance(hint, type) else ()) and hint is not bool:
             assert name in spec.parameters, name
 
 
@@ -70,6 +72,8 @@ def test_a_subclass_is_checked_like_its_base(spec):
     derived = type("Derived", (spec.load(),), {})
     assert spec_of(derived) is spec
     assert model_name(derived()) is None
+    if spec.data == "visits":  # its numbers may be arrays, and are checked where it is known of how many species
+        return
     name, parameter = next((n, p) for n, p in spec.parameters.items() if isinstance(p.allowed, Number))
     with pytest.raises(ValueError, match=f"^{name}="):
         derived(**{name: parameter.allowed.least - 1}).fit([[0, 1, 1], [1, 0, 1]])
@@ -90,7 +94,7 @@ def test_tables_are_for_models_of_weights_on_components_or_of_cells(spec):
     assert (spec.data == "table") == bool(spec.abilities & {Ability.ROW_WEIGHTS, Ability.PREDICT_HELD_OUT})
     assert (Ability.ROW_WEIGHTS in spec.abilities) == issubclass(spec.load(), FactorModel)
     assert (Ability.PREDICT_HELD_OUT in spec.abilities) == issubclass(spec.load(), CellModel)
-    assert issubclass(spec.load(), Model)
+    assert issubclass(spec.load(), Model) or spec.data == "visits"
 
 
 def test_type_checkers_see_what_can_be_imported():

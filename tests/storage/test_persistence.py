@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from latentbits import AspectBernoulli, BinaryData, simulate
 from latentbits.errors import ModelFileError
 from latentbits.models.aspect.aspect_model import Components
-from latentbits.models.registry import MODELS, model_class, model_name
+from latentbits.models.registry import FITTED_TO_FILES, MODELS, model_class, model_name
 from latentbits.storage.archives import read_archive, write_archive
 from latentbits.storage.persistence import load_model, save_model
 
@@ -465,7 +465,7 @@ QUICK = {"n_components": 2, "n_clusters": 2, "n_sources": 1, "n_gaussians": 2, "
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", FITTED_TO_FILES)  # of visits: tests/models/repeated_survey
 def test_every_model_comes_back_with_the_same_answers(name: str, tmp_path: Path) -> None:
     X = simulate.aspect_bernoulli(60, 8, 2, sharpness=0.2, random_state=0).X.astype(float)
     kind = model_class(name)

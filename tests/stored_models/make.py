@@ -45,14 +45,24 @@ def main() -> None:
 def make(name: str) -> None:
     """Keep the model of this name with what it says about rows that weren't in its fit."""
     model, rows = fitted(name)
-    asked = "transform" if hasattr(model, "transform") else "reconstruct"
-    answers = {asked: getattr(model, asked)(rows).tolist(), "score": model.score(rows)}
-    table = {"columns": list(rows), "rows": rows.astype(object).where(rows.notna(), None).to_numpy().tolist()}
+    asked = question(model)
+    answers = {asked: getattr(model, asked)(rows).tolist()}
+    if hasattr(model, "score"):
+        answers["score"] = model.score(rows)
+    if isinstance(rows, pd.DataFrame):
+        table = {"columns": list(rows), "rows": rows.astype(object).where(rows.notna(), None).to_numpy().tolist()}
+    else:
+        table = {"rows": rows.astype(int).tolist()}
     save_model(model, NEWEST / f"{name}.npz")
     (NEWEST / f"{name}.json").write_text(json.dumps({**table, **answers}) + "\n")
 
 
-def fitted(name: str) -> tuple[Any, pd.DataFrame]:
+def question(model: Any) -> str:
+    """What a model is asked about rows."""
+    return next(name for name in ("transform", "reconstruct", "predict_proba") if hasattr(model, name))
+
+
+def fitted(name: str) -> tuple[Any, Any]:
     """The model of this name, fitted to little data, and rows that weren't in the fit."""
     kind, parameters = VARIANTS[name]
     X, size, fit_parameters = data_for(kind)
@@ -64,8 +74,11 @@ def fitted(name: str) -> tuple[Any, pd.DataFrame]:
         return model.fit(X[:-NEW_ROWS], **fit_parameters), X[-NEW_ROWS:]
 
 
-def data_for(kind: str) -> tuple[pd.DataFrame, dict[str, int], dict[str, Any]]:
+def data_for(kind: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """Rows, the size of the model and what `fit` takes beside the rows."""
+    if kind == "repeated-survey":
+        estimator = model_class("aspect-bernoulli")(2, n_init=1, random_state=0)
+        return simulate.repeated_surveys(30, 6, 3, random_state=0).histories, {"estimator": estimator}, {}
     if kind == "binary-ica":
         votes = simulate.binary_ica(12, 5, 2, 3, random_state=0)
         segments = np.array(["spring", "summer", "winter"])[votes.segments][:-NEW_ROWS]

@@ -14,16 +14,29 @@ truth = lb.simulate.repeated_surveys(150, 20, 3, rate=0.35, abundance=0.8, rando
 truth.histories.shape  # sites x visits x species; NaN where a visit wasn't made
 
 # %%
-# ``lb.read_histories`` reads a file: a line for each sighting (``site=``, ``visit=``, ``species=``), a wide table,
-# a file or sheet for each visit, or histories such as "01-1". A file of sightings alone lacks the visits that saw
-# nothing; it is recognised, and the list of visits asked for. Here the model gets two visits; the third is held out.
+# **With one command.** ``visits.csv`` has a line for each sighting, and one without a species for each visit that saw
+# nothing. Wide tables, a file or sheet for each visit, and histories such as "01-1" are read as well. A file of
+# sightings alone lacks the visits that saw nothing; it is recognised, and the list of visits asked for.
+#
+# .. code-block:: text
+#
+#     $ latentbits repeat-visits visits.csv --long site species --visits day --out run
+#     The next visit is predicted better than by the species' frequencies (AUC 0.83 vs 0.77; z = 5.5).
+#     125 sites with 2 to 3 visits each and 11 species: 577 presences were seen, 854 (752-977) are estimated.
+#     plot 34: 2 seen, 6.8 estimated (5-9); look for owl, jay, wren, rook, kite; 24 further visits find 95 %.
+#
+# ``run/report.html`` has the list, sites, species, a map (``--sites sites.csv --coordinates lon,lat``), and whether
+# left-out visits were predicted. A month later ``latentbits explain run --row "plot 34"`` says what to look for there.
+#
+# **In Python** ``lb.read_histories`` reads such a file. Here the model gets two visits; the third is held out.
 
 first_two, third = truth.histories[:, :2], truth.histories[:, 2]
 survey = lb.RepeatedSurvey(random_state=0, n_jobs=2).fit(first_two)
 survey.suspects(top=5).round(2)
 
 # %%
-# How many species are at each site, and how many further visits would find 95 % of them?
+# How many species are at each site, how many further visits would find 95 % of them, and how many will have been seen
+# after one more visit (``after_next``)? Only the last can be checked by going there.
 
 survey.sites_.head().round(1)
 
@@ -59,5 +72,4 @@ print(f"estimated: {total['estimated']:.0f} ({total['lower']:.0f} to {total['upp
 # and visits. They have what this library doesn't: seasons with colonisation and extinction, posteriors of coefficients,
 # and abundance. Here one call reads from the table which species go together, and the idea is chosen by the data.
 #
-# On the command line: ``latentbits repeat-visits visits.csv --long site species --visits day --out run``, whose page
-# ``run/report.html`` shows list, sites, species, and whether left-out visits were predicted.
+# ``lb.verdict(lb.RepeatedSurvey(), histories)`` leaves out each visit in turn, and says which one is unlike the others.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from latentbits.data.encoding import Encoded, check_threshold, encode
 from latentbits.data.long_format import Surveyed, collect_visits
 from latentbits.data.messages import Origin, check_column_names, checked_text, choose_names, quoted
 from latentbits.data.read_options import ReadOptions
+from latentbits.data.row_facts import RowFacts
 from latentbits.errors import DataError
 from latentbits.wording import place
 
@@ -44,6 +46,8 @@ class Histories:
         What the row names are called: the name of the column that they came from.
     notes : tuple of str
         What was decided when the data were read.
+    facts : RowFacts or None
+        Covariates and coordinates of the sites.
 
     Examples
     --------
@@ -68,6 +72,7 @@ class Histories:
     column_names: list[str] | None = None
     row_label: str | None = None
     notes: tuple[str, ...] = ()
+    facts: RowFacts | None = None
 
     @classmethod
     def of(
@@ -260,6 +265,18 @@ every value >= 1 present
         """How many visits saw each species at each site, N x D."""
         return np.count_nonzero(self.cells == 1, axis=1)
 
+    def fingerprint(self) -> str:
+        """Identify shape, cells, species and what is known of the sites.
+
+        Returns
+        -------
+        str
+            16 hex digits.
+        """
+        made = hashlib.sha256(repr((self.shape, self.ever_seen().fingerprint())).encode())
+        made.update(np.ascontiguousarray(self.cells).tobytes())
+        return made.hexdigest()[:16]
+
     def in_order(self) -> NDArray[np.intp]:
         """Which visit was a site's first, second, ...; -1 where it had no more.
 
@@ -297,8 +314,33 @@ every value >= 1 present
         seen = (self.detections > 0).astype(np.int8)
         cells = np.where(self.n_visits > 0, seen, np.int8(MISSING))
         return BinaryData(
-            cells, row_names=self.row_names, column_names=self.column_names, row_label=self.row_label, notes=self.notes
+            cells,
+            row_names=self.row_names,
+            column_names=self.column_names,
+            row_label=self.row_label,
+            notes=self.notes,
+            facts=self.facts,
         )
+
+    def with_facts(self, rows: Any) -> Histories:
+        """The same, with what is known of the sites.
+
+        Parameters
+        ----------
+        rows : RowFacts, data frame or None
+            A line for each site; None changes nothing.
+
+        Returns
+        -------
+        Histories
+            Another one.
+        """
+        if rows is None:
+            return self
+        facts = RowFacts.of(rows)
+        if len(facts) != self.shape[0]:
+            raise DataError(f"rows has {len(facts)} lines for {self.shape[0]} sites; give one line per site")
+        return replace(self, facts=facts)
 
     def rows(self, index: slice | Sequence[int] | np.ndarray) -> Histories:
         """Select sites.
@@ -314,7 +356,8 @@ every value >= 1 present
             These sites, in this order.
         """
         kept = np.arange(self.shape[0])[index if isinstance(index, slice) else np.asarray(index)]
-        return replace(self, cells=self.cells[kept], row_names=_picked(self.row_names, kept))
+        facts = None if self.facts is None else self.facts[kept]
+        return replace(self, cells=self.cells[kept], row_names=_picked(self.row_names, kept), facts=facts)
 
     def visits(self, index: slice | Sequence[int] | np.ndarray) -> Histories:
         """Select visits.
@@ -333,6 +376,25 @@ every value >= 1 present
         return replace(
             self, cells=np.ascontiguousarray(self.cells[:, kept]), visit_names=_picked(self.visit_names, kept)
         )
+
+    def _stored(self) -> dict[str, Any]:
+        """As plain arrays, for a file; `_of_stored` makes it again."""
+        names = {"row_names": self.row_names, "visit_names": self.visit_names, "column_names": self.column_names}
+        return {
+            "cells": self.cells,
+            **{name: None if texts is None else np.array(texts, dtype=object) for name, texts in names.items()},
+            "row_label": self.row_label,
+            "facts": None if self.facts is None else self.facts._stored(),
+        }
+
+    @classmethod
+    def _of_stored(cls, stored: Mapping[str, Any]) -> Histories:
+        names: dict[str, Any] = {name: None if stored[name] is None else stored[name].tolist() for name in _NAMES}
+        facts = None if stored["facts"] is None else RowFacts(**stored["facts"])
+        return cls(stored["cells"], **names, row_label=stored["row_label"], facts=facts)
+
+
+_NAMES = ("row_names", "visit_names", "column_names")
 
 
 def _as_cube(Y: Any) -> np.ndarray:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits import sentences
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.histories import Histories
 from latentbits.data.numbers import NumberTable
 from latentbits.errors import DataError, InterruptedWarning, kept_warnings, warn_user
 from latentbits.findings.account import (
@@ -34,6 +35,7 @@ from latentbits.findings.account import (
     Subject,
     Unit,
 )
+from latentbits.findings.repeated_survey import left_out_tables
 from latentbits.findings.rows import with_rows
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.registry import model_name
@@ -159,8 +161,11 @@ def analyse(
         stopped = any(isinstance(warning, InterruptedWarning) for warning in (*known.warnings, *warned))
         if verdict is True and _can_be_judged(estimator) and not stopped:
             with watch.timed("verdict"):
-                rows_are = {"segments": fit_params.get("segments"), "groups": groups, "blocks": blocks}
+                rows_are = {name: fit_params.get(name) for name in ("segments", "effort")}
+                rows_are |= {"groups": groups, "blocks": blocks}
                 judged = _verdict(estimator, found, subject.data, rows_are, random_state, n_jobs, verbose)
+    left_out, of_visits = left_out_tables(judged) if judged is not None else ({}, ())
+    figures = (*figures, *of_visits)
     if found is not None:
         selection = _selection_of(found)
         figures = (*figures, Figure("selection", found.plot, Code.CHOSEN))
@@ -175,7 +180,7 @@ def analyse(
         verdict=judged,
         facts=facts,
         suspects=parts.suspects,
-        tables={**parts.tables, **chosen_tables},
+        tables={**parts.tables, **left_out, **chosen_tables},
         figures=figures,
         notes=(
             *(() if choice is None else (choice.note,)),
@@ -197,10 +202,10 @@ def rows_table(model: Any, data: NumberTable) -> Any:
 # ---- the model and its rows ------------------------------------------------------------------------------------------
 
 
-def _data_for(model: Any, X: Any) -> Data:
+def _data_for(model: Any, X: Any) -> Any:
     abilities = abilities_of(model)
     if Ability.VISITS in abilities:
-        raise DataError(f"{type(model).__name__} is about visits, and has no findings yet; ask it for suspects")
+        return X if isinstance(X, BinaryData) else Histories.of(X)  # of a run folder what was ever seen is left
     if Ability.READ_ZERO_ONE in abilities:
         return BinaryData.of(X, binarize=model.binarize)
     return X if isinstance(X, NumberTable) else NumberTable.of(X)
@@ -263,6 +268,8 @@ def _ask(
 ) -> tuple[Subject, DataSummary, Parts, Mapping[str, int] | None]:
     """All that the model's family has to say about the rows; of a large table about a part of them."""
     family, spec = _family(model), spec_of(type(model))
+    if Ability.VISITS in abilities_of(model):
+        data, fit_params = family.ever_seen(model, data), {}  # what `fit` got beside the visits, the model has
     is_large = data.shape[0] * data.shape[1] > MOST_CELLS and spec is not None and spec.on_cluster
     chosen = _part(data) if is_large else None
     asked = data if chosen is None else _rows_by_place(data, chosen)
@@ -399,6 +406,8 @@ def _shaped(figure: Figure, shape: tuple[int, int] | None) -> Figure:
 
 def _can_be_judged(model: Any) -> bool:
     abilities = abilities_of(model)
+    if Ability.VISITS in abilities:
+        return True
     return Ability.READ_ZERO_ONE in abilities and not abilities.isdisjoint({Ability.PREDICT_CELLS, Ability.PAIR_SCORES})
 
 
@@ -412,6 +421,8 @@ def _verdict(
     verbose: int,
 ) -> Verdict | None:
     """Whether the model predicts held-out cells; those of a selection are not predicted again."""
+    if Ability.VISITS in abilities_of(model):
+        return verdict_on(model, model.survey_, effort=rows_are["effort"])
     seed = random_state if random_state is not None else model.get_params(deep=False).get("random_state", 0)
     try:
         alone = rows_are["groups"] is None and rows_are["blocks"] is None
@@ -441,7 +452,8 @@ def _notes(
 ) -> Iterator[Note]:
     """Everything that can be said, in the order in which it is."""
     yield parts.fitted
-    if known.file is not None:
+    of_visits = Ability.VISITS in abilities_of(model)
+    if known.file is not None and not of_visits:
         yield from _row_labels(subject.data)
     yield from _known_of_rows(subject)
     if found is not None:
@@ -457,7 +469,7 @@ def _notes(
     if about.marks is not None:
         counts = {kind: about.marks[kind] for kind in ("confirmed", "rejected", "unsure")}
         yield Note(Code.MARKS, counts)
-    if judged is not None and not judged.predicts and "suspects" in parts.tables:
+    if judged is not None and not judged.predicts and "suspects" in parts.tables and not of_visits:
         yield Note(Code.RANKED_ALL_THE_SAME, {"tested": judged.predicts is not None})
     yield from _warning_notes((*known.warnings, *warned))
 
@@ -474,6 +486,8 @@ def _known_of_rows(subject: Subject) -> Iterator[Note]:
     if facts is None:
         return
     after = "after" if Ability.DENOISE in abilities else "shown"
+    if Ability.VISITS in abilities:
+        abilities = abilities_of(subject.model.estimator_)
     used = "model" if Ability.KNOW_ROWS in abilities else after
     names = {"covariates": (*facts.numbers, *facts.categories), "coordinates": facts.coordinate_names}
     yield Note(Code.KNOWN_OF_ROWS, {**names, "effort": facts.effort_name, "used": used}, Role.DATA)

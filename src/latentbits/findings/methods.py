@@ -93,13 +93,13 @@ _MODELS = {
         "components, 2002",
         "It ended with {clusters}, of {cluster_sources}.",
     ),
+    "repeated-survey": Described(
+        "a model of repeat visits, in which detection of each species is drawn towards that of the others and species "
+        "are missed {missed}; what was ever seen was predicted by {estimator}",
+        "MacKenzie et al., Estimating site occupancy rates when detection probabilities are less than one, 2002; Royle "
+        "and Nichols, Estimating abundance from repeated presence-absence data or point counts, 2003",
+    ),
 }
-_OF_VISITS = Described(
-    "a model of repeat visits, in which detection of each species is drawn towards that of the others and species are "
-    "missed {missed}; what was ever seen was predicted by {estimator}",
-    "MacKenzie et al., Estimating site occupancy rates when detection probabilities are less than one, 2002; Royle and "
-    "Nichols, Estimating abundance from repeated presence-absence data or point counts, 2003",
-)
 _INFERENCE = {
     "beta-ica": {"vb": "variational Bayes", "em": "variational expectation-maximisation", "gibbs": "Gibbs sampling"},
     "binary-factors": {
@@ -161,8 +161,6 @@ def methods_text(model: Any, *, verdict: Verdict | None = None) -> str:
 
 def _entry(model: Any) -> Described:
     """The description of a recorded model; a class of the user's own is named, and what it is derived from."""
-    if Ability.VISITS in abilities_of(model):
-        return _OF_VISITS
     spec, own = spec_of(type(model)), type(model).__name__
     if spec is None:
         return Described(f"{own}{{with_components}}")

@@ -10,10 +10,14 @@ import pandas as pd
 
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData
+from latentbits.data.row_facts import RowFacts
 from latentbits.findings.account import Figure, Parts, Subject, data_table, labelled, unused
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.notes import Code
 from latentbits.tasks.associations import associations
+
+MOST_FURTHER = 100
+"""Further visits that a map shows where even more would be needed."""
 
 MOST_PROBABILITIES = 5_000_000
 """Cells of a table of an ensemble's probabilities."""
@@ -48,7 +52,8 @@ def with_rows(parts: Parts, subject: Subject) -> Parts:
             tables["associations"] = table
     if facts.coordinates is not None:
         layers = map_layers(parts, subject)
-        tables["sites"] = _sites(subject.data, layers)
+        known = tables.get("sites")
+        tables["sites"] = _sites(subject.data, layers) if known is None else _with_places(known, facts)
         first = next(iter(layers))
         figures.append(
             Figure("map", partial(plots.plot_map, subject.data, layers[first], label=first), Code.KNOWN_OF_ROWS)
@@ -66,6 +71,10 @@ def map_layers(parts: Any, subject: Subject) -> dict[str, np.ndarray]:
     """What can be drawn on a map: a number for each row, by what it is; parts or findings say what is suspected."""
     data = subject.data
     layers: dict[str, np.ndarray] = {}
+    if Ability.VISITS in abilities_of(subject.model):
+        names = {"estimated": "species estimated", "seen": "species seen", "further_visits": "further visits to 95 %"}
+        of_sites = subject.model.sites_.replace(np.inf, MOST_FURTHER)
+        return {title: of_sites[name].to_numpy(float) for name, title in names.items()}
     for listed in parts.suspects:
         which = "zeros" if listed.kind == "absence" else "ones"
         layers[f"suspected {which}"] = np.bincount(listed.rows, minlength=data.shape[0]).astype(float)
@@ -82,6 +91,13 @@ def _sites(data: BinaryData, layers: dict[str, np.ndarray]) -> pd.DataFrame:
     assert data.facts.coordinates is not None
     names = [*data.facts.coordinate_names, *layers]
     return labelled(np.column_stack([data.facts.coordinates, *layers.values()]), names, data)
+
+
+def _with_places(table: pd.DataFrame, facts: RowFacts) -> pd.DataFrame:
+    """A table of the rows with their coordinates behind the name."""
+    assert facts.coordinates is not None
+    places = dict(zip(facts.coordinate_names, facts.coordinates.T, strict=True))
+    return pd.DataFrame({**table.iloc[:, :1], **places, **table.iloc[:, 1:]})
 
 
 def _placed(name: str, table: pd.DataFrame, data: BinaryData, parts: Parts) -> pd.DataFrame:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from latentbits.models import aspect, binary_factors, binary_ica, false_zeros, ica_mixture, records
+from latentbits.models import aspect, binary_factors, binary_ica, false_zeros, ica_mixture, records, visits
 from latentbits.models.spec import ModelSpec, spec_of
 
 MODELS: dict[str, ModelSpec] = {
     spec.name: spec
-    for family in (aspect, records, false_zeros, binary_ica, binary_factors, ica_mixture)
+    for family in (aspect, records, false_zeros, binary_ica, binary_factors, ica_mixture, visits)
     for spec in family.SPECS
 }
 """Name -> record, in the order in which the command line lists them."""
@@ -22,6 +22,10 @@ SEGMENT_MODELS = tuple(name for name, spec in MODELS.items() if spec.data == "se
 
 TABLE_MODELS = tuple(name for name, spec in MODELS.items() if spec.data == "table")
 """The models of 0-1 tables, which predict every cell: they can be compared."""
+
+
+FITTED_TO_FILES = tuple(name for name, spec in MODELS.items() if spec.data != "visits")
+"""The models of `latentbits fit`; repeat visits have a command of their own."""
 
 
 def model_class(name: str) -> type[Any]:

@@ -21,7 +21,7 @@ from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.detection import IDEAS, Idea, Visited, kinds_of, posterior
 from latentbits.models.royle_nichols import visits_of_rows
 from latentbits.models.survey_answers import (
-    Answers,
+    Cells,
     answers,
     chao2,
     expected_finds,
@@ -92,8 +92,9 @@ class RepeatedSurvey(ShownModel):
         and `upper` of a 90 % interval), `detection` by a visit of average effort where it is (with its interval), the
         corresponding `rate` of individuals, and after how many further visits to each site 95 % of them are found.
     sites_ : DataFrame
-        A line for each site: visits, how many species were seen, how many are there, with the interval, and how many
-        further visits find 95 % of them.
+        A line for each site: visits, how many species were seen, how many are there, with the interval, how many
+        further visits find 95 % of them, and how many will have been seen after one more visit of average effort
+        (`after_next`, with the interval), which that visit can check.
     abundance_share_ : float
         The share of the draws in which species are missed because they are few; the rest miss species as such.
     effort_ : float or None
@@ -106,6 +107,12 @@ class RepeatedSurvey(ShownModel):
         The fitted model of what was ever seen.
     survey_ : Histories
         The histories of the fit.
+    row_weight_ : ndarray of shape (n_sites,)
+        How often each site counts.
+    data_checksum_ : str
+        Identifies the histories of the fit.
+    n_rows_ : int
+        Number of sites.
     n_features_in_ : int
         Number of species.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -131,10 +138,9 @@ class RepeatedSurvey(ShownModel):
     >>> list(model.suspects(top=5))[:4]
     ['row', 'column', 'n_visits', 'present']
     >>> list(model.sites_)
-    ['row', 'n_visits', 'seen', 'estimated', 'lower', 'upper', 'further_visits']
+    ['row', 'n_visits', 'seen', 'estimated', 'lower', 'upper', 'further_visits', 'after_next', 'after_next_lower', \
+'after_next_upper']
     """
-
-    _abilities = frozenset({Ability.VISITS})
 
     def __init__(
         self,
@@ -187,7 +193,7 @@ class RepeatedSurvey(ShownModel):
         DataError
             If the histories are not 0-1 data, or say nothing about detection.
         """
-        survey = Histories.of(histories)
+        survey = Histories.of(histories).with_facts(rows)
         known = self._known_hazards(survey.shape[2])
         weight = check_row_weight(sample_weight, survey.shape[0])
         _check_informative(survey, weight, known is not None)
@@ -195,23 +201,26 @@ class RepeatedSurvey(ShownModel):
         estimator = self._unfitted()
         data = survey.ever_seen()
         given = {} if sample_weight is None else {"sample_weight": weight}
-        given |= {} if rows is None else {"rows": rows}
+        takes_rows = Ability.READ_ZERO_ONE in abilities_of(estimator)  # with the data; others take them by themselves
+        given |= {} if takes_rows or survey.facts is None else {"rows": rows}
         self.estimator_ = estimator.fit(_for(estimator, data), **given)
-        self._adopt_columns(survey)
-        self.survey_ = survey
+        self._adopt(survey)
+        self.row_weight_ = weight
         seen = data.dense() == 1
         observed = data.dense() != MISSING
         share = (weight @ seen + 0.5) / (weight @ observed + 1)
         self._frequencies = np.log(-np.log1p(-share))
-        self._facts = _checked_facts(survey, effort, visit_facts)
+        facts = _checked_facts(survey, effort, visit_facts)
+        self._visits = _standardised(facts, survey.surveyed)
+        self._effort_of_sites = _effort_of_sites(survey, facts.get("effort"))
         self.score_ = self._scored(data)
-        asked = self._visited(survey, self.score_, self._facts, weight)
+        asked = self._asked()
         ideas: tuple[Idea, ...] = IDEAS
         if known is not None:
             ideas = ("presence",) if self.detection is not None else ("abundance",)
         self.draws_ = posterior(asked, rng, ideas, known)
         self.abundance_share_ = float(self.draws_.abundance.mean())
-        self.effort_ = None if "effort" not in self._facts else float(np.median(self.draws_.common[:, 2]))
+        self.effort_ = None if "effort" not in facts else float(np.median(self.draws_.common[:, 2]))
         self._summarise(asked, int(rng.integers(2**31)))
         return self
 
@@ -233,10 +242,10 @@ class RepeatedSurvey(ShownModel):
         """
         check_is_fitted(self)
         if later_visits is None:
-            return self._answers(histories).present.mean
+            return self._answers(histories)[0].mean
         survey = self.survey_ if histories is None else Histories.of(histories)
         n, _, d = survey.shape
-        return self._answers(histories, visits_of_rows(later_visits, n, "later_visits", n_columns=d)).later.mean
+        return self._answers(histories, visits_of_rows(later_visits, n, "later_visits", n_columns=d))[1].mean
 
     def suspects(self, histories: Any = None, *, top: int | None = 100, per_row: int | None = None) -> pd.DataFrame:
         """List the species that were never seen at a site and are most likely present, the most likely first.
@@ -261,14 +270,14 @@ class RepeatedSurvey(ShownModel):
         for name, number in {"top": top, "per_row": per_row}.items():
             Number(1, integer=True, optional=True).check(name, number)
         survey = self.survey_ if histories is None else Histories.of(histories)
-        found = self._answers(histories)
+        present, seen_next = self._answers(histories)
         never = (survey.detections == 0) & (survey.n_visits > 0)
-        rows, columns = ranked(found.present.mean, never)
+        rows, columns = ranked(present.mean, never)
         if per_row is not None:
             few = rank_within(rows) < per_row
             rows, columns = rows[few], columns[few]
         at = rows[:top], columns[:top]
-        kinds = {"present": found.present, "seen_next": found.later}
+        kinds = {"present": present, "seen_next": seen_next}
         return pd.DataFrame(
             {
                 "row": Places(survey.row_names, survey.shape[0], "row").labels(at[0]),
@@ -278,6 +287,46 @@ class RepeatedSurvey(ShownModel):
                 **{f"{n}_{end}": getattr(k, end)[at] for n, k in kinds.items() for end in ("lower", "upper")},
             }
         )
+
+    def explain(self, row: int | str, column: int | str) -> pd.DataFrame:
+        """What the probability of a cell comes from.
+
+        Parameters
+        ----------
+        row, column : int or str
+            Position or name of a site of the fit and of a species.
+
+        Returns
+        -------
+        DataFrame
+            With the columns `what` and `value`: visits made and sightings there, the share of sites where the species
+            was ever seen, the probability that the rest of the table gives, what a visit detects, and the
+            probabilities of presence and of being seen next, with the ends of their 90 % intervals.
+
+        Examples
+        --------
+        >>> from latentbits import IndependentBernoulli, RepeatedSurvey, simulate
+        >>> truth = simulate.repeated_surveys(60, 12, 3, rate=0.4, random_state=0)
+        >>> model = RepeatedSurvey(IndependentBernoulli(), random_state=0).fit(truth.histories)
+        >>> model.explain(3, 2)["what"].tolist()[:3]
+        ['visits', 'sightings', 'share of sites where it was seen']
+        """
+        check_is_fitted(self)
+        survey = self.survey_
+        i = _position(row, Places(survey.row_names, survey.shape[0], "row"))
+        j = _position(column, Places(self._column_names(), self.n_features_in_, "column"))
+        share, expected = -np.expm1(-np.exp(self._frequencies[j] + np.array([0.0, self.score_[i, j]])))
+        told = {
+            "visits": survey.n_visits[i, j],
+            "sightings": survey.detections[i, j],
+            "share of sites where it was seen": share,
+            "probability by the rest of the table": expected,
+            "detection by a visit": self.species_["detection"][j],
+        }
+        for name, of_cells in (("present", self._present), ("seen on the next visit", self._later)):
+            ends = (f"{name}: lower", of_cells.lower), (f"{name}: upper", of_cells.upper)
+            told |= {what: values[i, j] for what, values in ((name, of_cells.mean), *ends)}
+        return pd.DataFrame({"what": list(told), "value": np.array(list(told.values()), dtype=float)})
 
     def curve(self, most: int = 10) -> pd.DataFrame:
         """What further visits to every site would bring.
@@ -295,7 +344,7 @@ class RepeatedSurvey(ShownModel):
         """
         check_is_fitted(self)
         Number(1, integer=True).check("most", most)
-        found, present = expected_finds(self.draws_, self._asked, np.arange(most + 1))
+        found, present = expected_finds(self.draws_, self._asked(), np.arange(most + 1))
         return pd.DataFrame(
             {"further_visits": range(most + 1), "found": found.sum(axis=(1, 2)), "present": present.sum()}
         )
@@ -343,8 +392,28 @@ class RepeatedSurvey(ShownModel):
 
         return model_class("false-zeros")(random_state=self.random_state, n_jobs=self.n_jobs)
 
-    def _adopt_columns(self, survey: Histories) -> None:
-        self.n_features_in_ = survey.shape[2]
+    @property
+    def survey_(self) -> Histories:
+        """The histories of the fit."""
+        check_is_fitted(self)
+        return Histories._of_stored(self._survey)
+
+    @property
+    def rates_(self) -> Floats:
+        """The old name of `species_["rate"]`."""
+        _renamed("rates_", 'species_["rate"]')
+        return self.species_["rate"].to_numpy()
+
+    @property
+    def rate_(self) -> float:
+        """The old name of the median of `species_["rate"]`."""
+        _renamed("rate_", 'the median of species_["rate"]')
+        return float(self.species_["rate"].median())
+
+    def _adopt(self, survey: Histories) -> None:
+        self._survey = survey._stored()
+        self.data_checksum_ = survey.fingerprint()
+        self.n_rows_, _, self.n_features_in_ = survey.shape
         self.__dict__.pop("feature_names_in_", None)
         if survey.column_names is not None:
             self.feature_names_in_ = np.array(survey.column_names, dtype=object)
@@ -362,26 +431,14 @@ class RepeatedSurvey(ShownModel):
         u = (1 - DOUBT) * np.clip(u, 0, 1) + DOUBT * share
         return np.log(-np.log1p(-np.minimum(u, 1 - 1e-9))) - self._frequencies
 
-    def _visited(self, survey: Histories, score: Floats, facts: Mapping[str, Floats], weight: Floats) -> Visited:
-        """What the sampler sees; without facts of visits their order has no meaning, and they are sorted."""
-        cells = np.ascontiguousarray(survey.cells.transpose(0, 2, 1))
-        if not facts:
-            cells = np.sort(cells, axis=2)
-            cells = np.ascontiguousarray(cells[:, :, (cells != MISSING).any(axis=(0, 1))])
-        made = survey.surveyed
-        visits = np.stack([_standardised(name, values, made) for name, values in facts.items()]) if facts else None
-        visits = np.zeros((0, len(made), cells.shape[2])) if visits is None else visits
-        amount = (np.nan_to_num(facts["effort"]) * made if "effort" in facts else made).sum(axis=1).astype(float)
-        has_any = amount > 0
-        site = np.zeros(len(amount))
-        if np.ptp(amount[has_any]) > 0:
-            site[has_any] = np.log(amount[has_any]) - np.log(amount[has_any]).mean()
-        return Visited(cells, score, site, visits, weight, kinds_of(cells, visits))
+    def _asked(self) -> Visited:
+        """What the sampler sees of the survey of the fit."""
+        return _visited(self.survey_, self.score_, self._visits, self._effort_of_sites, self.row_weight_)
 
     def _summarise(self, asked: Visited, seed: int) -> None:
-        self._seed, self._asked = seed, asked
+        self._seed = seed
         found, survey = answers(self.draws_, asked, 1.0, np.random.default_rng(seed)), self.survey_
-        self._found = found
+        self._present, self._later = found.present, found.later
         seen = survey.detections > 0
         detection, rate = on_both_scales(self.draws_, asked)
         per_site, per_species = further_visits(self.draws_, asked)
@@ -412,6 +469,7 @@ class RepeatedSurvey(ShownModel):
                 "lower": low,
                 "upper": high,
                 "further_visits": per_site,
+                **_of_draws("after_next", found.after_next),
             }
         )
         low, high = interval(found.total)
@@ -423,18 +481,41 @@ class RepeatedSurvey(ShownModel):
         known = self.detection is not None or self.rate is not None
         _warn_if_unbounded(self.species_, asked, known)
 
-    def _answers(self, histories: Any, later: ArrayLike = 1.0) -> Answers:
+    def _answers(self, histories: Any, later: ArrayLike = 1.0) -> tuple[Cells, Cells]:
+        """Presence, and being seen by so many later visits."""
         if histories is None and np.ndim(later) == 0 and later == 1.0:
-            return self._found
+            return self._present, self._later
         if histories is None:
-            asked = self._visited(self.survey_, self.score_, self._facts, np.ones(self.survey_.shape[0]))
+            asked = self._asked()
         else:
             survey = Histories.of(histories)
-            if self._facts:
+            if len(self._visits):
                 raise DataError("the model knows facts of the visits of its fit; ask about these sites, or fit without")
-            asked = self._visited(survey, self._scored(survey.ever_seen()), {}, np.ones(survey.shape[0]))
+            n, v, _ = survey.shape
+            effort = _effort_of_sites(survey, None)
+            score = self._scored(survey.ever_seen())
+            asked = _visited(survey, score, np.zeros((0, n, v)), effort, np.ones(n))
         rng = np.random.default_rng(self._seed)
-        return answers(self.draws_, asked, later, rng, fitted=histories is None)
+        found = answers(self.draws_, asked, later, rng, fitted=histories is None)
+        return found.present, found.later
+
+
+def _of_draws(name: str, counts: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    low, high = interval(counts)
+    return {name: counts.mean(axis=0), f"{name}_lower": low, f"{name}_upper": high}
+
+
+def _position(label: int | str, places: Places) -> int:
+    if isinstance(label, str):
+        return places.find(label)
+    Number(0, integer=True).check(places.what, label)
+    if label >= places.number:
+        raise DataError(f"there is no {places.what} {label}; the last one is {places.number - 1}")
+    return int(label)
+
+
+def _renamed(old: str, new: str) -> None:
+    warn_user(f"RepeatedSurvey.{old} is now {new}; the old name goes with the next version", FutureWarning)
 
 
 def _for(estimator: Any, data: BinaryData) -> Any:
@@ -491,13 +572,34 @@ def _checked_facts(
     return result
 
 
-def _standardised(name: str, values: Floats, made: NDArray[np.bool_]) -> Floats:
+def _standardised(facts: Mapping[str, Floats], made: NDArray[np.bool_]) -> Floats:
     """Log effort, whose coefficient is a power, centred; other facts in standard deviations."""
-    table = np.zeros(values.shape)
-    of_visits = np.log(values[made]) if name == "effort" else values[made]
-    spread = 1.0 if name == "effort" else max(float(of_visits.std()), 1e-12)
-    table[made] = (of_visits - of_visits.mean()) / spread
-    return table
+    tables = np.zeros((len(facts), *made.shape))
+    for table, (name, values) in zip(tables, facts.items(), strict=True):
+        of_visits = np.log(values[made]) if name == "effort" else values[made]
+        spread = 1.0 if name == "effort" else max(float(of_visits.std()), 1e-12)
+        table[made] = (of_visits - of_visits.mean()) / spread
+    return tables
+
+
+def _effort_of_sites(survey: Histories, effort: Floats | None) -> Floats:
+    """Centred log effort, or number of visits, of each site; zeros where all are alike."""
+    made = survey.surveyed
+    amount = (np.where(made, effort, 0.0) if effort is not None else made).sum(axis=1).astype(float)
+    has_any, site = amount > 0, np.zeros(len(amount))
+    if np.ptp(amount[has_any]) > 0:
+        site[has_any] = np.log(amount[has_any]) - np.log(amount[has_any]).mean()
+    return site
+
+
+def _visited(survey: Histories, score: Floats, visits: Floats, site: Floats, weight: Floats) -> Visited:
+    """What the sampler sees; without facts of visits their order has no meaning, and they are sorted."""
+    cells = np.ascontiguousarray(survey.cells.transpose(0, 2, 1))
+    if not len(visits):
+        cells = np.sort(cells, axis=2)
+        cells = np.ascontiguousarray(cells[:, :, (cells != MISSING).any(axis=(0, 1))])
+        visits = np.zeros((0, len(cells), cells.shape[2]))
+    return Visited(cells, score, site, visits, weight, kinds_of(cells, visits))
 
 
 def _warn_if_unbounded(species: pd.DataFrame, asked: Visited, known: bool) -> None:

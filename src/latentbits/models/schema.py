@@ -164,6 +164,7 @@ class Labels:
     """An array of different names: texts or numbers."""
 
     size: str
+    optional: bool = field(default=False, init=False)
 
     def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
@@ -177,7 +178,7 @@ class Labels:
 class Frame:
     """A data frame: its number of rows (a letter, or None) and what its columns are."""
 
-    def __init__(self, rows: str | None, *, optional: bool = False, **columns: Array | Texts) -> None:
+    def __init__(self, rows: str | None, *, optional: bool = False, **columns: Array | Texts | Labels) -> None:
         self.rows, self.optional, self.columns = rows, optional, columns
 
     def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
@@ -262,16 +263,17 @@ class Entries:
 
 @dataclass(frozen=True)
 class Member:
-    """A fitted model of this class and the same columns; its own schema has been checked by then."""
+    """A fitted model of this class (or one of these) and the same columns; its own schema has been checked by then."""
 
-    class_name: str
+    class_name: str | tuple[str, ...]
     optional: bool = False
 
     def check(self, name: str, value: Any, sizes: dict[str, Any]) -> None:
         """As said above."""
         if value is None and self.optional:
             return
-        _expect(type(value).__name__ == self.class_name, name, f"a fitted {self.class_name}")
+        known = (self.class_name,) if isinstance(self.class_name, str) else self.class_name
+        _expect(type(value).__name__ in known, name, f"a fitted {' or '.join(known)}")
         _bind(name, sizes, "D", value.n_features_in_)
         names = getattr(value, "feature_names_in_", None)
         _expect((None if names is None else names.tolist()) == sizes.get(_NAMES), name, "a model of the same columns")

@@ -70,9 +70,9 @@ class ModelSpec:
         On the command line and in model files.
     target : str
         "module:Class".
-    data : "table", "segments" or "numbers"
+    data : "table", "segments", "numbers" or "visits"
         "table": 0-1 data, of which such models predict every cell; they can be compared.
-        "segments": 0-1 data in segments. "numbers": continuous data.
+        "segments": 0-1 data in segments. "numbers": continuous data. "visits": repeat visits to sites.
     findings : str
         The module of `latentbits.findings` that presents a fit.
     abilities : frozenset of Ability
@@ -101,7 +101,7 @@ class ModelSpec:
 
     name: str
     target: str
-    data: Literal["table", "segments", "numbers"] = "table"
+    data: Literal["table", "segments", "numbers", "visits"] = "table"
     findings: str = "factors"
     abilities: frozenset[Ability] = frozenset()
     takes_missing: bool = True

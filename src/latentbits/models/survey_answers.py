@@ -87,6 +87,8 @@ class Answers(NamedTuple):
         Probabilities of presence, and of being seen by further visits.
     sites, species, total : array of shape (S, N), (S, D) and (S,)
         Simulated numbers of species at each site, of sites of each species, and of both together.
+    after_next : array of shape (S, N)
+        Simulated numbers of species that will have been seen at each site after those further visits.
     """
 
     present: Cells
@@ -94,6 +96,7 @@ class Answers(NamedTuple):
     sites: NDArray[np.int64]
     species: NDArray[np.int64]
     total: NDArray[np.int64]
+    after_next: NDArray[np.int64]
 
 
 def answers(
@@ -101,15 +104,16 @@ def answers(
 ) -> Answers:
     """Ask every draw; presence is simulated, so that totals are as uncertain as rates and presence are together."""
     n, d, _ = survey.cells.shape
-    visited = (survey.cells >= 0).any(axis=2)
+    visited, seen = (survey.cells >= 0).any(axis=2), (survey.cells == 1).any(axis=2)
     present, seen_later = (np.empty((len(draws.a), n, d), np.float32) for _ in range(2))
     there: list[tuple[NDArray[np.int64], ...]] = []
     for s, draw in enumerate(each(draws, survey, fitted=fitted)):
         present[s], seen_later[s] = present_and_later(draw, survey, later)
         simulated = (rng.random((n, d)) < present[s]) & visited
-        there.append((simulated.sum(axis=1), simulated.sum(axis=0), simulated.sum()))
-    sites, species, total = map(np.array, zip(*there, strict=True))
-    return Answers(_summary(present), _summary(seen_later), sites, species, total)
+        found = (seen | (rng.random((n, d)) < seen_later[s])) & visited
+        there.append((simulated.sum(axis=1), simulated.sum(axis=0), simulated.sum(), found.sum(axis=1)))
+    sites, species, total, after_next = map(np.array, zip(*there, strict=True))
+    return Answers(_summary(present), _summary(seen_later), sites, species, total, after_next)
 
 
 def _summary(of_draws: NDArray[np.float32]) -> Cells:

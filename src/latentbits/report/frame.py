@@ -163,8 +163,7 @@ _ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u202
 
 def render(content: dict[str, Any]) -> str:
     """The HTML of a page with this content. It may load nothing, and runs no script but its own."""
-    content = {**_DEFAULTS, **content}
-    content["folded"] = content["level"] in FINDS_NOTHING
+    content = {**_DEFAULTS, "folded": content["level"] in FINDS_NOTHING, **content}
     content["menu"] = [(name, title) for name, title in sentences.SECTIONS.items() if _has(content, name)]
     names = [_OF_ENSEMBLE, *SCRIPTS] if content["ensemble"] else list(SCRIPTS)
     if not any(content[what] for what in ("map", "responses", "variation")):

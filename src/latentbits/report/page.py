@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 _SHOWN_OF_ROWS = ("responses", "variation", "sites", "probabilities")
 """Tables that the page draws."""
 
+_OF_CELLS = ("present", "seen_next", "curve", "reliability")
+"""Tables of repeat visits that are for other programs, or drawn."""
+
+N_TO_LOOK_FOR = 15
+"""Cells of repeat visits that stand beside the picture."""
+
 BETTER = {"aic": "lower", "bic": "lower", "evidence": "higher", "cv": "higher", "cells": "higher"}
 """Criteria of `select_order` that are drawn, and which way is better."""
 
@@ -49,6 +55,7 @@ def page_content(findings: Findings, *, ratings: dict[str, Any] | None = None) -
         "file": findings.data.file or "",
         "size": sentences.shape(findings.data),
         "level": str(findings.level),
+        "folded": findings.level in frame.FINDS_NOTHING and not _counts(findings),
         "components_fingerprint": components_checksum(model) if has_bench else None,
         "data_fingerprint": findings.data.checksum,
         "fitted": findings.data.is_fitted,
@@ -69,7 +76,7 @@ def page_content(findings: Findings, *, ratings: dict[str, Any] | None = None) -
             frame.table(name, table)
             for name, table in findings.tables.items()
             if not has_bench
-            and name not in _SHOWN_OF_ROWS
+            and name not in (_OF_CELLS if Ability.VISITS in abilities else _SHOWN_OF_ROWS)
             and not (is_ensemble and name == "suspects")  # what the page itself shows isn't shown again
         ],
     }
@@ -83,7 +90,7 @@ def _said(findings: Findings, drawn_here: bool) -> dict[str, Any]:
     headline, *reasons = [""] if findings.verdict is None else sentences.verdict(findings.verdict)
     answer = list(findings.said(Role.ANSWER, Role.LEAD))
     found = [] if drawn_here else list(findings.said(Role.FOUND))
-    if findings.level in frame.FINDS_NOTHING:
+    if findings.level in frame.FINDS_NOTHING and not _counts(findings):
         answer, found = [], list(findings.said(Role.LEAD, Role.FOUND))
     if not headline:
         headline = sentences.headline(findings)
@@ -91,9 +98,18 @@ def _said(findings: Findings, drawn_here: bool) -> dict[str, Any]:
     warned = [note for note in findings.said(Role.WARNING) if note.code is not Code.NO_NOISE_COMPONENT]  # FOUND says it
     parts = {"answer": answer, "lines": found, "sure": findings.said(Role.SURE, Role.ASIDE), "notes": warned}
     said = {name: [sentences.sentence(note).strip() for note in notes] for name, notes in parts.items()}
+    if _counts(findings):
+        first = findings.tables["suspects"].head(N_TO_LOOK_FOR)
+        cells = zip(first["present"], first["seen_next"], first["row"], first["column"], strict=True)
+        said["lines"] = [*said["lines"], *(f"{p:.2f}, {later:.2f}: {row}, {column}" for p, later, row, column in cells)]
     others = [] if findings.data.is_fitted or findings.verdict is None else [sentences.other_rows()]
     said["sure"] = [*reasons[1:], *said["sure"]]  # how cells were held out
     return {"headline": headline, "reasons": [*reasons[:1], *others], "predicts": findings.predicts, **said}
+
+
+def _counts(findings: Findings) -> bool:
+    """Whether totals are the finding, which stand though no cell is predicted."""
+    return Ability.VISITS in abilities_of(findings.subject.model)
 
 
 def _methods(findings: Findings) -> str:

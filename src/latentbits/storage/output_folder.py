@@ -24,18 +24,18 @@ DATA_FILE, REPORT_FILE, SUMMARY_FILE, PLOTS_FOLDER = "data.npz", "report.html", 
 # Anybody may have written a summary, so that a file is deleted only if its name is one of these as well.
 TABLES = frozenset({
     "causes", "check", "choices", "clean", "clusters", "codes", "comparison", "components", "components_interval",
-    "correlations", "couplings", "curves", "denoised", "discards", "folds", "history", "intervals", "left_out_visits",
-    "loadings", "members", "mixing", "noisy", "overlaps", "pairs", "present", "probabilities", "reconstruction",
-    "reliability", "restarts", "rows", "scores", "seen_next", "segments", "selection", "separation", "sites", "sizes",
-    "sources", "species", "stability", "suspects", "weights",
+    "correlations", "couplings", "curve", "curves", "denoised", "discards", "folds", "history", "intervals",
+    "left_out_visits", "loadings", "members", "mixing", "noisy", "overlaps", "pairs", "present", "probabilities",
+    "reconstruction", "reliability", "restarts", "rows", "scores", "seen_next", "segments", "selection", "separation",
+    "sites", "sizes", "sources", "species", "stability", "suspects", "weights",
 })
 """The tables that outputs have, each as NAME.csv."""
 
 FIGURES = frozenset({
     "bound", "calibration", "causes", "check", "cluster_means", "clusters", "comparison", "components", "couplings",
-    "denoising", "detection", "further_visits", "loadings", "member_weights", "mixing", "objective", "pair_fit",
-    "projections", "reliability", "richness", "scree", "selection", "sizes",
-    "source_densities", "source_effects", "source_scales", "strengths", "weights",
+    "denoising", "detection", "further_visits", "loadings", "map", "member_weights", "mixing", "objective", "pair_fit",
+    "projections", "reliability", "richness", "scree", "selection", "sizes", "source_densities", "source_effects",
+    "source_scales", "strengths", "weights",
 })
 """The figures that they have, each as NAME.png in the folder of plots."""
 # fmt: on

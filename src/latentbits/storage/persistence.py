@@ -192,10 +192,7 @@ class _Packer:
         fitted = {key: value for key, value in vars(model).items() if key not in params}
         name = model_name(model)
         assert name is not None
-        kept = {
-            key: None if key in _OF_ONE_MACHINE or isinstance(value, _RANDOM_SOURCES) else value
-            for key, value in params.items()
-        }
+        kept = _kept(params)
         try:
             MODELS[name].check_fitted(kept, fitted)
         except ValueError as error:
@@ -204,8 +201,21 @@ class _Packer:
             ) from None
         return {
             "model": name,
-            "params": {key: self.pack(value, key) for key, value in kept.items()},
+            "params": self._pack_parameters(kept),
             "fitted": {key: self.pack(value, key) for key, value in fitted.items()},
+        }
+
+    def _pack_parameters(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Parameters; a model among them needn't be fitted."""
+        return {
+            key: self.pack(value, key)
+            if model_name(value) is None
+            else {
+                "type": "unfitted",
+                "model": model_name(value),
+                "params": self._pack_parameters(_kept(value.get_params(deep=False))),
+            }
+            for key, value in values.items()
         }
 
     def pack(self, value: Any, place: str) -> Any:
@@ -262,6 +272,13 @@ class _Packer:
         return key
 
 
+def _kept(params: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: None if key in _OF_ONE_MACHINE or isinstance(value, _RANDOM_SOURCES) else value
+        for key, value in params.items()
+    }
+
+
 def _refuse(value: Any, place: str) -> NoReturn:
     kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
     raise ModelFileError(f"{place} holds {kind} that can't be stored as plain data; set it to something simpler")
@@ -284,6 +301,7 @@ class _Unpacker:
             "texts": self._texts,
             "frame": self._frame,
             "model": self.rebuild,
+            "unfitted": self._unfitted,
         }
 
     def unpack(self, node: Any) -> Any:
@@ -306,10 +324,21 @@ class _Unpacker:
 
     def rebuild(self, node: dict[str, Any]) -> Any:
         """The model that a node describes; its attributes are set directly, so no method of it runs."""
-        file = self._file
+        model = self._unfitted(node)
+        fitted = {
+            MODELS[node["model"]].renamed.get(key, key): self.unpack(value) for key, value in node["fitted"].items()
+        }
+        if not fitted:
+            raise ModelFileError(f"{self._file}: the model in it was never fitted; fit it and save it again")
+        MODELS[node["model"]].check_fitted(model.get_params(deep=False), fitted)
+        vars(model).update(fitted)
+        return model
+
+    def _unfitted(self, node: dict[str, Any]) -> Any:
+        """A model with its parameters alone."""
         if node["model"] not in MODELS:
             raise ModelFileError(
-                f"{file}: there is no model {quoted(str(node['model']))}; the known ones are "
+                f"{self._file}: there is no model {quoted(str(node['model']))}; the known ones are "
                 f"{', '.join(sorted(MODELS))}; upgrade latentbits if the file is newer"
             )
         kind = model_class(node["model"])
@@ -317,17 +346,11 @@ class _Unpacker:
         unknown = sorted(set(params) - set(kind._get_param_names()))
         if unknown:
             raise ModelFileError(
-                f"{file}: {kind.__name__} has no parameter {quoted(unknown[0])}; upgrade latentbits if it is newer"
+                f"{self._file}: {kind.__name__} has no parameter {quoted(unknown[0])}; upgrade latentbits if it is "
+                "newer"
             )
-        fitted = {
-            MODELS[node["model"]].renamed.get(key, key): self.unpack(value) for key, value in node["fitted"].items()
-        }
-        if not fitted:
-            raise ModelFileError(f"{file}: the model in it was never fitted; fit it and save it again")
-        model = kind(**params)  # by scikit-learn's convention constructors only assign
-        MODELS[node["model"]].check_fitted(model.get_params(deep=False), fitted)
-        vars(model).update(fitted)
-        return model
+        MODELS[node["model"]].check(params)
+        return kind(**params)  # by scikit-learn's convention constructors only assign
 
     def _array(self, node: dict[str, Any]) -> np.ndarray:
         key = node["key"]

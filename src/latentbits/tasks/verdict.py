@@ -42,7 +42,25 @@ _MODEL, _COLUMNS, _ROWS = "model", "columns", "rows and columns"
 _BASELINES: dict[str, list[Callable[[], Any]]] = {_COLUMNS: [IndependentBernoulli], _ROWS: [RowColumnBernoulli]}
 
 
-About = Literal["suspects", "cells", "components", "pairs"]
+VISITS = {
+    "table": {
+        "visit",
+        "cells",
+        "seen",
+        "predicted",
+        "auc",
+        "auc_of_frequencies",
+        "average_precision",
+        "calibration_error",
+        "seen_before",
+        "seen_again",
+        "predicted_again",
+    },
+    "calibration": {"lower", "upper", "predicted", "observed", "count"},
+}
+"""The tables of a verdict on repeat visits, and their columns."""
+
+About = Literal["suspects", "cells", "components", "pairs", "visits"]
 
 
 class Rival(NamedTuple):
@@ -59,8 +77,8 @@ class Basis:
 
     Attributes
     ----------
-    about : "suspects", "cells", "components" or "pairs"
-        What would be taken as evidence; "pairs" of cells of models of segments.
+    about : "suspects", "cells", "components", "pairs" or "visits"
+        What would be taken as evidence; "pairs" of cells of models of segments, left-out "visits" of repeat visits.
     fits : "restarts", "best", "members" or ""
         What predicted together: restarts, the best of them, or members of an ensemble.
     n_fits : int
@@ -111,6 +129,8 @@ class Verdict:
         groups or blocks.
     told : tuple of str
         The sentences of an earlier version's verdict, which are repeated as they were.
+    visits : mapping or None
+        Of repeat visits "table", a line for each left-out visit, and "calibration", bins of predicted probabilities.
 
     Examples
     --------
@@ -132,6 +152,7 @@ class Verdict:
     basis: Basis = Basis()
     order: Order | None = None
     told: tuple[str, ...] = ()
+    visits: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Verdict:
@@ -158,6 +179,7 @@ class Verdict:
             n_folds if isinstance(n_folds, int) else 0,
             order=_stored_order(stored.get("order")),
             told=tuple(stored["sentences"]),
+            visits=_stored_visits(stored.get("visits")),
         )
 
     @property
@@ -214,6 +236,7 @@ class Verdict:
         """
         gains = (self.over_columns, self.over_rows_and_columns)
         over_columns, over_rows = (None if gain is None else asdict(gain) for gain in gains)
+        visits = None if self.visits is None else {name: list(map(dict, table)) for name, table in self.visits.items()}
         return {
             "level": str(self.level),
             "predicts": self.predicts,
@@ -224,6 +247,7 @@ class Verdict:
             "n_cells": self.n_cells,
             "n_folds": self.n_folds,
             "sentences": self.sentences,
+            **({} if visits is None else {"visits": visits}),
         }
 
     def __repr__(self) -> str:
@@ -251,6 +275,22 @@ def _stored_order(stored: Any) -> Order | None:
     return None
 
 
+def _stored_visits(stored: Any) -> Mapping[str, Sequence[Mapping[str, Any]]] | None:
+    """Tables of numbers and texts with the columns that they have."""
+    if not isinstance(stored, Mapping) or stored.keys() != VISITS.keys():
+        return None
+    for name, columns in VISITS.items():
+        lines = stored[name]
+        if not isinstance(lines, list) or not all(isinstance(line, dict) and line.keys() == columns for line in lines):
+            return None
+        cells = [cell for line in lines for column, cell in line.items() if column != "visit"]
+        if not lines or not all(cell is None or isinstance(cell, int | float) for cell in cells):
+            return None
+        if not all(isinstance(line.get("visit", ""), str) for line in lines):
+            return None
+    return dict(stored)
+
+
 def verdict(
     model: Any,
     X: Any,
@@ -258,6 +298,7 @@ def verdict(
     segments: Any = None,
     groups: Any = None,
     blocks: int | None = None,
+    effort: Any = None,
     n_folds: int = N_FOLDS,
     random_state: RandomSource = None,
     n_jobs: int | None = None,
@@ -298,7 +339,8 @@ def verdict(
     Parameters
     ----------
     model : estimator
-        A model of 0-1 tables, fitted or not; it isn't changed. A `FalseZeros` that isn't fitted to X is fitted.
+        A model of 0-1 tables, fitted or not; it isn't changed. A `FalseZeros` that isn't fitted to X is fitted. Of
+        `RepeatedSurvey` (X are histories) each visit is left out in turn, and predicted from the others.
     X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
         The data that it is, or would be, fitted to.
     segments : array-like of shape (n_rows,), str, int or None, default=None
@@ -310,6 +352,8 @@ def verdict(
     blocks : int or None, default=None
         The same for rows in an order: runs of so many successive rows are held out together. Take several times as many
         as rows resemble each other.
+    effort : array-like of shape (n_sites, n_visits) or None, default=None
+        Of repeat visits, as in the `fit` of `RepeatedSurvey`.
     n_folds : int, default=5
         Number of parts of the cells; `FalseZeros` has its own.
     random_state : int, Generator, RandomState or None, default=None
@@ -345,6 +389,10 @@ def verdict(
     >>> print(found.sentences[0].partition(" (")[0])
     Held-out pairs of cells are predicted better than by independent columns
     """
+    if Ability.VISITS in abilities_of(model):
+        from latentbits.tasks.left_out_visits import leave_out_visits  # late: it makes a verdict
+
+        return leave_out_visits(model, X, effort=effort).verdict
     X, groups = take_out(X, groups)
     check_estimator(model)
     in_segments = segments is not None or Ability.PAIR_SCORES in abilities_of(model)

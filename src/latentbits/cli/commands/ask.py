@@ -419,11 +419,11 @@ def denoise(
 @marks_option("confirmed and rejected ones are left out")
 @table_options
 @terminal_options
-@reading_options
+@optional_reading_options
 @read_afresh_option
 def suspects(
     fitted: Path,
-    file: Path,
+    file: Path | None,
     reading: Values,
     read_afresh: bool,
     kind: Literal["absence", "presence"],
@@ -444,7 +444,12 @@ def suspects(
     explain".
 
     Of a fit of false-zeros the table has a probability too, whose name says what it is of, and what each member says.
+    Of a fit of repeat-visits leave out FILE: the list is of the sites of the fit.
     """
+    if file is None:
+        table = _of_visits(fitted, out, force=force).suspects(top=top, per_row=asking["per_row"]).round(4)
+        output_table(_named(table), out, force=force, terminal=terminal)
+        return
     reading = with_visit_columns(reading, asking)
     model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force)
     refuse_ratings_of_ensemble(model, fitted, ratings)
@@ -470,11 +475,11 @@ def suspects(
 @click.option("--cell", "cells", nargs=2, multiple=True, metavar="ROW COLUMN", help="This cell (may be repeated).")
 @table_options
 @terminal_options
-@reading_options
+@optional_reading_options
 @read_afresh_option
 def explain(
     fitted: Path,
-    file: Path,
+    file: Path | None,
     reading: Values,
     read_afresh: bool,
     row: str | None,
@@ -491,9 +496,16 @@ def explain(
 
     Of a fit of false-zeros, why a cell has its score: which columns of its row, and which rows like it, speak for a 1
     there ("says" above 0) or against it.
+
+    Of a fit of repeat-visits leave out FILE: what the probability of each species at the site, or of each cell, comes
+    from.
     """
     if (row is None) == (not cells):
         raise click.UsageError("give either --row ROW or --cell ROW COLUMN")
+    if file is None:
+        table = _explained_visits(_of_visits(fitted, out, force=force), row, cells)
+        output_table(table.round(4), out, force=force, terminal=terminal)
+        return
     model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force)
     rows, columns = Places(data.row_names, data.shape[0], "row"), Places(data.column_names, data.shape[1], "column")
     positions = [(_position(i, rows), _position(j, columns)) for i, j in cells]
@@ -506,6 +518,49 @@ def explain(
     from latentbits.findings.account import with_names
 
     output_table(with_names(table), out, force=force, terminal=terminal)
+
+
+def _of_visits(fitted: Path, out: Path | None, *, force: bool) -> Any:
+    """A model of repeat visits, which knows its sites; any other needs the rows that are asked about."""
+    run = RunFolder.open(fitted)
+    if out is not None:
+        check_target(out, force=force)
+    model = run.load_model()
+    if Ability.VISITS not in abilities_of(model):
+        raise click.UsageError("give FILE, the rows that are asked about")
+    _note_verdict_of_fit(run)
+    return model
+
+
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    from latentbits.findings.account import with_names
+
+    return with_names(table)
+
+
+def _explained_visits(model: Any, row: str | None, cells: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    """A line for each cell: all species of a site, or these."""
+    import pandas as pd
+
+    survey = model.survey_
+    rows, columns = (
+        Places(names, n, what)
+        for names, n, what in (
+            (survey.row_names, survey.shape[0], "row"),
+            (survey.column_names, survey.shape[2], "column"),
+        )
+    )
+    asked = [(_position(i, rows), _position(j, columns)) for i, j in cells]
+    if row is not None:
+        asked = [(_position(row, rows), j) for j in range(survey.shape[2])]
+    lines = []
+    for i, j in asked:
+        told = model.explain(i, j)
+        lines.append({"row": i, "column": j, **dict(zip(told["what"], told["value"], strict=True))})
+    table = pd.DataFrame(lines)
+    for places in (rows, columns):
+        table[places.what] = places.labels(table[places.what].to_numpy())
+    return _named(table)
 
 
 def _by_ensemble(model: Any, data: BinaryData, cells: list[tuple[int, int]], *sides: Places) -> pd.DataFrame:

@@ -44,7 +44,7 @@ from latentbits.cli.terminal import (
     terminal_options,
     warnings_as_notes,
 )
-from latentbits.models.registry import MODELS, NUMBER_MODELS, TABLE_MODELS
+from latentbits.models.registry import FITTED_TO_FILES, MODELS, NUMBER_MODELS, TABLE_MODELS
 from latentbits.notes import Code
 from latentbits.storage.files import to_records
 from latentbits.storage.output_folder import PLOTS_FOLDER, SUMMARY_FILE
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     short_help="Fit a model to FILE; tables, plots, report and model go to a folder.",
     epilog="Example: latentbits fit sites.csv --exclude age --out run",
 )
-@model_option(click.Choice(list(MODELS)), None)
+@model_option(click.Choice(FITTED_TO_FILES), None)
 @bundled("learning", LEARNING)
 @criterion_option
 @click.option("--segments", metavar="COLUMN", help="binary-ica: the column that says which segment a row belongs to.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,12 @@ from latentbits.cli.terminal import (
     terminal_options,
     warnings_as_notes,
 )
+from latentbits.errors import DataError
+from latentbits.notes import Code, Role
 from latentbits.storage.files import to_records
 from latentbits.storage.output_folder import PLOTS_FOLDER, REPORT_FILE, OutputFolder
-from latentbits.wording import place
+from latentbits.storage.run_folder import RunFolder
+from latentbits.wording import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
     from latentbits.correlations.factor_analysis import FactorSolution
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.histories import Histories
-    from latentbits.models.repeated_survey import RepeatedSurvey
-    from latentbits.tasks.left_out_visits import LeftOutVisits
+    from latentbits.findings.account import Findings
 
 
 @click.command(
@@ -52,6 +53,12 @@ if TYPE_CHECKING:
 @click.option("--visit-file", type=FILE_PATH, multiple=True, help="A further visit, where each has a file. Repeatable.")
 @click.option(
     "--visit-effort", metavar="COLUMN", help="The column with the effort of a visit, such as minutes (with --long)."
+)
+@click.option(
+    "--sites",
+    type=FILE_PATH,
+    metavar="FILE",
+    help="A table of the sites, named in its first column, for --covariates and --coordinates.",
 )
 @click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, help="How many cells.")
 @click.option("--per-row", type=click.IntRange(min=1), metavar="N", help="At most so many cells of a site.")
@@ -76,6 +83,7 @@ def repeat_visits(
     detection: float | None,
     rate: float | None,
     verdict: bool,
+    sites: Path | None,
     seed: int,
     jobs: int,
     out: Path | None,
@@ -98,24 +106,37 @@ def repeat_visits(
     if out is not None:
         OutputFolder(out).check(force=force) if folder else check_target(out, force=force)
     check_file(file)
+    known = {name: reading[name] for name in ("covariates", "coordinates") if reading[name]}
+    if known and sites is None:
+        raise click.UsageError("--covariates and --coordinates are columns of a table of sites; give it by --sites")
+
+    from latentbits.findings.account import Provenance
+    from latentbits.findings.analyse import analyse
+    from latentbits.models.repeated_survey import RepeatedSurvey
+    from latentbits.render import lines
+
     with warnings_as_notes():
-        histories, effort = _read(file, reading, about_visits)
-
-        from latentbits.models.repeated_survey import RepeatedSurvey
-
+        histories, effort = _read(file, {**reading, **dict.fromkeys(known, ())}, about_visits)
+        if sites is not None:
+            histories = _with_sites(histories, sites, known)
         model = RepeatedSurvey(detection=detection, rate=rate, random_state=seed, n_jobs=jobs)
-        left_out = _left_out(model, histories, effort) if folder and verdict else None
-        model.fit(histories, effort=effort)
-    table = model.suspects(top=top, per_row=per_row)
-    lines = list(_lines(model, left_out))
-    for line in lines:
+        found = analyse(
+            model,
+            histories,
+            verdict=folder and verdict,
+            question={"top": top, "per_row": per_row},
+            provenance=Provenance(file.name),
+            effort=effort,
+        )
+    for line in lines(found) if folder else _sentences(found):
         click.echo(line, err=True)
     if not folder:
-        output_table(table.round(4), out, force=force, terminal=terminal)
+        output_table(found.tables["suspects"], out, force=force, terminal=terminal)
         return
     assert out is not None
-    _save_survey(model, table, left_out, lines, file.name, out, force=force)
+    RunFolder(out).save(found, force=force, report=True)
     terminal.print(f"Open {out / REPORT_FILE}; tables are beside it, and pictures in {PLOTS_FOLDER}.")
+    terminal.print(f"Later: latentbits suspects {out}, latentbits explain {out} --row SITE, latentbits report {out}.")
 
 
 _TABLE_SUFFIXES = (".csv", ".json", ".txt", ".tsv")
@@ -155,73 +176,36 @@ def _read(file: Path, reading: Values, about: Values) -> tuple[Histories, Any]:
     return histories.numbered(), np.where(order < 0, np.nan, np.take_along_axis(effort, np.maximum(order, 0), axis=1))
 
 
-def _left_out(model: RepeatedSurvey, histories: Histories, effort: Any) -> LeftOutVisits | None:
-    """Each visit predicted from the others, where these are two or more, or detection is known."""
-    from latentbits.tasks.left_out_visits import leave_out_visits
-
-    known = model.detection is not None or model.rate is not None
-    return leave_out_visits(model, histories, effort) if histories.shape[1] > 2 or known else None
+def _sentences(found: Findings) -> list[str]:
+    """What is said beside a list that is written itself."""
+    notes = found.said(Role.LEAD, Role.FOUND)
+    return [sentences.sentence(note) for note in notes if note.code is not Code.UNSEEN_LISTED]
 
 
-def _lines(model: RepeatedSurvey, left_out: LeftOutVisits | None) -> Iterator[str]:
-    """What has been found, in sentences."""
+def _with_sites(histories: Histories, file: Path, known: Values) -> Histories:
+    """The histories with what a table of the sites says, by the names in its first column."""
     import numpy as np
 
-    total, made = model.total(), model.survey_.surveyed.sum(axis=1)
-    few, most = int(made.min()), int(made.max())
-    visits = f"{most} visits" if few == most else f"{few} to {most} visits"
-    yield sentences.surveyed(model.survey_.shape[0], visits, model.n_features_in_, total)
-    detection = model.species_["detection"]
-    low, median, high = detection.min(), detection.median(), detection.max()
-    yield sentences.detected(low, median, high, model.species_["rate"].median(), model.abundance_share_)
-    gap = int(np.argmax(model.sites_["estimated"] - model.sites_["seen"]))
-    site = model.sites_.iloc[gap]
-    name = site["row"] if isinstance(site["row"], str) else place("row", int(site["row"]))
-    yield sentences.richest_gap(name, *(site[key] for key in ("seen", "estimated", "lower", "upper", "further_visits")))
-    yield sentences.not_counted(int(total["species"]), total["chao2"], total["chao2_lower"], total["chao2_upper"])
-    if left_out is not None and left_out.table["auc"].notna().any():
-        mean, summed = left_out.table.mean(numeric_only=True), left_out.table.sum(numeric_only=True)
-        yield sentences.left_out(
-            left_out.level, summed["seen"], summed["predicted"], mean["auc"], mean["auc_of_frequencies"]
+    from latentbits.data.readers import read_raw
+    from latentbits.data.row_facts import RowFacts
+
+    table = read_raw(file)
+    name, *others = table.names
+    lines = {site: n for n, site in enumerate(table.column(name))}
+    lacking = [site for site in histories.row_names or [] if site not in lines]
+    if lacking or histories.row_names is None:
+        which = f"the site {quoted(lacking[0])} is not" if lacking else "the sites of the visits have no names to find"
+        raise DataError(f"{file.name}: {which} in its first column {quoted(name)}; add a line for each site")
+    at = [lines[site] for site in histories.row_names]
+    columns = {other: np.array(table.column(other), dtype=object)[at] for other in others}
+    covariates = list(known.get("covariates", ()))
+    return histories.with_facts(
+        RowFacts.of(
+            columns,
+            covariates=None if covariates == ["all"] else covariates,
+            coordinates=known.get("coordinates"),
         )
-
-
-def _save_survey(
-    model: RepeatedSurvey,
-    table: pd.DataFrame,
-    left_out: LeftOutVisits | None,
-    lines: list[str],
-    name: str,
-    out: Path,
-    *,
-    force: bool,
-) -> None:
-    from functools import partial
-
-    from latentbits.findings.account import data_table, with_names
-    from latentbits.plots import surveys
-    from latentbits.report.survey_page import survey_page
-
-    data = model.survey_.ever_seen()
-    probabilities = {"present": model.predict_proba(), "seen_next": model.predict_proba(later_visits=1)}
-    sites = model.sites_.assign(row=data_table(data.dense(), data).iloc[:, 0])
-    tables = {"suspects": with_names(table), "sites": sites, "species": model.species_}
-    figures = {
-        "richness": partial(surveys.plot_richness, sites),
-        "detection": partial(surveys.plot_detection, model.species_),
-        "further_visits": partial(surveys.plot_further_visits, model.curve()),
-    }
-    if left_out is not None:
-        tables["left_out_visits"] = left_out.table
-        figures["calibration"] = partial(surveys.plot_calibration, left_out.calibration)
-    page = survey_page(f"How much is there? {name}", lines, tables, figures)
-    tables |= {kind: data_table(values, data) for kind, values in probabilities.items()}
-    summary = {"file": name, "total": model.total(), "abundance_share": model.abundance_share_, "effort": model.effort_}
-    folder = OutputFolder(out)
-    rounded = {kind: of_kind.round(4) for kind, of_kind in tables.items()}
-    folder.save_tables(rounded, summary | {"lines": lines}, figures=figures, force=force)
-    (out / REPORT_FILE).write_text(page, encoding="utf-8")
-    folder.add_file(REPORT_FILE)
+    )
 
 
 @click.command(
