@@ -94,3 +94,47 @@ def test_a_model_that_does_not_use_them_says_so(folder):
     args = ["--model", "ising", "--no-verdict", "--no-report", "--out", folder / "ising"]
     result = invoke("fit", folder / "sites.csv", "--covariates", "all", *args)
     assert "this model doesn't use it: false-zeros and probit-factors do" in result.output
+
+
+NEW = pd.DataFrame({"site": ["N1", "N2"], "lon": 7.5, "lat": 46.5, "elevation": [400, 1900], "habitat": "rock"})
+
+
+def test_rows_that_nobody_has_looked_at(folder, tmp_path):
+    NEW.to_csv(tmp_path / "new.csv", index=False)
+    result = invoke("predict", folder / "run", tmp_path / "new.csv", "--out", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv(tmp_path / "p.csv", index_col="site")
+    expected = load_model(folder / "run").predict_rows(NEW)
+    np.testing.assert_allclose(table, expected, rtol=1e-6)
+    assert table.index.tolist() == ["N1", "N2"]
+    assert table.loc["N1"].corr(table.loc["N2"]) < 0  # species of the valley and of the mountains
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (NEW.assign(habitat="dunes"), 'has the category "dunes", which the fit has not seen; it knows forest, rock'),
+        (NEW.drop(columns="elevation"), "rows lack elevation, which the fit had"),
+        (NEW.assign(lat=""), 'coordinate "lat" is missing or no number'),
+    ],
+)
+def test_rows_that_lack_something_are_refused(folder, tmp_path, change, message):
+    change.to_csv(tmp_path / "new.csv", index=False)
+    assert_refused(invoke("predict", folder / "run", tmp_path / "new.csv"), message)
+
+
+def test_a_model_that_knows_nothing_of_rows_predicts_none(tmp_path):
+    FRAME.drop(columns=["lon", "lat", "elevation", "habitat"]).to_csv(tmp_path / "sites.csv", index=False)
+    fitted = ["--model", "bernoulli-mixture", "--components", 2, "--out", tmp_path / "run", "--no-report"]
+    assert invoke("fit", tmp_path / "sites.csv", *fitted).exit_code == 0
+    assert_refused(invoke("predict", tmp_path / "run", tmp_path / "sites.csv"), "knows nothing of its rows")
+
+
+def test_a_run_with_maps_and_curves_is_replaced(folder):
+    run = folder / "run"
+    assert {"map.png", "responses.png", "responses_1.png", "variation.png"} <= {
+        p.name for p in (run / "plots").iterdir()
+    }
+    result = invoke("false-zeros", folder / "sites.csv", "--covariates", "all", "--out", run, *FAST, "--force")
+    assert result.exit_code == 0, result.output
+    assert "not in the lists" not in result.output

@@ -88,7 +88,7 @@ lb.plots.plot_variation(model)
 
 # %%
 # The probability of species at sites that nobody has visited, on a map. Effort is part of it: it is the probability to
-# *see* the species in so many minutes.
+# *see* the species in so many minutes. On the command line it is ``latentbits predict run unvisited.csv``.
 
 grid = pd.DataFrame({"lon": rng.uniform(6.5, 9.5, 400), "lat": rng.uniform(46.2, 47.5, 400)})
 grid = grid.assign(elevation=800, habitat="forest", minutes=60)

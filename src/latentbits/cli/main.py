@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from latentbits.cli import terminal
-from latentbits.cli.commands.ask import denoise, explain, report, rows, suspects
+from latentbits.cli.commands.ask import denoise, explain, predict, report, rows, suspects
 from latentbits.cli.commands.choose import check, compare, select
 from latentbits.cli.commands.examples import completion, demo, simulate
 from latentbits.cli.commands.fit import false_zeros, fit
@@ -65,7 +65,7 @@ def program() -> None:
 
 COMMANDS = (
     *(look, fit, false_zeros, repeat_visits, select, compare, check, tetrachoric, factors),
-    *(report, denoise, suspects, explain, rows),
+    *(report, denoise, suspects, explain, predict, rows),
     *(simulate, demo, completion),
 )
 

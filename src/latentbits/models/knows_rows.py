@@ -57,7 +57,8 @@ class KnowsRows(BinaryModel):
             raise DataError("the model was fitted without rows; leave them out, or fit with rows=frame")
         if isinstance(rows, RowFacts):
             return rows
-        covariates = [*facts.numbers, *facts.categories]
+        given = set(map(str, getattr(rows, "columns", rows)))
+        covariates = [name for name in (*facts.numbers, *facts.categories) if name in given]  # useless ones may lack
         return RowFacts.of(
             rows, covariates=covariates, coordinates=facts.coordinate_names or None, effort=facts.effort_name
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Set
@@ -26,22 +27,21 @@ TABLES = frozenset({
     "causes", "check", "choices", "clean", "clusters", "codes", "comparison", "components", "components_interval",
     "correlations", "couplings", "curve", "curves", "denoised", "discards", "folds", "history", "intervals",
     "left_out_visits", "loadings", "members", "mixing", "noisy", "overlaps", "pairs", "present", "probabilities",
-    "reconstruction", "reliability", "restarts", "rows", "scores", "seen_next", "segments", "selection", "separation",
-    "sites", "sizes", "sources", "species", "stability", "suspects", "weights",
+    "reconstruction", "reliability", "responses", "restarts", "rows", "scores", "seen_next", "segments", "selection",
+    "separation", "sites", "sizes", "sources", "species", "stability", "suspects", "variation", "weights",
 })
 """The tables that outputs have, each as NAME.csv."""
 
 FIGURES = frozenset({
     "bound", "calibration", "causes", "check", "cluster_means", "clusters", "comparison", "components", "couplings",
     "denoising", "detection", "further_visits", "loadings", "map", "member_weights", "mixing", "objective", "pair_fit",
-    "projections", "reliability", "richness", "scree", "selection", "sizes", "source_densities", "source_effects",
-    "source_scales", "strengths", "weights",
+    "projections", "reliability", "responses", "richness", "scree", "selection", "sizes", "source_densities",
+    "source_effects", "source_scales", "strengths", "variation", "weights",
 })
-"""The figures that they have, each as NAME.png in the folder of plots."""
+"""The figures that they have, each as NAME.png in the folder of plots; of several the others NAME_1.png, ..."""
 # fmt: on
 
 _OURS = {MODEL_FILE, DATA_FILE, REPORT_FILE, SUMMARY_FILE, *(f"{name}.csv" for name in TABLES)}
-_OUR_PLOTS = {f"{name}.png" for name in FIGURES}
 _OF_SYSTEMS = (".DS_Store", "Thumbs.db", "desktop.ini")
 """What file managers leave in any folder: it is taken over into the folder that replaces another."""
 
@@ -110,7 +110,8 @@ class OutputFolder:
         for entry in sorted(self.path.iterdir()):
             if entry.name == PLOTS_FOLDER and PLOTS_FOLDER in listed and entry.is_dir() and not entry.is_symlink():
                 plots = sorted(entry.iterdir())
-                found += [f"{PLOTS_FOLDER}/{plot.name}" for plot in plots if not _is_one_of(plot, _OUR_PLOTS)]
+                ours = {plot.name for plot in plots if plot.suffix == ".png" and _kind(plot.stem) in FIGURES}
+                found += [f"{PLOTS_FOLDER}/{plot.name}" for plot in plots if not _is_one_of(plot, ours)]
             elif not _is_one_of(entry, listed & _OURS):
                 found.append(entry.name)
         return found
@@ -166,8 +167,13 @@ def write_plots(figures: Mapping[str, Callable[[], Figure]], folder: Path) -> No
 
 def _check_names(given: Mapping[str, Any], known: frozenset[str]) -> None:
     """Warn of a name that isn't listed above: the output is good, but could not be replaced later."""
-    for name in sorted(given.keys() - known):
+    for name in sorted(name for name in given if _kind(name) not in known):
         warnings.warn(f"{name!r} is not in the lists of {__name__}, so --force will not replace it", stacklevel=3)
+
+
+def _kind(name: str) -> str:
+    """Of the figures responses, responses_1, responses_2 the first."""
+    return re.sub(r"_[1-9][0-9]*$", "", name)
 
 
 def _is_one_of(entry: Path, names: Set[str]) -> bool:

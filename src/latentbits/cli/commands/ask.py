@@ -624,3 +624,40 @@ def rows(fitted: Path, file: Path, reading: Values, out: Path | None, force: boo
     data = read_numbers(file, reading, allow_missing=spec.takes_missing)
     table = rows_table(model, data)
     output_table(table, out, force=force, terminal=terminal, details=f": {counted(len(table), 'row')}")
+
+
+@click.command(
+    short_help="Probabilities at rows that nobody has looked at, such as unvisited sites.",
+    epilog="Example: latentbits predict run unvisited.csv --out probabilities.csv",
+)
+@model_argument
+@click.argument("file", type=FILE_PATH)
+@table_options
+@terminal_options
+def predict(fitted: Path, file: Path, out: Path | None, force: bool, terminal: Terminal) -> None:
+    """Write the probability of a 1 in each column for the rows of FILE, of which no cell was seen.
+
+    DIR is a folder made by "latentbits false-zeros" or "latentbits fit --model probit-factors" with --covariates,
+    --coordinates or --effort, or a model file. FILE has the same columns of what is known of the rows; others are not
+    looked at.
+    """
+    from latentbits.data.readers import read_raw
+
+    run = RunFolder.open(fitted)
+    check_file(file)
+    if out is not None:
+        check_target(out, force=force)
+    model = run.load_model()
+    facts = model._facts if Ability.KNOW_ROWS in abilities_of(model) else None
+    if facts is None:
+        raise DataError(
+            f"{fitted}: the model knows nothing of its rows beside their cells; fit false-zeros or probit-factors with "
+            "--covariates, --coordinates or --effort"
+        )
+    raw = read_raw(file)
+    table = model.predict_rows({name: raw.column(name) for name in facts.names if name in raw.names})
+    label = str((run.reading_of(model) or {}).get("row_labels"))
+    known_by_name = label in raw.names
+    names = raw.column(label) if known_by_name else [f"row {i + 1}" for i in range(len(table))]
+    table.insert(0, label if known_by_name else "row", names)
+    output_table(table, out, force=force, terminal=terminal, details=f": {counted(len(table), 'row')}")
