@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-from measured import END, measured, places, with_figures  # noqa: E402
+from measured import END, measured, places, published, with_figures  # noqa: E402
 
 MEASURED = re.compile(r"\d+\.\d+|\d+ ?%|\d+ times|\b(?:half|twice|thrice|third|quarter) (?:as|the)\b", re.IGNORECASE)
 """What looks like something that was measured: decimals, percentages, factors."""
@@ -86,3 +86,11 @@ def _keeping_the_last(code, name):
     """The code, with the value of its last line under a name."""
     *_, last = code.strip().splitlines()
     return code.replace(last, f"{name} = {last}")
+
+
+PARTS = re.findall(r"{published} (.+)", (ROOT / "docs" / "results.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_of_the_page_of_results_is_a_table_or_has_one(part):
+    assert "| --- |" in published(part)
