@@ -9,7 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.ab.likelihood import AB, AS_FAR_AS, FULL, LPCA, N_FOLDS, equal_peaks, estimator, overfits, peak_of_lpca
+from experiments.ab.likelihood import (
+    AB,
+    AS_FAR_AS,
+    FULL,
+    LPCA,
+    N_FOLDS,
+    equal_peaks,
+    estimator,
+    overfits,
+    peak_of_ab,
+    peak_of_lpca,
+)
 from experiments.runner import Claim, Experiment
 
 if TYPE_CHECKING:
@@ -107,7 +118,8 @@ def judge(table: pd.DataFrame) -> list[Claim]:
         setting = PLAIN.format(passes)
         claims.append(replace(claim, setting=setting, ours=f"{claim.ours} ({told})"))
     both = overfits(fossils, curves[AB, AB_PASSES], curves[LPCA, PASSES[-1]], {"result": "AB 2"})
-    claims.append(replace(both, setting=f"AB stopped after {AB_PASSES} passes"))
+    peak = peak_of_ab(fossils, curves[AB, AB_PASSES], {"result": "AB 2"})
+    claims += [replace(claim, setting=f"AB stopped after {AB_PASSES} passes") for claim in (both, peak)]
     if not images.empty:
         found = _curves(images)
         same = equal_peaks(numerals, found[AB, 0], found[LPCA, PASSES[0]], {"result": "AB 2"})
