@@ -169,6 +169,12 @@ class TestProbitFactors:
         with pytest.raises(DataError, match='"swamp", which the fit has not seen; it knows forest, meadow, rock'):
             model.predict_rows(SITES[180:].assign(habitat="swamp"))
 
+    def test_missing_covariates_of_new_rows_are_noted(self, model):
+        lacking = SITES[180:].assign(elevation=np.where(np.arange(N - 180) < 2, np.nan, 1000.0))
+        with pytest.warns(UserWarning, match='"elevation" is missing in 2 rows, where the median is used'):
+            P = model.predict_rows(lacking)
+        assert P.notna().all().all()
+
     def test_unvisited_rows(self, model):
         P = model.predict_rows(SITES[180:])
         assert P.shape == (60, D)

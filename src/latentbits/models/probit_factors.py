@@ -465,7 +465,8 @@ class ProbitFactors(KnowsRows, RestartedFactorModel):
         """
         encoder = self._asked_of_rows("predict_rows")
         facts = self._roles_of(rows)
-        encoder.encode(facts)  # so that what is missing is said of all rows at once
+        encoder.encode(facts)  # so that what is refused is said of all rows at once
+        encoder.note_missing(facts)
         P = np.concatenate([self._of_unseen(facts[part]) for part in _parts(len(facts))])
         return pd.DataFrame(P, columns=self._column_labels())
 

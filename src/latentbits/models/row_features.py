@@ -182,6 +182,12 @@ class RowFeatures:
             columns += self.effort.encode(np.log(facts.effort))
         return np.column_stack(columns)
 
+    def note_missing(self, facts: RowFacts) -> None:
+        """Warn of covariates that some of these rows lack."""
+        for name, values in {**facts.numbers, **facts.categories}.items():
+            if name in self.slices():
+                _note_missing(name, values)
+
     def places(self, facts: RowFacts) -> np.ndarray | None:
         """The functions of space at rows, L x n x R; None without."""
         if self.basis is None or facts.coordinates is None:
@@ -212,11 +218,16 @@ def _informative(facts: RowFacts, warn: bool) -> list[str]:
             warn_user(f'covariate "{name}" {reason}, so it is left out')
         if not reason:
             kept[name] = values
-            missing = int(np.isnan(values).sum() if values.dtype != object else (values == "").sum())
-            if missing and warn:
-                middle = "median" if values.dtype != object else "commonest category"
-                warn_user(f'covariate "{name}" is missing in {counted(missing, "row")}, where the {middle} is used')
+            if warn:
+                _note_missing(name, values)
     return list(kept)
+
+
+def _note_missing(name: str, values: np.ndarray) -> None:
+    missing = int(np.isnan(values).sum() if values.dtype != object else (values == "").sum())
+    if missing:
+        middle = "median" if values.dtype != object else "commonest category"
+        warn_user(f'covariate "{name}" is missing in {counted(missing, "row")}, where the {middle} is used')
 
 
 def _useless(values: np.ndarray, kept: dict[str, np.ndarray]) -> str:

@@ -100,17 +100,12 @@ def _aspects(n_components: int, n_init: int) -> Callable[[int, int, int], Any]:
     return make
 
 
-def _probit_factors(n_rows: int, n_columns: int, seed: int) -> Any:
-    K = max(1, min(8, n_columns // 2))
-    return model_class("probit-factors")(K, n_init=2, n_burn=100, n_samples=100, thin=2, random_state=seed)
-
-
-def _probit_with_rows(n_components: int) -> Callable[[int, int, int], Any]:
+def _probit(n_components: int) -> Callable[[int, int, int], Any]:
     """Few factors serve few columns, where covariates and space leave little; many serve many."""
 
     def make(n_rows: int, n_columns: int, seed: int) -> Any:
         K = max(1, min(n_components, n_columns // 2))
-        return model_class("probit-factors")(K, n_init=2, n_burn=150, n_samples=100, thin=3, random_state=seed)
+        return model_class("probit-factors")(K, n_init=2, n_burn=100, n_samples=100, thin=2, random_state=seed)
 
     return make
 
@@ -132,13 +127,13 @@ def too_many_cells(n_rows: int, n_columns: int) -> bool:
     return n_rows * n_columns > MOST_CELLS
 
 
-SHORT = {"n_burn": 80, "n_samples": 60, "thin": 2}
+SHORT = {"n_burn": 80, "n_samples": 60}
 """Of chains in folds: with 120 samples of two chains weights are as with 200 and a longer burn-in."""
 
 MEMBERS = (
-    Member("probit_factors", _probit_factors, "reconstruct", too_many_cells, whole_weights=True, in_folds=SHORT),
-    Member("covariates_2", _probit_with_rows(2), "reconstruct", too_many_cells, True, True, in_folds=SHORT),
-    Member("covariates_8", _probit_with_rows(8), "reconstruct", too_many_cells, True, True, in_folds=SHORT),
+    Member("probit_factors", _probit(8), "reconstruct", too_many_cells, whole_weights=True, in_folds=SHORT),
+    Member("covariates_2", _probit(2), "reconstruct", too_many_cells, True, True, in_folds=SHORT),
+    Member("covariates_8", _probit(8), "reconstruct", too_many_cells, True, True, in_folds=SHORT),
     Member("aspects_12", _aspects(12, 20), "average_reconstruction", too_many_cells, in_folds={}),
     Member("aspects_4", _aspects(4, 10), "average_reconstruction", too_many_cells, in_folds={}),
     Member("aspects_2", _aspects(2, 10), "average_reconstruction", too_many_cells, in_folds={}),
