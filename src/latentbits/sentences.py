@@ -25,7 +25,7 @@ FITS = 1.3
 OVERCONFIDENT, NO_TRUST = 0.75, 0.005
 """Below these shares of trust (see `Gain`) the model is called overconfident, and nothing is gained in likelihood."""
 
-UNLIKE = 1.6
+UNLIKE = 1.4
 """A visit that sees so many times as many new species as predicted, or so many times fewer, is unlike the others."""
 
 EXPLAINS = {"white": "zeros that the content of a row does not", "black": "ones that the content of a row does not"}
@@ -369,7 +369,7 @@ def _left_out_visits(found: Verdict, over: Gain) -> Iterator[str]:
         f"{seen:,} were seen and {predicted:,.0f} predicted; the probabilities are off by {error:.3f} on average."
     )
     for visit in visits:
-        ratio, by_chance = visit["seen"] / max(visit["predicted"], 1.0), 4 * visit["predicted"] ** 0.5
+        ratio, by_chance = visit["seen"] / max(visit["predicted"], 1.0), 4.5 * visit["predicted"] ** 0.5
         if max(ratio, 1 / max(ratio, 0.01)) > UNLIKE and abs(visit["seen"] - visit["predicted"]) > by_chance:
             yield _unlike_the_others(visit)
 

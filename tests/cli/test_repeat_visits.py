@@ -66,6 +66,7 @@ def test_a_folder_is_opened_again(run: Run, visits: Path, tmp_path: Path) -> Non
     before = json.loads((out / "summary.json").read_text())
     assert before["verdict"]["n_folds"] == 3
     assert list(pd.read_csv(out / "sites.csv"))[:5] == ["row", "x", "y", "n_visits", "seen"]
+    assert pd.read_csv(out / "sites.csv")["look_for"].str.count(",").max() == 4
     table = pd.read_csv(io.StringIO(run("suspects", out, "--top", 7).stdout))
     assert_frame_equal(table, pd.read_csv(out / "suspects.csv").head(7)[list(table)])
     told = pd.read_csv(io.StringIO(run("explain", out, "--row", "p3").stdout))

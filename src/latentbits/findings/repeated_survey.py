@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from latentbits.tasks.verdict import Verdict
 
 LOOK_FOR = 5
-"""Species that a site's sentence names."""
+"""Species to look for at a site."""
 
 MEANING = "P(seen on the next visit)"
 
@@ -58,7 +58,8 @@ def find(subject: Subject, about: DataSummary, *, top: int | None = None, per_ro
     """What repeat visits have to say; `top` and `per_row` are arguments of `suspects`."""
     model, data = subject.model, subject.data
     table = model.suspects(top=top or N_SUSPECTS, per_row=per_row)
-    sites = model.sites_.assign(row=data_table(data.dense(), data).iloc[:, 0])
+    look_for = [", ".join(names) for names in _to_look_for(model, attributes(data))]
+    sites = model.sites_.assign(row=data_table(data.dense(), data).iloc[:, 0], look_for=look_for)
     species = model.species_.assign(column=attributes(data))
     tables = {
         "suspects": with_names(table),
@@ -124,16 +125,21 @@ _OF_DETECTION = {"low": "min", "median": "median", "high": "max"}
 def _richest_gap(model: Any, sites: pd.DataFrame, data: BinaryData) -> Mapping[str, Any]:
     """The site where most is missing."""
     i = int(np.argmax(sites["estimated"] - sites["seen"]))
-    site, names = sites.iloc[i], attributes(data)
-    unseen = np.where(model.survey_.detections[i] == 0, model.predict_proba()[i], -1.0)
-    first = [names[j] for j in np.argsort(-unseen, kind="stable")[:LOOK_FOR] if unseen[j] >= 0]
+    site = sites.iloc[i]
     finds = float(site["further_visits"])
     return {
         "site": str(site.iloc[0]) if data.row_names is not None else place("row", i),
         **{name: float(site[key]) for name, key in _OF_SITE.items()},
-        "look_for": first,
+        "look_for": _to_look_for(model, attributes(data))[i],
         "finds": finds if np.isfinite(finds) else None,
     }
+
+
+def _to_look_for(model: Any, names: list[str]) -> list[list[str]]:
+    """Of each site the species that no visit saw there and that are most likely there."""
+    unseen = np.where(model.survey_.detections == 0, model.predict_proba(), -1.0)
+    first = np.argsort(-unseen, axis=1, kind="stable")[:, :LOOK_FOR]
+    return [[names[j] for j in of_site if unseen[i, j] >= 0] for i, of_site in enumerate(first)]
 
 
 _OF_SITE = {"seen": "seen", "estimated": "estimated", "low": "lower", "high": "upper"}
