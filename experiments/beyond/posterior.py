@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from experiments.bica.toy import PEAK
-from experiments.runner import Claim, Experiment, count_of
+from experiments.runner import Algorithm, Claim, Experiment, count_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -168,6 +168,7 @@ def _published(evidence: pd.DataFrame) -> Claim:
     return Claim(
         result="BICA 1",
         statement=f"the evidence by thermodynamic integration, not its bound, and a learned gamma: {PEAK}",
+        algorithm=Algorithm.OURS,
         instead=True,
         paper=f"peaks at {COMPONENTS} (one data set)",
         ours=f"at {COMPONENTS} in {count_of(right['evidence'])} data sets; the bound in {count_of(right['bound'])}",

@@ -81,7 +81,8 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     if (WIDE, CONCENTRATIONS[0]) in cases:
         peaks.append(_peak(CONCENTRATIONS[0], cases, WIDE))
         extinct.append(_extinction(CONCENTRATIONS[0], cases, WIDE))
-    rises = [replace(_rises(table), setting=f"weights drawn from Dirichlet({c:g})") for c in CONCENTRATIONS]
+    drawn = {c: table[table["concentration"] == c] for c in CONCENTRATIONS}
+    rises = [replace(_rises(part), setting=f"weights drawn from Dirichlet({c:g})") for c, part in drawn.items()]
     return [*rises, *peaks, *_underestimates(cases), *extinct]
 
 

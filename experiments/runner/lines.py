@@ -129,7 +129,13 @@ def lines_of(results: dict[str, Result]) -> list[Line]:
                 lines.append(Line(published, claim, "-", one["experiment"]))
     # Rows of one statement that come from different experiments stand together.
     by_result = {result: [line for line in lines if line.result == result] for result in (*PUBLISHED, "")}
-    return [line for own in by_result.values() for claim in statements(own) for line in claim]
+    claims = (claim for own in by_result.values() for claim in sorted(statements(own), key=_is_instead))
+    return [line for claim in claims for line in claim]
+
+
+def _is_instead(claim: list[Line]) -> bool:
+    """What is found instead stands behind what was published."""
+    return bool(claim[0].claim.get("instead"))
 
 
 def statements(lines: Iterable[Line]) -> list[list[Line]]:
