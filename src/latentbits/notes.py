@@ -58,6 +58,7 @@ class Code(StrEnum):
     MANY_PHANTOMS = auto()
     PHANTOM = auto()
     NO_PHANTOM = auto()
+    NOISE_NOT_EARNED = auto()
     NOISE_GIVEN = auto()
     NOISE_TRIED = auto()
     INFORMATION_CRITERIA = auto()

@@ -16,8 +16,6 @@ from latentbits.wording import place
 N_LISTED = 5
 """Suspects of each kind that the terminal shows, if nobody asks for more."""
 
-_SUSPECTED = 0.5
-
 
 # ---- the terminal ----------------------------------------------------------------------------------------------------
 
@@ -31,10 +29,10 @@ def lines(findings: Findings, *, top: int | None = None) -> Iterator[str]:
         yield from sentences.verdict(findings.verdict)
     for note in _shown(findings, top):
         yield sentences.sentence(note)
-        if note.code is Code.SUSPECTED:
+        if note.code is Code.SUSPECTED and note.arguments["count"]:
             for suspects in findings.suspects:
                 if suspects.kind == note.arguments["kind"]:
-                    yield from list_lines(findings, suspects, N_LISTED, least=_SUSPECTED)
+                    yield from list_lines(findings, suspects, N_LISTED)
         elif note.code in (Code.LISTED, Code.UNSEEN_LISTED):
             for suspects in findings.suspects:
                 yield from list_lines(findings, suspects, top or N_LISTED)
@@ -48,16 +46,15 @@ def _shown(findings: Findings, top: int | None) -> Iterator[Note]:
     return (note for note in findings.notes if note.role in roles and note.code not in unasked)
 
 
-def list_lines(findings: Findings, suspects: SuspectList, top: int, least: float = 0.0) -> Iterator[str]:
+def list_lines(findings: Findings, suspects: SuspectList, top: int) -> Iterator[str]:
     """The first suspects, by name."""
     table = findings.tables["suspects"]
     own = table["kind"] == suspects.kind if "kind" in table else slice(None)
     labels = table.loc[own, ["row", "column"]].head(top)
     for n, (row, column) in enumerate(labels.itertuples(index=False)):
-        if suspects.score[n] >= least:
-            places = _named("row", row, suspects.rows[n]), _named("column", column, suspects.columns[n])
-            probability = None if suspects.probability is None else float(suspects.probability[n])
-            yield sentences.suspect(float(suspects.score[n]), *places, probability)
+        places = _named("row", row, suspects.rows[n]), _named("column", column, suspects.columns[n])
+        probability = None if suspects.probability is None else float(suspects.probability[n])
+        yield sentences.suspect(float(suspects.score[n]), *places, probability)
 
 
 def _named(what: str, label: str, position: int) -> str:

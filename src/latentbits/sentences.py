@@ -649,6 +649,14 @@ def no_phantom() -> str:
     return "No noise component was found. Observed cells stay in denoised.csv."
 
 
+def noise_not_earned(gain: float, gain_se: float) -> str:
+    """That sparse (or full) content isn't taken for noise."""
+    return (
+        "What looks like a noise component counts as content: made blank, it predicts held-out cells worse "
+        f"(log-likelihood per cell {gain:+.2g}, standard error {gain_se:.1g}). Observed cells stay in denoised.csv."
+    )
+
+
 def noise_given(noise: str) -> str:
     """That noise components were asked for, and not tried."""
     what = "Both noise components were" if noise == "both" else f"The {noise} noise component was"
@@ -678,21 +686,23 @@ def information_criteria(aic: float, bic: float) -> str:
 
 
 def suspected(kind: str, count: int, of: int) -> str:
-    """How many cells are suspected; the most suspected ones may follow."""
-    value = {"absence": "a 1", "presence": "a 0"}[kind]
-    end = ". The most suspected:" if count else "."
+    """How many cells are suspected, which are those that change; the first in the ranking may follow."""
+    value = {"absence": "1", "presence": "0"}[kind]
     what = f"{count:,} of {of:,} {ZEROS_OR_ONES[kind]} are suspected"
-    return f"{what}: the content of their rows makes {value} likelier there{end}"
+    if not count:
+        return f"{what}: by held-out cells none is more likely false than not."
+    return (
+        f"{what}, more likely false than not by held-out cells: they are {value} in denoised.csv. First in the ranking:"
+    )
 
 
-def suspected_and_stable(counts: Mapping[str, tuple[int, int]], mean_of: str, **agreement: Any) -> str:
+def suspected_and_stable(counts: Mapping[str, tuple[int, int]], **agreement: Any) -> str:
     count, of = counts["absence"]
     doubts = [f"{count:,} of {of:,} zeros are suspected to hide a 1"]
     if "presence" in counts:
         count, of = counts["presence"]
         doubts.append(f"{count:,} of {of:,} ones to be false")
-    by = f", by the mean of the {mean_of}" if agreement["made"] > 1 else ""
-    return f"{' and '.join(doubts)}{by}; {_stability(**agreement)}."
+    return f"{' and '.join(doubts)}; {_stability(**agreement)}."
 
 
 def ranked(kind: str, n: int, data: DataSummary) -> str:

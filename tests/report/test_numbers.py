@@ -30,7 +30,7 @@ from .conftest import (
 pytestmark = pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
 
 COUNTS = re.compile(
-    r"By these ratings (?P<filled>\d+) zeros? becomes? 1 and (?P<removed>\d+) ones? becomes? 0\."
+    r"By (?:these ratings|held-out cells) (?P<filled>\d+) zeros? becomes? 1 and (?P<removed>\d+) ones? becomes? 0\."
     r"(?: (?P<absence>\d+) zeros? (?:is|are) suspected by the best run, (?P<agreed>\d+) of them also by the mean of "
     r"the random starts(?:, and (?P<presence>\d+) ones?)?\.)?"
     r"(?P<nothing> There is no phantom, so no observed cell changes unless you say which may\.)?"
@@ -41,13 +41,14 @@ COUNTS = re.compile(
 def expected_counts(fitted: Fitted, ratings: list[float], change: str, threshold: float) -> dict[str, str | None]:
     """What the line of counts has to say, by Python; as long as ratings are untouched, suspects are counted above."""
     model, data, cells = fitted.model, fitted.data, fitted.cells
-    clean = model.denoise(data, ratings=ratings, threshold=threshold, change=change)
+    touched = ratings != fitted.ratings
+    by_evidence = not touched and threshold == 0.5 and change == "auto"
+    clean = model.denoise(data, **{} if by_evidence else {"ratings": ratings, "threshold": threshold, "change": change})
     doubted = suspicion(model, data, ratings) >= 0.5
     agreed = doubted & (suspicion(model, data) >= 0.5)
     lost = int((model.transform(data) @ np.array(ratings) <= 1e-12).sum())
     auto_nothing = change == "auto" and set(model.phantoms_) == {"content"}
     ones_may_change = change in ("presence", "both") or (change == "auto" and "black" in model.phantoms_)
-    touched = ratings != fitted.ratings
     return {
         "filled": str(((cells == 0) & (clean == 1)).sum()),
         "removed": str(((cells == 1) & (clean == 0)).sum()),

@@ -12,4 +12,4 @@ digits = lb.datasets.load_digits()
 noisy = lb.simulate.corrode(digits.X, 0.8, random_state=0)
 model = lb.AspectBernoulli(10, n_init=3, random_state=0, n_jobs=2).fit(noisy.X)
 
-lb.plots.plot_denoising(noisy.X, model.denoise(noisy.X), clean=digits.X, shape=(8, 8), n=10)
+lb.plots.plot_denoising(noisy.X, model.denoise(noisy.X, threshold=0.5), clean=digits.X, shape=(8, 8), n=10)

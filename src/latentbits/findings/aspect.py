@@ -43,11 +43,12 @@ NOISE = (WHITE, BLACK)
 def find(subject: Subject, about: DataSummary) -> Parts:
     """What an aspect model has to say about rows."""
     model, data, solved = subject.model, subject.data, subject.solved
-    denoised = solved.denoise()
+    denoised = solved.denoised
+    kinds = model.phantoms_ if solved.evidence is None else solved.evidence.kinds
     shares = solved.weights.mean(axis=0)
     found = [_suspected(solved, kind) for kind in _doubted(model)]
     tables = {
-        "components": components_table(model, data, kind=model.phantoms_, share=shares),
+        "components": components_table(model, data, kind=kinds, share=shares),
         "weights": weights_table(solved.weights, data),
         "denoised": data_table(denoised, data),
         "suspects": _suspects_table(solved),
@@ -58,9 +59,9 @@ def find(subject: Subject, about: DataSummary) -> Parts:
     if has_intervals and (chains is None or len(chains.H) >= samples_needed(LEVEL)):
         tables["components_interval"] = _interval_table(model, data)
     stability = component_stability(model).tolist()
-    counts = {suspects.kind: int((solved.suspicion(kind=suspects.kind) >= SUSPECTED).sum()) for suspects in found}
+    counts = {suspects.kind: int(solved.changed(suspects.kind).sum()) for suspects in found}
     facts = {
-        "components": Fact(_components(model, shares), Unit.SHARE),
+        "components": Fact(_components(kinds, shares), Unit.SHARE),
         "stability": Fact(stability, Unit.STABILITY),
         "suspected": Fact(counts, Unit.COUNT),
     }
@@ -76,7 +77,7 @@ def find(subject: Subject, about: DataSummary) -> Parts:
         facts,
         tables,
         _figures(subject, denoised),
-        tuple(_notes(model, facts, about, decided)),
+        tuple(_notes(solved, facts, about, decided)),
         tuple(found),
     )
 
@@ -136,32 +137,34 @@ def _interval_table(model: Any, data: BinaryData) -> pd.DataFrame:
     )
 
 
-def _components(model: AspectModel, shares: np.ndarray) -> list[dict[str, Any]]:
-    parts = zip(model.phantoms_, shares, strict=True)
+def _components(kinds: np.ndarray, shares: np.ndarray) -> list[dict[str, Any]]:
+    parts = zip(kinds, shares, strict=True)
     return [{"component": k, "kind": str(kind), "share": float(share)} for k, (kind, share) in enumerate(parts)]
 
 
 # ---- notes -----------------------------------------------------------------------------------------------------------
 
 
-def _notes(model: AspectModel, facts: Mapping[str, Fact], about: DataSummary, decided: Note | None) -> Iterator[Note]:
-    parts = facts["components"].value
+def _notes(solved: AspectRows, facts: Mapping[str, Fact], about: DataSummary, decided: Note | None) -> Iterator[Note]:
+    parts, model, evidence = facts["components"].value, solved.model, solved.evidence
     noise = tuple(part for part in parts if part["kind"] in NOISE)
     n_extinct = sum(part["kind"] == EXTINCT for part in parts)
     content = len(parts) - len(noise) - n_extinct
     yield Note(Code.CAUSES, {"content": content, "noise": noise, "rows": about.rows}, Role.ANSWER, is_evidence=True)
     if n_extinct:
         yield Note(Code.EXTINCT, {"n": n_extinct})
-    yield from _phantom_notes(noise)
+    if evidence is not None and not evidence.is_earned:
+        yield Note(Code.NOISE_NOT_EARNED, {"gain": evidence.gain, "gain_se": evidence.gain_se})
+    else:
+        yield from _phantom_notes(noise)
     if decided is not None:
         yield decided
     of = {"absence": about.zeros, "presence": about.ones}
     counts = {kind: (count, of[kind]) for kind, count in facts["suspected"].value.items()}
     for kind, (count, total) in counts.items():
         yield Note(Code.SUSPECTED, {"kind": kind, "count": count, "of": total}, is_evidence=True)
-    mean_of = "posterior samples" if "sampling" in facts else "restarts"
     agreed = agreement(model, facts["stability"].value)
-    arguments = {"counts": counts, "mean_of": mean_of, **agreed}
+    arguments = {"counts": counts, **agreed}
     yield Note(Code.SUSPECTED_AND_STABLE, arguments, Role.ANSWER, is_evidence=True)
     yield Note(Code.CENSUS, is_evidence=True)
     yield Note(Code.USE_ENSEMBLE_TO_RANK, role=Role.ASIDE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
@@ -190,6 +190,35 @@ def log_odds(probabilities: np.ndarray) -> np.ndarray:
     return logit(np.clip(probabilities.astype(np.float64), SURE, 1 - SURE))
 
 
+class Line(NamedTuple):
+    """Log odds that are a linear function of others: intercept + slope x, slope >= 0."""
+
+    intercept: float
+    slope: float
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        return self.intercept + self.slope * x
+
+
+def fit_line(x: np.ndarray, target: np.ndarray, cell_weight: np.ndarray) -> Line:
+    """The line of log odds over x whose probabilities are nearest to those of `target` in cross entropy.
+
+    So the mean probability equals that of the target; without cells to tell it is x itself.
+    """
+    p = expit(target)
+
+    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        eta = theta[0] + theta[1] * x
+        residual = cell_weight * (p - expit(eta))
+        value = cell_weight @ (np.logaddexp(0.0, eta) - p * eta)
+        return float(value), -np.array([residual.sum(), residual @ x])
+
+    if len(x) < 2 or np.ptp(x) == 0:
+        return Line(0.0, 1.0)
+    found = minimize(loss, [0.0, 1.0], jac=True, bounds=[(None, None), (0.0, None)], method="L-BFGS-B")
+    return Line(float(found.x[0]), float(found.x[1]))
+
+
 def mean_of_odds(predictions: Iterable[np.ndarray]) -> np.ndarray:
     """One prediction of several: the probabilities that have the mean of their log-odds."""
     return expit(np.mean([log_odds(p) for p in predictions], axis=0))
@@ -204,8 +233,8 @@ def gain_over(cells: HiddenCells, model: np.ndarray, baseline: np.ndarray) -> Ga
     trust = _trust(cells.x, base, difference)
     trusted = base + trust * difference
     reference = _log_likelihood(cells.x, base)
-    gain, gain_se = _mean_and_error(cells.unit, _log_likelihood(cells.x, trusted) - reference)
-    own, own_se = _mean_and_error(cells.unit, _log_likelihood(cells.x, base + difference) - reference)
+    gain, gain_se = mean_and_error(cells.unit, _log_likelihood(cells.x, trusted) - reference)
+    own, own_se = mean_and_error(cells.unit, _log_likelihood(cells.x, base + difference) - reference)
     return Gain(z, gain, gain_se, own, own_se, trust, float(roc_auc_score(cells.x, trusted)))
 
 
@@ -252,7 +281,7 @@ def _trust(x: np.ndarray, base: np.ndarray, difference: np.ndarray) -> float:
     return 1.0 if slope(1.0) >= 0 else float(brentq(slope, 0.0, 1.0, xtol=1e-4))
 
 
-def _mean_and_error(unit: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+def mean_and_error(unit: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     """The mean over cells, and its standard error with the rows (or groups) as units: their cells share weights."""
     mean = float(values.mean())
     per_unit = np.bincount(unit, values - mean)

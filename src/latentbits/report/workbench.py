@@ -85,6 +85,7 @@ def _aspect_part(solved: AspectRows, rows: np.ndarray, columns: np.ndarray) -> d
     model = solved.model
     return {
         "kinds": model.phantoms_.tolist(),
+        "denoised": _packed(solved.denoised[np.ix_(rows, columns)]),
         "shares": model.shares_.tolist(),
         "lean": AVERAGE_CELLS,
         "noise_of": NOISE_OF,
@@ -275,7 +276,7 @@ def suspect_lists(solved: AspectRows, sample: Positions) -> tuple[dict[Kind, dic
 
 def _totals(solved: AspectRows, kind: Kind) -> tuple[tuple[_Totals, _Totals], int]:
     """Rows and columns with most suspects, and how many suspects there are."""
-    suspected = solved.suspicion(kind=kind) >= SUSPECTED
+    suspected = solved.changed(kind)
     cells = solved.data.dense() == FALSE_VALUE[kind]
     by_row, by_column = (_most(suspected.sum(axis=axis), cells.sum(axis=axis)) for axis in (1, 0))
     return (by_row, by_column), int(suspected.sum())

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from latentbits.fitting.held_out import log_odds
-from latentbits.models.false_zeros.stacking import cross_fitted, equal_stack, fit_line, fit_stack, promise, pull
+from latentbits.fitting.held_out import fit_line, log_odds
+from latentbits.models.false_zeros.stacking import cross_fitted, equal_stack, fit_stack, promise, pull
 from tests.reference import stacking
 
 

@@ -33,6 +33,7 @@ from latentbits.cli.options.reading import (
 from latentbits.cli.terminal import (
     FILE_PATH,
     Command,
+    FloatRange,
     Terminal,
     Values,
     bundled,
@@ -353,9 +354,14 @@ def _other_rows(run: RunFolder, model: Any, file: Path, reading: Values, read_af
 @click.option(
     "--threshold-probability",
     type=click.FloatRange(0, 1),
+    help="Cells with at least this probability of a 1 become 1, without evidence from held-out cells.",
+)
+@click.option(
+    "--level",
+    type=FloatRange(0, 1, max_open=True),
     default=0.5,
     show_default=True,
-    help="Cells with at least this probability of a 1 become 1.",
+    help="Observed cells change where they are false with more than this probability, by held-out cells of the fit.",
 )
 @ratings_option("0 for phantoms, 1 for the rest")
 @marks_option("confirmed ones become 1, rejected ones 0")
@@ -375,7 +381,8 @@ def denoise(
     file: Path,
     reading: Values,
     read_afresh: bool,
-    threshold_probability: float,
+    threshold_probability: float | None,
+    level: float,
     ratings: Ratings | None,
     marks: Marks | None,
     change: Any,
@@ -384,6 +391,9 @@ def denoise(
     terminal: Terminal,
 ) -> None:
     """Write FILE as 0-1 data without the phantoms of the model in DIR; missing cells are filled.
+
+    Observed cells change where held-out cells show that they are more likely false than not; if none is, a note says
+    why. With --ratings, --threshold-probability or --change these are followed instead, without such evidence.
 
     DIR is a folder made by "latentbits fit", or a model file. FILE is read like the file of the fit; options
     given here go before those given there. Columns are matched by name. A file of ratings
@@ -395,11 +405,13 @@ def denoise(
     note_unused_marks(ratings, marks)
     saved = {} if ratings is None else ratings.document
     if not given("threshold_probability"):
-        threshold_probability = saved.get("threshold", threshold_probability)
+        threshold_probability = saved.get("threshold")
     if not given("change"):
         change = saved.get("change", change)
     rated = values_for(model, ratings)
-    cells = model.denoise(data, threshold=threshold_probability, ratings=rated, change=change, marks=marks)
+    asked = {"level": level, "threshold": threshold_probability, "ratings": rated, "change": change}
+    run = RunFolder.open(fitted)
+    cells = model.denoise(data, **asked, judged_on=run.load_data()[0] if run.is_folder else None, marks=marks)
     changed = f"{(cells != data.dense()).sum():,} of {counted(cells.size, 'cell')} changed or filled in"
     details = f": {counted(len(cells), 'row')}, {changed}"
     from latentbits.findings.account import data_table

@@ -315,26 +315,41 @@ class AspectModel(OnlineModel):
         self,
         X: Any,
         *,
-        threshold: float = 0.5,
+        level: float = 0.5,
+        threshold: float | None = None,
         ratings: ArrayLike | None = None,
         change: str = "auto",
+        judged_on: Any = None,
         marks: Any = None,
     ) -> Any:
-        """0-1 data without the noise components: `reconstruct` cut at `threshold`. Missing cells are filled.
+        """0-1 data without the noise components: cells that are more likely false than not change, where that is known.
+
+        By default, cells change with evidence from held-out cells. A component that looks like noise (`phantoms_`)
+        counts as such if the model predicts held-out cells as well with blank noise components in the place of free
+        ones, within one standard error; content that happens to be sparse doesn't. Then a 0 becomes 1 where both the
+        probability of a 1 by the rest of the table, calibrated on held-out cells, and the probability that noise made
+        the 0 are above `level`. If no cell changes, a warning says why. This takes ten short fits.
+
+        With a `threshold`, `ratings`, or a `change` other than "auto" they are followed instead: `reconstruct` without
+        the noise components, cut at the threshold. That is the papers' rule; ``threshold=0.5`` is enough to get it.
 
         Parameters
         ----------
         X : array, SciPy sparse, data frame or BinaryData
             0-1 data with the columns of the fit.
-        threshold : float, default=0.5
-            Reconstructed probabilities of at least this become 1.
+        level : float, default=0.5
+            The probability above which an observed cell is changed.
+        threshold : float, optional
+            Reconstructed probabilities of at least this become 1; 0.5 with `ratings` or `change`.
         ratings : array-like, optional
             As in `reconstruct`; by default 0 for every noise component (`phantoms_`) and 1 for the rest.
         change : "auto", "both", "absence" or "presence", default="auto"
             Which observed cells may change. "absence" only turns zeros into ones, "presence" only ones into zeros,
-            "both" rounds the whole reconstruction (the papers' rule). "auto" allows changes to cells that noise
-            components explain: zeros if all of these are white, ones if all are black, both if there are both, and
-            (with a warning) no observed cell if there is no noise component.
+            "both" rounds the whole reconstruction. "auto" allows changes to cells that noise components explain: zeros
+            if all of these are white, ones if all are black, both if there are both, and (with a warning) no observed
+            cell if there is no noise component.
+        judged_on : array, SciPy sparse, data frame or BinaryData, optional
+            Rows whose held-out cells are the evidence, such as those of the fit, if X has few; X by default.
         marks : path, dict or list of dict, optional
             Cells that somebody has checked, as in `apply_marks`: confirmed ones are 1 and rejected ones 0, whatever the
             reconstruction says. Other cells are as without marks; refit to `apply_marks(X, marks)` to learn from them.
@@ -344,7 +359,10 @@ class AspectModel(OnlineModel):
         DataFrame or ndarray of int8
             A pandas frame with its names if X is one, else an array.
         """
-        cells = self._solved(X, marks).denoise(threshold=threshold, ratings=ratings, change=change)
+        judge = None if judged_on is None else self._solved(judged_on)
+        cells = self._solved(X, marks).denoise(
+            level=level, threshold=threshold, ratings=ratings, change=change, judged_on=judge
+        )
         return pd.DataFrame(cells, index=X.index, columns=X.columns) if isinstance(X, pd.DataFrame) else cells
 
     def explain(

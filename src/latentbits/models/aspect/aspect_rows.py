@@ -14,9 +14,11 @@ from latentbits.data.messages import Places
 from latentbits.errors import DataError, NoNoiseComponentWarning, warn_user
 from latentbits.fitting.workers import one_blas_thread
 from latentbits.models.aspect.noise_components import BLACK, CONTENT, WHITE
+from latentbits.models.aspect.noise_evidence import NoiseEvidence, judge_noise
 from latentbits.models.aspect.statistics import cause_probabilities, reweight, shrink_to_average
 from latentbits.models.cell_ranking import FALSE_VALUE, Kind, RankedCells, check_kind, may_be_false
 from latentbits.models.solved_rows import SolvedRows, lazy, solve
+from latentbits.numerics import check_number
 from latentbits.wording import counted
 
 if TYPE_CHECKING:
@@ -29,6 +31,14 @@ Member = tuple["Components", np.ndarray, np.ndarray]
 """One of an ensemble: its components, the weights of the rows, and how much is kept of each component."""
 
 CHANGES = ("auto", "both", "absence", "presence")
+
+ROUNDED = 0.5
+"""A probability from which a cell counts as a 1."""
+
+_WAY_OUT = (
+    'if zeros or ones may be false all the same, say so: denoise(change="absence"), "presence" or "both" '
+    "(latentbits denoise --change)"
+)
 
 STUCK = 0.03
 """A restart whose objective is this much (relative) below the best has found another, poorer picture. Restarts that
@@ -83,11 +93,38 @@ class AspectRows(SolvedRows):
             )
         return self.model._probabilities(kept)
 
-    def denoise(self, *, threshold: float = 0.5, ratings: ArrayLike | None = None, change: str = "auto") -> np.ndarray:
+    def denoise(
+        self,
+        *,
+        level: float = 0.5,
+        threshold: float | None = None,
+        ratings: ArrayLike | None = None,
+        change: str = "auto",
+        judged_on: AspectRows | None = None,
+    ) -> np.ndarray:
         """0-1 cells (int8) with the phantoms removed, missing ones filled."""
         if change not in CHANGES:
             *first, last = (f'"{name}"' for name in CHANGES)
             raise DataError(f"change={change!r} is unknown; use {', '.join(first)} or {last}")
+        check_number("level", level, least=0, below=1)
+        if change == "auto" and threshold is None and ratings is None:
+            cells = self._denoised_by_evidence(level, (judged_on or self).evidence)
+        else:
+            cells = self._rounded(ROUNDED if threshold is None else threshold, ratings, change)
+        return cells if self.data.marks is None else self.data.marks.settle(cells)
+
+    @lazy
+    def denoised(self) -> np.ndarray:
+        """`denoise` with its defaults, which is what findings are about."""
+        return self.denoise()
+
+    def changed(self, kind: Kind) -> np.ndarray:
+        """The observed cells of this kind that `denoised` changes: N x D."""
+        value = FALSE_VALUE[kind]
+        return (self.data.dense() == value) & (self.denoised != value)
+
+    def _rounded(self, threshold: float, ratings: ArrayLike | None, change: str) -> np.ndarray:
+        """The reconstruction by rated components, cut, where cells may change: the papers' rule."""
         if ratings is not None:
             ratings = self._checked_ratings(ratings, self.data.shape[0])
         changed = self._changed(change)
@@ -97,7 +134,44 @@ class AspectRows(SolvedRows):
         observed = self.data.dense()
         for value in {0, 1} - changed:
             cells[observed == value] = value
-        return cells if self.data.marks is None else self.data.marks.settle(cells)
+        return cells
+
+    @lazy
+    def evidence(self) -> NoiseEvidence | None:
+        """What held-out cells of these rows say about noise; None where nothing looks like it, or cells are few."""
+        return judge_noise(self.model, self.data)
+
+    def _denoised_by_evidence(self, level: float, evidence: NoiseEvidence | None) -> np.ndarray:
+        """Observed cells change where the other value is more probable than `level`; missing ones are filled."""
+        cells = self.data.dense().copy()
+        if self.data.has_missing:
+            kinds = self.model.phantoms_ if evidence is None else evidence.kinds
+            filled = self.reconstruct((kinds == CONTENT).astype(float)) >= ROUNDED
+            cells[cells == MISSING] = filled[cells == MISSING]
+        false = self._false(evidence)
+        why = self._why_not(level, evidence, float(false.max(initial=0.0)))
+        if why:
+            warn_user(f"{why}; {_WAY_OUT}", NoNoiseComponentWarning)
+        cells[false > level] ^= 1
+        return cells
+
+    def _false(self, evidence: NoiseEvidence | None) -> np.ndarray:
+        """How probable it is of each observed cell that it is false."""
+        if evidence is None or not evidence.is_earned:
+            return np.zeros(self.data.shape)
+        return evidence.other_value(self.data.dense(), self.reconstruct(), self.weights)
+
+    def _why_not(self, level: float, evidence: NoiseEvidence | None, most: float) -> str:
+        """Why no observed cell changes; empty if some does."""
+        if not np.isin(self.model.phantoms_, list(NOISE_OF.values())).any():
+            return "no phantom was found, so no observed cell is changed"
+        if evidence is None:
+            return "cells are too few to judge by whether a component is noise, so none is changed"
+        if not evidence.is_earned:
+            return f"{evidence.as_content()}, so no observed cell is changed"
+        if most <= level:
+            return f"no cell is false with a probability above {level:g} by held-out cells (at most {most:.2f})"
+        return ""
 
     def _changed(self, change: str) -> set[int]:
         """Which values of observed cells may change."""
@@ -107,11 +181,7 @@ class AspectRows(SolvedRows):
             return {FALSE_VALUE[change]}  # type: ignore[index]
         found = {FALSE_VALUE[kind] for kind, phantom in NOISE_OF.items() if phantom in self.model.phantoms_}
         if not found:
-            warn_user(
-                "no phantom was found, so no observed cell is changed; if zeros or ones may be false all the same, "
-                'say so: denoise(change="absence"), "presence" or "both" (latentbits denoise --change)',
-                NoNoiseComponentWarning,
-            )
+            warn_user(f"no phantom was found, so no observed cell is changed; {_WAY_OUT}", NoNoiseComponentWarning)
         return found
 
     def _checked_ratings(self, ratings: ArrayLike, n_rows: int | None = None) -> np.ndarray:

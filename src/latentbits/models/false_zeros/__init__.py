@@ -76,6 +76,6 @@ SPECS = (
         },
         added=("n_rows_",),
         renamed={"data_fingerprint_": "data_checksum_", "weights_": "member_weights_"},
-        stored_types=(f"{_HERE}.stacking:Stack", f"{_HERE}.stacking:Line"),
+        stored_types=(f"{_HERE}.stacking:Stack", "latentbits.fitting.held_out:Line"),
     ),
 )

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from latentbits.data.binary_data import MISSING, BinaryData
 from latentbits.errors import DataError, DegenerateDataWarning, warn_user
-from latentbits.fitting.held_out import HiddenCells, log_odds
+from latentbits.fitting.held_out import HiddenCells, Line, fit_line, log_odds
 from latentbits.models.aspect import Noise
 from latentbits.models.base import Renamed, degeneracy
 from latentbits.models.cell_model import CellModel
@@ -39,7 +39,6 @@ from latentbits.models.false_zeros.stacking import (
     MEMBERS,
     HeldOut,
     HeldOutScores,
-    Line,
     Member,
     Part,
     Stack,
@@ -48,7 +47,6 @@ from latentbits.models.false_zeros.stacking import (
     cross_fitted,
     equal_stack,
     fit_all,
-    fit_line,
     fit_stack,
     score,
     stand_aside,

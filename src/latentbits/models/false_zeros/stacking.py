@@ -309,16 +309,6 @@ class Stack(NamedTuple):
         return total
 
 
-class Line(NamedTuple):
-    """Log odds that are a linear function of others: intercept + slope x, slope >= 0."""
-
-    intercept: float
-    slope: float
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        return self.intercept + self.slope * x
-
-
 def equal_stack(n_members: int) -> Stack:
     """The mean of the members' log odds."""
     return Stack(0.0, np.full(n_members, 1 / n_members))
@@ -382,25 +372,6 @@ def cross_fitted(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, fold:
         stack = fit_stack(odds[~inside], x[~inside], cell_weight[~inside])
         out[inside] = stack.combine(list(odds[inside].T))
     return out
-
-
-def fit_line(x: np.ndarray, target: np.ndarray, cell_weight: np.ndarray) -> Line:
-    """The line of log odds over x whose probabilities are nearest to those of `target` in cross entropy.
-
-    So the mean probability equals that of the target; without cells to tell it is x itself.
-    """
-    p = expit(target)
-
-    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        eta = theta[0] + theta[1] * x
-        residual = cell_weight * (p - expit(eta))
-        value = cell_weight @ (np.logaddexp(0.0, eta) - p * eta)
-        return float(value), -np.array([residual.sum(), residual @ x])
-
-    if len(x) < 2 or np.ptp(x) == 0:
-        return Line(0.0, 1.0)
-    found = minimize(loss, [0.0, 1.0], jac=True, bounds=[(None, None), (0.0, None)], method="L-BFGS-B")
-    return Line(float(found.x[0]), float(found.x[1]))
 
 
 # ---- how good an ensemble is on held-out cells -------------------------------------------------------------------

@@ -47,6 +47,7 @@ function openAspects(bench, stored) {
   bench.causes = stored.causes
     ? Object.fromEntries(Object.entries(stored.causes).map(([part, text]) => [part, floatsOf(text)]))
     : { weights: bench.W, ones: bench.H, zeros: bench.H.map((value) => 1 - value) };
+  bench.denoised = unpackedCells(stored.denoised, bench.cells.length);
   bench.consensus = bytesOf(stored.consensus);
   bench.fitted = Float64Array.from(bench.consensus, (steps) => steps / 200);
   bench.listed = new Uint8Array(bench.fitted.length);
@@ -64,6 +65,9 @@ function openAspects(bench, stored) {
 
 // Whether the ratings are those that the fit itself begins with: no phantom, all else. Then suspects are the fit's own.
 const asFitted = (bench, rated) => rated.ratings.every((rating, k) => rating === (bench.kinds[k] === "content" ? 1 : 0));
+
+// Whether nothing was moved: then denoised cells are those of denoised.csv, by held-out cells and not by ratings.
+const asDenoised = (bench, rated) => asFitted(bench, rated) && rated.threshold === 0.5 && rated.change === "auto";
 
 // Only the proportion of ratings counts. `average` is what remains of the average weights.
 function prepared(bench, ratings) {
@@ -143,10 +147,11 @@ function recompute(bench, rated, marks) {
   const { weights, lost } = reweighted(bench, parts);
   const counts = { filled: 0, removed: 0, lost };
   product(weights, bench, P);
+  const whole = asDenoised(bench, rated);
   const keepZeros = change === "presence" || change === "nothing", keepOnes = change === "absence" || change === "nothing";
   for (let i = 0; i < cells.length; i++) {
     const cell = cells[i], one = P[i] >= rated.threshold ? 1 : 0;
-    clean[i] = truth[i] !== UNKNOWN ? truth[i] : (cell === 0 && keepZeros) || (cell === 1 && keepOnes) ? cell : one;
+    clean[i] = truth[i] !== UNKNOWN ? truth[i] : whole ? bench.denoised[i] : (cell === 0 && keepZeros) || (cell === 1 && keepOnes) ? cell : one;
     changes[i] = cell === MISSING || cell === clean[i] ? clean[i] : cell === 0 ? 2 : 3;
     if (cell === 0) counts.filled += clean[i];
     else if (cell === 1) counts.removed += 1 - clean[i];

@@ -38,7 +38,8 @@ page.settle = () => { for (const { settle } of page.tables ?? []) settle(); };
 
 function showCounts() {
   const { filled, removed, absence, presence, agreed, lost } = page.counts, { bench } = page;
-  const parts = [bench.sampled ? "In the part shown, by" : "By", ` these ratings${page.marks.size ? " and marks" : ""} ${plural(filled, "zero")} become${filled === 1 ? "s" : ""} 1 and ${plural(removed, "one")} become${removed === 1 ? "s" : ""} 0.`];
+  const by = asDenoised(bench, page.rated) ? "held-out cells" : "these ratings";
+  const parts = [bench.sampled ? "In the part shown, by" : "By", ` ${by}${page.marks.size ? " and marks" : ""} ${plural(filled, "zero")} become${filled === 1 ? "s" : ""} 1 and ${plural(removed, "one")} become${removed === 1 ? "s" : ""} 0.`];
   if (!page.asFitted) {
     parts.push(` ${plural(absence, "zero")} ${absence === 1 ? "is" : "are"} suspected`);
     if (bench.n_restarts > 1) parts.push(` by the best run, ${count(agreed)} of them also by the mean of the ${bench.mean_of}`);

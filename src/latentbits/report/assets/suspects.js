@@ -114,7 +114,7 @@ function showWhoseList(page, value) {
   const many = `${plural(n, what)} score${n === 1 ? "s" : ""} ${twoDigits(bench.suspected)} or more`;
   const where = bench.sampled ? ", in the part of the data shown" : "";
   byId("suspect-list").textContent = page.asFitted
-    ? `${page.content.fitted ? "The fit's own list, as in suspects.csv" : "The list of the fitted model for these rows"}${bench.n_restarts > 1 ? `: the mean of the ${bench.mean_of}` : ""}.${page.content.predicts ? ` ${many}.` : ""}`
+    ? `${page.content.fitted ? "The fit's own list, as in suspects.csv" : "The list of the fitted model for these rows"}${bench.n_restarts > 1 ? `: the mean of the ${bench.mean_of}` : ""}.${page.content.predicts ? ` ${plural(n, what)} more likely false than not by held-out cells.` : ""}`
     : `By your ratings, of the best run alone${where}: ${many}. Reset brings the fit's own list back.`;
   byId("suspect-list").classList.toggle("rated", !page.asFitted);
   showMarkMeaning(value);
