@@ -96,8 +96,8 @@ def judge(table: pd.DataFrame) -> list[Claim]:
         made = own[own["table"] == SIMULATED]
         claims.append(
             Claim(
-                statement=f"{model}: a simulated table whose rows lost up to 80 % of their ones: some zeros are filled, "
-                "at least half of which were lost",
+                statement=f"{model}: a simulated table whose rows lost up to 80 % of their ones: some zeros filled, "
+                "at least half of which had been lost",
                 ours=f"filled {made['filled'].sum()}, of them {made['hits'].sum()} lost; some in "
                 f"{(made['filled'] > 0).sum()} of {len(made)}",
                 holds=bool((made["filled"] > 0).all() and (2 * made["hits"] >= made["filled"]).all()),
