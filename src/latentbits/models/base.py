@@ -6,6 +6,7 @@ import warnings
 from abc import ABC
 from collections.abc import Callable
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,10 +43,11 @@ ROUNDING = 1e-12
 
 
 class Renamed:
-    """The old name of a fitted attribute or method: ``bias_ = Renamed("intercepts_")``."""
+    """The old name of a fitted attribute or method: ``bias_ = Renamed("intercepts_")``; or of what `value` makes."""
 
-    def __init__(self, new: str) -> None:
+    def __init__(self, new: str, value: Callable[[Any], Any] | None = None) -> None:
         self.new = new
+        self.value = attrgetter(new) if value is None else value
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.old = name
@@ -53,7 +55,7 @@ class Renamed:
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self
-        value = getattr(instance, self.new)
+        value = self.value(instance)
         warn_user(
             f"{owner.__name__}.{self.old} is now {self.new}; the old name goes with the next version", FutureWarning
         )

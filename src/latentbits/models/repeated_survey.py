@@ -18,6 +18,7 @@ from latentbits.data.histories import Histories
 from latentbits.data.messages import Places
 from latentbits.errors import DataError, warn_user
 from latentbits.models.abilities import Ability, abilities_of
+from latentbits.models.base import Renamed
 from latentbits.models.detection import IDEAS, Idea, Visited, kinds_of, posterior
 from latentbits.models.royle_nichols import visits_of_rows
 from latentbits.models.survey_answers import (
@@ -141,6 +142,9 @@ class RepeatedSurvey(ShownModel):
     ['row', 'n_visits', 'seen', 'estimated', 'lower', 'upper', 'further_visits', 'after_next', 'after_next_lower', \
 'after_next_upper']
     """
+
+    rates_ = Renamed('species_["rate"]', lambda model: model.species_["rate"].to_numpy())
+    rate_ = Renamed('the median of species_["rate"]', lambda model: float(model.species_["rate"].median()))
 
     def __init__(
         self,
@@ -398,18 +402,6 @@ class RepeatedSurvey(ShownModel):
         check_is_fitted(self)
         return Histories._of_stored(self._survey)
 
-    @property
-    def rates_(self) -> Floats:
-        """The old name of `species_["rate"]`."""
-        _renamed("rates_", 'species_["rate"]')
-        return self.species_["rate"].to_numpy()
-
-    @property
-    def rate_(self) -> float:
-        """The old name of the median of `species_["rate"]`."""
-        _renamed("rate_", 'the median of species_["rate"]')
-        return float(self.species_["rate"].median())
-
     def _adopt(self, survey: Histories) -> None:
         self._survey = survey._stored()
         self.data_checksum_ = survey.fingerprint()
@@ -512,10 +504,6 @@ def _position(label: int | str, places: Places) -> int:
     if label >= places.number:
         raise DataError(f"there is no {places.what} {label}; the last one is {places.number - 1}")
     return int(label)
-
-
-def _renamed(old: str, new: str) -> None:
-    warn_user(f"RepeatedSurvey.{old} is now {new}; the old name goes with the next version", FutureWarning)
 
 
 def _for(estimator: Any, data: BinaryData) -> Any:
