@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 import time
@@ -16,6 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from latentbits import AspectBernoulli, read_table, simulate
 from latentbits.findings import aspect
+from latentbits.findings.account import components_checksum
 from latentbits.fitting import restarts
 from latentbits.storage.persistence import load_model
 
@@ -127,6 +129,13 @@ def test_the_answer_the_summary_and_the_file_say_one_number(
     assert summary_of(tmp_path / "run")["suspected"] == {"absence": filled}
     again = run("denoise", tmp_path / "run", file, "--out", tmp_path / "clean.csv")
     assert f"{filled} of 2500 cells changed or filled in" in again.stdout.replace(",", "")
+    model = load_model(tmp_path / "run" / "model.npz")
+    rated = {"format": "latentbits-ratings", "version": 1, "components": components_checksum(model), "threshold": 0.5}
+    rated |= {"ratings": [float(kind == "content") for kind in model.phantoms_], "change": "auto"}
+    (tmp_path / "ratings.json").write_text(json.dumps(rated), encoding="utf-8")
+    untouched = run("denoise", tmp_path / "run", file, "--ratings", tmp_path / "ratings.json")
+    assert untouched.exit_code == 0, untouched.stderr
+    assert untouched.stdout == (tmp_path / "clean.csv").read_text(), "as the report saves it if nothing was moved"
 
 
 def test_a_black_phantom_makes_presences_suspect(run: Run, tmp_path: Path, lossy: np.ndarray) -> None:

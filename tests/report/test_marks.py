@@ -298,6 +298,6 @@ def test_marks_count_in_what_is_saved(open_page: Open, white: Fitted) -> None:
     known = {"marks": saved_marks(page)}
     cleaned = pd.read_csv(io.StringIO(saved(page, "denoised.csv"))).iloc[:, 1:]
     np.testing.assert_array_equal(cleaned, white.model.denoise(white.data, marks=known))
-    assert "By these ratings and marks" in page.locator("#counts").inner_text()
+    assert "By held-out cells and marks" in page.locator("#counts").inner_text()
     listed = pd.read_csv(io.StringIO(saved(page, "suspects.csv")), keep_default_na=False)["mark"]
     assert {n: word for n, word in enumerate(listed) if word} == LINES

@@ -31,8 +31,9 @@ model.report(sites)
 # as `ratings.json` and pass them to the next fit (``latentbits fit --marks ratings.json``).
 #
 # **Components.** Each is a list of columns with the probability of a 1. Noise components (the papers' *phantoms*)
-# generate only zeros (*white*) or only ones (*black*), and the denoised table leaves them out. The decision is yours:
-# rate each component from 0 (noise) to 1 (content).
+# generate only zeros (*white*) or only ones (*black*). The denoised table changes the cells that are more likely false
+# than not by held-out cells, and no others. The decision is yours: rate each component from 0 (noise) to 1 (content);
+# then the table is made by your ratings.
 #
 # **Rows and cells.** Click a row or a cell to see which component caused it.
 #

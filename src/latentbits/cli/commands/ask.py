@@ -409,6 +409,8 @@ def denoise(
     if not given("change"):
         change = saved.get("change", change)
     rated = values_for(model, ratings)
+    if rated is None and change == "auto" and threshold_probability == 0.5 and not given("threshold_probability"):
+        threshold_probability = None  # a file in which nothing was moved, as the report begins
     asked = {"level": level, "threshold": threshold_probability, "ratings": rated, "change": change}
     run = RunFolder.open(fitted)
     cells = model.denoise(data, **asked, judged_on=run.load_data()[0] if run.is_folder else None, marks=marks)
