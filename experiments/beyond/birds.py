@@ -81,7 +81,7 @@ def _scores(model: str, X: np.ndarray, k: int, seed: int) -> dict[str, np.ndarra
     match model:
         case "aspects":
             means = np.broadcast_to(X.mean(axis=0), X.shape)
-            fitted = AspectBernoulli(k, random_state=seed).fit(X)
+            fitted = AspectBernoulli(k, smoothing=0, random_state=seed).fit(X)
             return {**scores_of_aspects(fitted, X), "column means": means}
         case "NMF":
             nmf = NMF(k, random_state=seed, max_iter=2000)

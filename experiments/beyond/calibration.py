@@ -42,7 +42,7 @@ def run(data: str, case: str, seed: int) -> list[dict[str, Any]]:
     from latentbits.metrics import calibration_table
 
     clean, X, oracle = _data(data, case, seed)
-    model = AspectBernoulli(COMPONENTS[data], random_state=seed).fit(X)
+    model = AspectBernoulli(COMPONENTS[data], smoothing=0, random_state=seed).fit(X)
     scores = {**scores_of_aspects(model, X), **oracle}
     zero = X == 0
     bins = calibration_table(clean[zero], scores["suspicion"][zero])

@@ -191,7 +191,7 @@ def _scores(model: str, X: np.ndarray, k: int, ridge: float, seed: int) -> dict[
         case "BPR":
             return _bpr_scores(X, k, ridge, seed)
         case "suspicion of aspects":
-            return {model: AspectBernoulli(k, random_state=seed).fit(X).suspicion(X)}
+            return {model: AspectBernoulli(k, smoothing=0, random_state=seed).fit(X).suspicion(X)}
         case "rows and columns":
             fitted: Any = RowsAndColumns()
         case "EASE":

@@ -125,7 +125,7 @@ def _variants(fitted: FalseZeros, task: Task, seed: int) -> dict[str, FalseZeros
     none, always = copy.copy(fitted), copy.copy(fitted)
     none.noise_model_ = None
     noise = "white" if task.kind == "absence" else "black"
-    always.noise_model_ = AspectBernoulli(4, noise=noise, **RESTARTS, random_state=seed).fit(task.X)
+    always.noise_model_ = AspectBernoulli(4, smoothing=0, noise=noise, **RESTARTS, random_state=seed).fit(task.X)
     return {"none": none, "always": always}
 
 
@@ -134,7 +134,7 @@ def _trials(fitted: FalseZeros, task: Task, seed: int) -> dict[str, Any]:
     from latentbits import AspectBernoulli
 
     trials = fitted.noise_trials_.set_index("model")
-    free = AspectBernoulli(5, **RESTARTS, random_state=seed).fit(task.X)
+    free = AspectBernoulli(5, smoothing=0, **RESTARTS, random_state=seed).fit(task.X)
     gained_free = (free.objective_ - trials["objective"]["none"]) / len(task.X)
     found = [] if fitted.noise_model_ is None else list(fitted.noise_model_.phantoms_)
     known: dict[str, Any] = {"gain_free": gained_free}
@@ -157,7 +157,9 @@ def _rival_scores(task: Task, k: int, seed: int) -> dict[str, np.ndarray]:
     }
     said = {name: np.where(FALSE_VALUE[kind] == X, p if kind == "absence" else 1 - p, 0.0) for name, p in said.items()}
     for name, noise in (("aspects", None), ("aspects_auto", "auto")):
-        said[name] = AspectBernoulli(k, noise=noise, **RESTARTS, random_state=seed).fit(X).suspicion(X, kind=kind)
+        said[name] = (
+            AspectBernoulli(k, smoothing=0, noise=noise, **RESTARTS, random_state=seed).fit(X).suspicion(X, kind=kind)
+        )
     return said
 
 

@@ -26,7 +26,7 @@ def run(rows: int, columns: int, true_k: int, seed: int) -> list[dict[str, Any]]
     from latentbits import AspectBernoulli, select_order, simulate
 
     truth = simulate.aspect_bernoulli(rows, columns, true_k, sharpness=0.3, random_state=seed)
-    model = AspectBernoulli(n_init=3, tol=1e-5)
+    model = AspectBernoulli(smoothing=0, n_init=3, tol=1e-5)
     orders = range(2, LARGEST + 1)
     found = select_order(model, truth.X, orders, criterion=list(CRITERIA), n_folds=5, random_state=seed)
     return [{"criterion": choice.criterion, "chosen": choice.best} for choice in found.choices.itertuples()]

@@ -84,14 +84,14 @@ def run(rows: int, columns: int, content: str, kind: str, extra: int, seed: int)
     k = 3 if content == FOSSILS else TRUE_K + extra
     noisy = _table(rows, columns, content, kind, seed)
     X = noisy.X
-    model = AspectBernoulli(k, noise="auto", n_init=RESTARTS, random_state=seed).fit(X)
+    model = AspectBernoulli(k, smoothing=0, noise="auto", n_init=RESTARTS, random_state=seed).fit(X)
     trials = model.noise_trials_.set_index("model")
     row: dict[str, Any] = {"ones": float(X.mean())}
     row |= {f"kept_{noise}": noise in model.phantoms_ for noise in ("white", "black")}
     row |= {f"gain_{name}": trials["gain_per_row"][name] for name in ("white", "black", "both")}
     row |= {f"needed_{name}": trials["needed"][name] for name in ("white", "black")}
     if noisy.added.any() and (extra == 0):
-        free = AspectBernoulli(len(model.components_), n_init=RESTARTS, random_state=seed).fit(X)
+        free = AspectBernoulli(len(model.components_), smoothing=0, n_init=RESTARTS, random_state=seed).fit(X)
         ones = X == 1
         for name, one in (("auto", model), ("free", free)):
             row[f"auc_{name}"] = roc_auc_score(noisy.added[ones], one.suspicion(X, kind="presence")[ones])

@@ -66,16 +66,19 @@ def run(table: str, k: int, seed: int) -> list[dict[str, Any]]:
 
     X, lost, added = _real(table, seed) if table in REAL else _planted(table, seed)
     for noise in (None, "auto"):  # compiled before the clock starts
-        AspectBernoulli(2, noise=noise, n_init=1, max_iter=5, random_state=0).fit(X)
+        AspectBernoulli(2, smoothing=0, noise=noise, n_init=1, max_iter=5, random_state=0).fit(X)
     settings = {"n_init": RESTARTS, "random_state": seed}
-    models = {"none": AspectBernoulli(k, **settings), "auto": AspectBernoulli(k, noise="auto", **settings)}
+    models = {
+        "none": AspectBernoulli(k, smoothing=0, **settings),
+        "auto": AspectBernoulli(k, smoothing=0, noise="auto", **settings),
+    }
     seconds = {}
     for name, model in models.items():
         began = time.process_time()
         model.fit(X)
         seconds[name] = time.process_time() - began
     kept = len(models["auto"].components_) - k
-    models["wider"] = AspectBernoulli(k + kept, **settings).fit(X)
+    models["wider"] = AspectBernoulli(k + kept, smoothing=0, **settings).fit(X)
     cells = compare(models, X, criterion="cells", n_folds=FOLDS, random_state=seed).table.set_index("model")["cells"]
     row: dict[str, Any] = {"ones": float((X == 1).mean())}
     row |= {f"kept_{noise}": noise in models["auto"].phantoms_ for noise in ("white", "black")}

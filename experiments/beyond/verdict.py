@@ -60,7 +60,7 @@ def run(kind: str, seed: int) -> list[dict[str, Any]]:
     known = {} if truth is None else _known(truth, seed)
     if X.min() == X.max():
         return []  # a table without a one: there is nothing to ask
-    found = verdict(AspectBernoulli(k, random_state=seed), X, random_state=seed)
+    found = verdict(AspectBernoulli(k, smoothing=0, random_state=seed), X, random_state=seed)
     columns, rows = found.over_columns, found.over_rows_and_columns
     row: dict[str, Any] = {"rows": n_rows, "columns": n_columns, "density": density, "components": k}
     row |= {"ones": int(X.sum()), "predicts": found.predicts, "z_columns": columns.z, "z_rows_and_columns": rows.z}

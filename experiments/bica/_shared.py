@@ -81,7 +81,7 @@ def fitted(name: str, k: int, X: np.ndarray, seed: int) -> Any:
         "AB": lambda: lb.AspectBernoulli(k, smoothing=0, **once),
         "logistic PCA": lambda: lb.LogisticPCA(k, ridge=0.1, **once),
         "mixture": lambda: lb.BernoulliMixture(k, **once),
-        "Bernoulli NMF": lambda: lb.BernoulliNMF(k, **once),
+        "Bernoulli NMF": lambda: lb.BernoulliNMF(k, smoothing=0, **once),
         "NMF": lambda: lb.NMF(k, max_iter=PASSES, random_state=seed),
     }
     with warnings.catch_warnings():

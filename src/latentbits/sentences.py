@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from latentbits.fitting.held_out import Gain
     from latentbits.tasks.verdict import Verdict
 
-STABLE, UNSTABLE = 0.9, 0.6
+STABLE, UNSTABLE, MANY_RESTARTS = 0.9, 0.6, 90
 FITS = 1.3
 """An rms z up to this is called a fit: right models had 0.7 to 1.1, one source too few about 1.6 and more."""
 
@@ -1007,10 +1007,12 @@ def restarts(made: int, agreeing: int) -> str:
         return "There was one restart only; more of them (--restarts 10) show whether the answer is stable."
     if agreeing > 1:
         return f"{agreeing} of {counted(made, 'restart')} came within 0.01 % of the best objective."
-    return (
-        f"No other of {made} restarts came within 0.01 % of the best objective; more of them (--restarts {3 * made}) "
-        "may find a better answer."
-    )
+    none = f"No other of {made} restarts came within 0.01 % of the best objective"
+    if made >= MANY_RESTARTS:
+        return (
+            f"{none}: there are many answers nearly as good, so trust what they share (see how stable components are)."
+        )
+    return f"{none}; more of them (--restarts {3 * made}) may find a better answer."
 
 
 def no_restarts(converged: bool) -> str:
@@ -1132,21 +1134,20 @@ def model_chosen(
     score: float,
     simplest: str,
     simplest_score: float,
-    best: str,
     is_best: bool,
     at_the_end: bool,
 ) -> str:
     """Which model was chosen among several by held-out cells, and why."""
-    simplest, best = (_PLAIN.get(name, name) for name in (simplest, best))
+    simplest = _PLAIN.get(simplest, simplest)
     if model in _PLAIN:
         first = f"None of {tried} models predicts held-out cells better than {_PLAIN[model]}"
         return f"{first} by more than one standard error."
     what = f"{model} with {counted(components or 1, 'component')} was chosen among {tried} models"
     why = "it predicts held-out cells best"
     if not is_best:
-        why = f"the simplest within one standard error of the best ({best}) on held-out cells"
-    end = "; it has the largest number tried, so try more" if at_the_end else ""
-    return f"{what}: {why} (log-likelihood per cell {score:.3f}, {simplest} {simplest_score:.3f}){end}."
+        why = "the simplest within one standard error of the best"
+    end = " It has the largest number tried, so try more." if at_the_end else ""
+    return f"{what}: {why} (log-likelihood per cell {score:.3f}, {simplest} {simplest_score:.3f}).{end}"
 
 
 def chosen(best: int, tried: Sequence[int], criterion: str, others: Sequence[tuple[str, int]]) -> str:

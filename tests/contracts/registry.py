@@ -319,7 +319,7 @@ CONTRACTS = [
     _factorisation(LogisticPCA, CLIMBS, CONTINUOUS, ridge=0.1),
     replace(
         _factorisation(LogisticPCA, frozenset({"climb", "likelihood"}), CONTINUOUS, OTHER_CELLS),
-        variant={"ridge": "learned"},
+        variant={"ridge": None},
     ),
     _factorisation(BernoulliNMF, CLIMBS, CONTINUOUS, MANY_OPTIMA, tol=1e-4),
     _factorisation(PLSA, CLIMBS | {"simplex"}, CONTINUOUS),

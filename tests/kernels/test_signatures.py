@@ -9,6 +9,7 @@ import pytest
 
 import latentbits.kernels
 from latentbits import (
+    PLSA,
     AspectBernoulli,
     BernoulliMixture,
     BernoulliNMF,
@@ -19,7 +20,7 @@ from latentbits import (
     simulate,
     solve_bqp,
 )
-from latentbits.models import bernoulli_nmf, logistic_pca
+from latentbits.models import bernoulli_nmf, logistic_pca, plsa
 from latentbits.models import mixture as bernoulli_mixture
 from latentbits.models import probit_sampler as probit_factors
 from latentbits.models.aspect import gibbs, stacked, variational
@@ -44,6 +45,7 @@ KERNELS = [
     (gibbs, "gibbs_sweeps"),
     (gibbs, "sample_rows"),
     (bernoulli_nmf, "tanh_rows"),
+    (plsa, "smoothed_rows"),
     (variational, "gamma_functions"),
     (bernoulli_mixture, "mixture_pass"),
     (encoders, "quadratic_table"),
@@ -107,6 +109,7 @@ def read_only(model, folder):
             {"draw_gamma", "gibbs_sweeps", "sample_rows"},
         ),
         (lambda: BernoulliNMF(2, n_init=1, random_state=0), X, {"tanh_rows"}),
+        (lambda: PLSA(2, n_init=1, random_state=0), X, {"smoothed_rows"}),
         (lambda: LogisticPCA(2, ridge=1, n_init=1, random_state=0), X, {"logistic_rows"}),
         (lambda: ProbitFactors(2, n_init=1, random_state=0), X, {"probit_sweeps", "probit_rows"}),
         (lambda: ICAMixture(1, 1, n_init=1, random_state=0), POINTS, {"source_pass"}),
@@ -118,6 +121,7 @@ def read_only(model, folder):
         "BernoulliMixture",
         "BetaICA-gibbs",
         "BernoulliNMF",
+        "PLSA",
         "LogisticPCA",
         "ProbitFactors",
         "ICAMixture",

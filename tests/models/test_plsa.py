@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -43,7 +44,7 @@ GAPS = with_gaps(X)
 
 
 def quick(**parameters):
-    return PLSA(**{"n_components": 3, "n_init": 3, "random_state": 0, **parameters})
+    return PLSA(**{"n_components": 3, "smoothing": 0, "n_init": 3, "random_state": 0, **parameters})
 
 
 def learner(data, weight=None, K=3):
@@ -288,8 +289,9 @@ class TestEstimator:
         ],
         ids=["zeros", "ones", "eye", "one row", "one column", "gaps"],
     )
-    def test_degenerate_data_give_finite_answers(self, data):
-        model = PLSA(6, n_init=2, random_state=0).fit(data)
+    @pytest.mark.parametrize("smoothing", [0, 0.3])
+    def test_degenerate_data_give_finite_answers(self, data, smoothing):
+        model = PLSA(6, smoothing=smoothing, n_init=2, random_state=0).fit(data)
         new = np.array([[1, 0, 1, 0, 1], [0] * 5, [np.nan] * 5, [1, np.nan, np.nan, np.nan, np.nan]])[
             :, : data.shape[1]
         ]
@@ -319,3 +321,44 @@ class TestEstimator:
 @parametrize_with_checks([PLSA(2, binarize=0.5, n_init=2)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+class TestPseudoCounts:
+    def test_weights_of_rows_are_the_optimum(self):
+        """By scipy, of the objective with pseudo-counts; gaps, an empty row and one that isn't observed among them."""
+        count, average = 0.3, np.array([2.0, 1.0, 0.5])
+        rows = np.vstack([GAPS[:8], np.zeros(GAPS.shape[1]), np.full(GAPS.shape[1], np.nan)])
+        found = solve_rows(BinaryData.of(rows), COMPONENTS, average, count, workers=Workers(1))
+        assert found.gap.max() < 1e-9
+
+        def fall(z, x):
+            w = np.exp(z)
+            gained = plsa.objective([x], [w], COMPONENTS, np.ones(1)) + count * np.sum(z - w / average)
+            return -gained
+
+        for x, w in zip(rows, found.coordinates, strict=True):
+            best = minimize(fall, np.log(average), args=(x,), tol=1e-10)
+            assert fall(np.log(w), x) <= best.fun + 1e-8
+        np.testing.assert_allclose(found.coordinates[-1], average)
+
+    @pytest.mark.parametrize("data", [X, GAPS])
+    def test_objective_never_falls_and_plain_steps_neither(self, data):
+        model = quick(smoothing=0.5).fit(data)
+        assert_nondecreasing(model.objective_history_, slack=1e-9 * abs(model.objective_))
+        em = PoissonEM(BinaryData.of(data), np.ones(len(data)), 3, Workers(1), 0.5)
+        state, trace = em.initialise(np.random.default_rng(0)), []
+        for _ in range(40):
+            state, objective = em.step(state)
+            trace.append(objective)
+        assert_nondecreasing(trace, slack=1e-11 * abs(trace[0]))
+
+    def test_weights_equal_repeated_rows(self):
+        weight = np.random.default_rng(0).integers(1, 4, len(GAPS))
+        weighted = quick(smoothing=0.5, n_init=1, tol=1e-9).fit(GAPS, sample_weight=weight)
+        repeated = quick(smoothing=0.5, n_init=1, tol=1e-9).fit(np.repeat(GAPS, weight, axis=0))
+        assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
+
+    def test_a_row_without_ones_is_taken_to_have_had_some(self):
+        empty = [[0] * X.shape[1]]
+        assert quick().fit(X).reconstruct(empty).max() == 0
+        assert 0 < quick(smoothing=0.3).fit(X).reconstruct(empty).max() < 0.5

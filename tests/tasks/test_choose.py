@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from latentbits import BernoulliMixture, BetaICA, DataError, IndependentBernoulli, analyse, choose, compare, simulate
+from latentbits import (
+    BernoulliMixture,
+    BetaICA,
+    BinaryData,
+    DataError,
+    IndependentBernoulli,
+    analyse,
+    choose,
+    compare,
+    simulate,
+)
+from latentbits.models.view import n_agreeing
 from latentbits.notes import Code
 from latentbits.tasks import choose as chosen_by
 
@@ -23,14 +38,49 @@ def test_structure_is_found_and_permuted_columns_are_independent() -> None:
     )
 
 
-def test_it_is_the_simplest_that_is_not_behind_by_more_than_a_standard_error() -> None:
-    found = choose(TRUTH, **FEW)
-    order = ["IndependentBernoulli", "RowColumnBernoulli"]
-    order += [f"{name}({k})" for k in (2, 3) for name in ("BernoulliMixture", "BetaICA")]
-    table = found.comparison.table.set_index("model").loc[order]
-    assert found.name == next(
-        name for name, line in table.iterrows() if line["cells_behind"] <= line["cells_behind_se"]
-    )
+def scored(**behind: tuple[float, float]) -> Any:
+    """What `compare` would have found: how far each is behind the best, and the standard error of that."""
+    lines = [
+        {"model": name, "cells": -away, "cells_behind": away, "cells_behind_se": error}
+        for name, (away, error) in behind.items()
+    ]
+    return SimpleNamespace(table=pd.DataFrame(lines))
+
+
+@pytest.mark.parametrize(
+    ("behind", "chosen"),
+    [
+        ({"plain": (0.3, 0.1), "classes": (0.1, 0.2), "aspects": (0.05, 0.1), "more": (0.0, 0.0)}, "aspects"),
+        ({"plain": (0.3, 0.1), "classes": (0.1, 0.2), "aspects": (0.15, 0.1), "more": (0.0, 0.0)}, "classes"),
+        ({"plain": (0.3, 0.1), "classes": (0.3, 0.2), "aspects": (0.15, 0.1), "more": (0.0, 0.0)}, "more"),
+        ({"plain": (0.1, 0.1), "classes": (0.1, 0.2), "aspects": (0.05, 0.1), "more": (0.0, 0.0)}, "plain"),
+    ],
+)
+def test_of_those_within_a_standard_error_the_best_with_the_fewest_components(behind: Any, chosen: str) -> None:
+    candidates = {
+        "plain": IndependentBernoulli(),
+        "classes": BernoulliMixture(2),
+        "aspects": BetaICA(2),
+        "more": BetaICA(3),
+    }
+    assert chosen_by._simplest(scored(**behind), candidates) == chosen
+
+
+def test_an_answer_that_one_start_has_found_gets_more_of_them() -> None:
+    """Ten seeds of a small table, with one start to begin with: it's found again, or 81 starts are made."""
+    X = simulate.aspect_bernoulli(20, 30, 4, random_state=0).X
+    made = []
+    for seed in range(10):
+        model = chosen_by._fitted(BernoulliMixture(4, n_init=1, random_state=seed), BinaryData.of(X))
+        made.append(len(model.restarts_))
+        assert n_agreeing(model) > 1 or made[-1] == 81
+    assert min(made) < 81
+    assert max(made) > 3
+
+
+def test_a_large_table_is_fitted_as_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chosen_by, "STARTED_CELLS", TRUTH.size)
+    assert len(chosen_by._fitted(BernoulliMixture(4, n_init=1, random_state=0), BinaryData.of(TRUTH)).restarts_) == 1
 
 
 def test_it_is_compare_and_a_fit() -> None:

@@ -171,20 +171,34 @@ def _solve_quadratic(w, g, B, most, y):
 
 
 @numba.njit(nogil=True, error_model="numpy", cache=True)
-def _multiply(code, H, w, most, u, ratio, slope, level):
+def _multiply(code, H, w, count, rate, most, u, ratio, slope, level):
     """One step of the bound for w: every weight times the root of its own quadratic equation."""
     _mix(w, H, u)
     _bound_row(u, code, ratio, slope, level)
     for k in range(H.shape[0]):
         a, b, c = np.dot(ratio, H[k]), np.dot(slope, H[k]), np.dot(level, H[k])
+        if count > 0.0:
+            a, b = a + count / w[k], b - rate[k]
         if c > 0.0:  # else the component has no observed cell in the row
             root = np.sqrt(b * b + 8.0 * a * c)
             w[k] = min(most, w[k] * ((b + root) / (4.0 * c) if b > 0.0 else 2.0 * a / (root - b)))
 
 
 @numba.njit(nogil=True, error_model="numpy", cache=True)
-def tanh_rows(cells, H, start, most, tol, max_iter, W, gap):
-    """For each row x maximise sum_j log P(x_j) over 0 <= w <= most, P(1) = tanh((w H + BACKGROUND)/2).
+def _counted(w, count, rate):
+    """count sum_k log w_k - rate @ w"""
+    value = 0.0
+    if count > 0.0:
+        for k in range(w.shape[0]):
+            value += count * np.log(w[k]) - rate[k] * w[k]
+    return value
+
+
+@numba.njit(nogil=True, error_model="numpy", cache=True)
+def tanh_rows(cells, H, start, count, rate, most, tol, max_iter, W, gap):
+    """For each row x maximise sum_j log P(x_j) + count sum_k log w_k - rate @ w over 0 <= w <= most.
+
+    P(1) = tanh((w H + BACKGROUND)/2); `count` and `rate` (K) are of pseudo-counts, and may be 0.
 
     `cells` is int8 (n x D; 0, 1, negative for missing), H is K x D. Writes the weights to W (n x K), and to `gap` what
     any other weights could gain at most, per observed cell: the problem is concave, so with the gradient g no more than
@@ -210,20 +224,26 @@ def tanh_rows(cells, H, start, most, tol, max_iter, W, gap):
         for k in range(K):
             w[k] = min(max(start[k], 1e-3), most)  # multiplicative steps can't leave 0
         for _ in range(MM_STEPS):
-            _multiply(code, H, w, most, u, first, second, scaled)
-        value = _evaluate(code, w, H, u, first, second)
+            _multiply(code, H, w, count, rate, most, u, first, second, scaled)
+        value = _evaluate(code, w, H, u, first, second) + _counted(w, count, rate)
         for step in range(max_iter + 1):
             _gradient(H, first, g)
+            if count > 0.0:
+                for k in range(K):
+                    g[k] += count / w[k] - rate[k]
             gap[i] = _gap(w, g, most) / observed
             if gap[i] <= tol or step == max_iter:
                 break
             _curvature(H, second, scaled, B)
+            if count > 0.0:
+                for k in range(K):
+                    B[k, k] += count / (w[k] * w[k])
             _solve_quadratic(w, g, B, most, y)
             length = 1.0
             while length > SHORTEST:
                 for k in range(K):
                     trial[k] = w[k] + length * (y[k] - w[k])
-                new = _evaluate(code, trial, H, u, first, second)
+                new = _evaluate(code, trial, H, u, first, second) + _counted(trial, count, rate)
                 if new >= value - ROUNDING * (1.0 - value):
                     break
                 length *= 0.25

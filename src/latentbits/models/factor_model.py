@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,8 @@ from latentbits.models.base import RestartedModel
 from latentbits.models.cell_ranking import CellRanker
 from latentbits.models.solved_rows import RowSolver, SolvedRows
 from latentbits.numerics import RandomSource, Similarity, as_generator, check_number
+
+TINY = 1e-300
 
 
 class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CellRanker):
@@ -356,6 +359,47 @@ class ClimbingFactorModel(RestartedFactorModel):
 
     def _runner_maker(self, data: BinaryData, row_weight: np.ndarray) -> Callable[[Workers], Runner[Any]]:
         return climbing(lambda workers: self._learner(data, row_weight, workers))
+
+
+@dataclass(frozen=True)
+class PseudoCounts:
+    """What rows and components of a nonnegative factorisation have seen before the data, W the weights, H the profiles.
+
+    Each row has `amount` of every component, as much of it as the average row; each component has `amount` of every
+    column, as often 1 as the column is (`frequencies`). What they add to the objective,
+
+        amount (sum_i r_i sum_k log (W_ik / mean_i W_ik) + sum_kj f_j log (H_kj / sum_j H_kj)),
+
+    doesn't depend on the scale of a component. Minus the logarithm of a sum is convex, so above its tangent: for an
+    entry w of W or H that leaves `count` log w - `rate` w, which a bound can take in. Of `amount` 0 nothing is left.
+    """
+
+    amount: float
+    frequencies: np.ndarray
+
+    @classmethod
+    def of(cls, amount: float, data: BinaryData, row_weight: np.ndarray) -> PseudoCounts:
+        """Those of a table."""
+        ones, observed = data.ones_per_column(row_weight), data.observed_per_column(row_weight)
+        return cls(amount, np.divide(ones, observed, out=np.zeros(len(ones)), where=observed > 0))
+
+    def of_rows(self, average: np.ndarray) -> tuple[float, np.ndarray]:
+        """Count and rates (K) of the weights of each row, which are so on average."""
+        return self.amount, self.amount / np.maximum(average, TINY)
+
+    def of_components(self, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Counts (D) and rates (K x 1) of the components, which are now H."""
+        count = self.amount * self.frequencies
+        return count, count.sum() / np.maximum(H.sum(axis=1, keepdims=True), TINY)
+
+    def gain(self, W: np.ndarray, H: np.ndarray, row_weight: np.ndarray) -> float:
+        """What they add to the objective."""
+        if not self.amount:
+            return 0.0
+        average = np.maximum(row_weight @ W / row_weight.sum(), TINY)
+        shares = H / np.maximum(H.sum(axis=1, keepdims=True), TINY)
+        by_row = row_weight @ np.log(np.maximum(W, TINY) / average)
+        return float(self.amount * (by_row.sum() + (np.log(np.maximum(shares, TINY)) @ self.frequencies).sum()))
 
 
 def random_components(

@@ -30,6 +30,11 @@ _HERE = "latentbits.models"
 
 _CLIMBING = WITH_WEIGHTS | WITH_RESTARTS | {Ability.RESTART_COMPONENTS}
 _SMOOTHING = {"smoothing": Parameter(Number(0), Option("smoothing", "ones and zeros added to each count"))}
+_PSEUDO_COUNTS = {
+    "smoothing": Parameter(
+        Number(0), Option("smoothing", "what rows and components have seen beside the data; 0: maximum likelihood")
+    )
+}
 _PROBABILITIES = Array("K", "D", low=0, high=1)
 _SHARES = Array("K", "D", low=1e-11, high=1, total=1)  # at least 1e-10 before they are made to sum to 1
 
@@ -74,21 +79,29 @@ _BERNOULLI_NMF = ModelSpec(
     "bernoulli-nmf",
     f"{_HERE}.bernoulli_nmf:BernoulliNMF",
     abilities=_CLIMBING,
-    parameters={**components(), **RESTARTS},
-    fitted=_restarted(_PROBABILITIES, average_weights_=Array("K", low=0), weights_=Array("N", "K", low=0)),
+    parameters={**components(), **RESTARTS, **_PSEUDO_COUNTS},
+    fitted=_restarted(
+        _PROBABILITIES,
+        average_weights_=Array("K", low=0),
+        smoothing_=Value(float, low=0),
+        weights_=Array("N", "K", low=0),
+    ),
+    added=("smoothing_",),
 )
 
 _PLSA = ModelSpec(
     "plsa",
     f"{_HERE}.plsa:PLSA",
     abilities=_CLIMBING,
-    parameters={**components(), **RESTARTS},
+    parameters={**components(), **RESTARTS, **_PSEUDO_COUNTS},
     fitted=_restarted(
         _SHARES,
         weights_=Array("N", "K", low=0, high=1),
         row_intensity_=Array("N", low=0),
+        smoothing_=Value(float, low=0),
         _average=Array("K", low=0),
     ),
+    added=("smoothing_",),
 )
 
 # ---- probit factors, which are sampled ---------------------------------------------------------------------------

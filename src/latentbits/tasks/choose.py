@@ -1,4 +1,4 @@
-"""Which model a table needs, and with how many components: the simplest of those that predict held-out cells best."""
+"""Which model a table needs, and with how many components: as few as predict held-out cells about as well."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from sklearn.base import clone
 from latentbits import views
 from latentbits.data.binary_data import BinaryData
 from latentbits.errors import DataError
+from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.aspect.beta_ica import BetaICA
 from latentbits.models.independent import IndependentBernoulli, RowColumnBernoulli
 from latentbits.models.mixture import BernoulliMixture
+from latentbits.models.view import n_agreeing
 from latentbits.notes import Code, Note, Role
 from latentbits.numerics import RandomSource, as_generator
 from latentbits.plots import plot_comparison
@@ -31,6 +33,9 @@ COMPONENTS = (2, 3, 4, 5, 6)
 
 STARTS, TOL = 3, 1e-5
 """Restarts and tolerance of a fit that is only compared; the chosen model is fitted with its own."""
+
+MORE, MOST_STARTS, STARTED_CELLS = 3, 90, 1_000_000
+"""Restarts of the chosen model while no two end alike: so many times more, so many at most, of so many cells in all."""
 
 MOST_CELLS = 200_000
 """Of a larger table, models are compared on a random part of the rows."""
@@ -112,9 +117,11 @@ def choose(
 ) -> ModelChoice:
     """Choose a model and its number of components by held-out cells, and fit it.
 
-    All candidates predict the same held-out cells (see `compare`). Chosen is the simplest that is behind the best by at
-    most one standard error of their difference over the folds. Candidates without a number of components are simplest,
-    in the order in which they are given; then those with fewer components, in that order too.
+    All candidates predict the same held-out cells (see `compare`). Of those behind the best by at most one standard
+    error of their difference over the folds, the ones with the fewest components are simplest, and the one of these
+    that predicts best is chosen. Candidates without a number of components come before all others, in the order in
+    which they are given. The chosen model is fitted to all data, on small tables from up to 90 starts, until two of
+    them end at the best answer, so that it isn't an accident of the starts.
 
     Parameters
     ----------
@@ -123,8 +130,7 @@ def choose(
     models : sequence of estimators or None, default=None
         What to choose among, each tried with all numbers of `components` if it has such a number. None stands for
         independent columns, rows and columns (`RowColumnBernoulli`), classes (`BernoulliMixture`) and aspects
-        (`BetaICA`). Compared are shorter fits (3 restarts at most, a `tol` of at least 1e-5); the chosen one is fitted
-        as it is given.
+        (`BetaICA`). Compared are shorter fits (3 restarts at most, a `tol` of at least 1e-5).
     components : iterable of int, or int, default=(2, 3, 4, 5, 6)
         Numbers of components to try.
     n_folds : int, default=10
@@ -168,11 +174,11 @@ def choose(
         n_jobs=n_jobs,
         verbose=verbose,
     )
-    name = _simplest(found, list(candidates))
+    name = _simplest(found, candidates)
     model = trials.prepared(candidates[name], own_seed)
     if "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=n_jobs)
-    return ModelChoice(model.fit(data), name, found, part.shape[0], _why(found, name, candidates))
+    return ModelChoice(_fitted(model, data), name, found, part.shape[0], _why(found, name, candidates))
 
 
 def _known(models: Sequence[Any] | None) -> Sequence[Any]:
@@ -203,10 +209,30 @@ def _made_short(model: Any) -> Any:
     return clone(model).set_params(**{name: value for name, value in shorter.items() if name in own})
 
 
-def _simplest(found: Comparison, names: list[str]) -> str:
-    """The first that isn't behind the best by more than one standard error."""
-    table = found.table.set_index("model").loc[names]
-    return names[int(np.argmax(table["cells_behind"] <= table["cells_behind_se"]))]
+def _simplest(found: Comparison, candidates: dict[str, Any]) -> str:
+    """Of those that aren't behind the best by more than one standard error: the best with the fewest components."""
+    table = found.table.set_index("model")
+    near = [name for name in candidates if table["cells_behind"][name] <= table["cells_behind_se"][name]]
+    plain = [name for name in near if _number(candidates[name]) == 0]
+    if plain:
+        return plain[0]
+    fewest = min(_number(candidates[name]) for name in near)
+    return max((name for name in near if _number(candidates[name]) == fewest), key=table["cells"].__getitem__)
+
+
+def _number(model: Any) -> int:
+    """Of components; 0 for models that have none."""
+    return int(getattr(model, "n_components", 0))
+
+
+def _fitted(model: Any, data: BinaryData) -> Any:
+    """The model, fitted from more and more starts until two of them end at the best answer."""
+    most = min(MOST_STARTS, STARTED_CELLS // (data.shape[0] * data.shape[1]))
+    model.fit(data)
+    climbs = Ability.RESTARTS in abilities_of(model) and getattr(model, "r_hat_", None) is None  # no chains of samples
+    while climbs and n_agreeing(model) == 1 and MORE * model.n_init <= most:
+        model.set_params(n_init=MORE * model.n_init).fit(data)  # the starts before are among these
+    return model
 
 
 def _why(found: Comparison, name: str, candidates: dict[str, Any]) -> Note:
@@ -218,7 +244,6 @@ def _why(found: Comparison, name: str, candidates: dict[str, Any]) -> Note:
         "score": float(table["cells"][name]),
         "simplest": next(iter(candidates)),
         "simplest_score": float(table["cells"][next(iter(candidates))]),
-        "best": found.best,
         "is_best": found.best == name,
         "at_the_end": _is_at_the_end(candidates, name),
     }
