@@ -110,16 +110,20 @@ def draw(table: pd.DataFrame) -> dict[str, Figure]:
     from latentbits.plots.style import BEST, QUIET, new_figure
 
     sums = table.groupby(["model", "rule", "table"])[["filled", "hits"]].sum()
-    figure = new_figure(8.5, 4.2)
+    names = sorted(set(table["table"]))
+    figure = new_figure(9.0, 4.4)
     panels = figure.subplots(1, len(MODELS), sharey=True)
     for ax, model in zip(panels, MODELS, strict=True):
         for rule, colour, shift in ((PAPERS, QUIET, 0.2), (DEFAULT, BEST, -0.2)):
-            own = sums.loc[(model, rule)]
-            places = [y + shift for y in range(len(own))]
-            ax.barh(places, own["filled"], height=0.36, color=colour, alpha=0.35, label=f"filled, {rule}")
-            ax.barh(places, own["hits"], height=0.36, color=colour, label="of these knocked out")
-        ax.set(title=model, xlabel="zeros", xscale="symlog", yticks=range(len(own)))
-        ax.set_yticklabels(own.index)
+            own = sums.loc[(model, rule)].loc[names]
+            places = [y + shift for y in range(len(names))]
+            ax.barh(places, (own["hits"] / own["filled"]).fillna(0), height=0.36, color=colour, label=rule)
+            for y, line in zip(places, own.itertuples(), strict=True):
+                text = f"{line.hits:,.0f} of {line.filled:,.0f}" if line.filled else "none filled"
+                ax.text(line.hits / max(line.filled, 1) + 0.02, y, text, va="center", fontsize=6)
+        ax.axvline(0.5, color=QUIET, linewidth=0.8)
+        ax.set(title=model, xlabel="share of what is filled that was knocked out", xlim=(0, 1.2))
+        ax.set_yticks(range(len(names)), names)
     panels[0].legend(loc="lower right", fontsize=7)
     return {"filled": figure}
 
