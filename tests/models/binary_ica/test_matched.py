@@ -229,3 +229,24 @@ class TestFits:
         if method == "blica":
             found = model.bootstrap(X, truth.segments, n_samples=4)
             np.testing.assert_allclose(found.mixings[:, 6], found.mixings[:, 0], rtol=1e-12)
+
+    def test_pairs_more_alike_than_the_sources_make_them_spoil_nothing(self):
+        """Two columns of which 8 % of cells differ from another's, or its opposite's."""
+        truth = simulated.binary_ica(150, 6, 2, 10, random_state=5)
+        rng = np.random.default_rng(5)
+        like, unlike = (np.where(rng.random(1500) < 0.08, 1 - truth.X[:, j], truth.X[:, j]) for j in (0, 1))
+        X = np.column_stack([truth.X, like, 1 - unlike])
+        with pytest.warns(
+            UserWarning, match="^more alike than the sources .*: column 1 and column 7, column 2 and column 8; "
+        ):
+            model = BinaryICA(2, n_init=2, random_state=0).fit(X, segments=truth.segments)
+        assert mean_cosine_similarity(truth.mixing, model.mixing_[:6]) > 0.97  # 0.7 with their correlations in the fit
+        found = model.bootstrap(X, truth.segments, n_samples=6)
+        similar = [mean_cosine_similarity(model.mixing_, mixing) for mixing in found.mixings]
+        assert min(similar) > 0.95
+        assert (found.mixing.low <= found.mixing.high).all()
+
+    def test_pairs_of_the_model_itself_are_not_left_out(self):
+        for seed in range(4):
+            truth = simulated.binary_ica(150, 10, 3, 10, random_state=seed)
+            BinaryICA(3, n_init=1, random_state=0).fit(truth.X, segments=truth.segments)  # a warning would be an error

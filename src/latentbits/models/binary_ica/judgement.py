@@ -26,7 +26,13 @@ from scipy.special import ndtri
 from latentbits.fitting.climb import Monitor
 from latentbits.fitting.workers import run_all
 from latentbits.models.binary_ica import matched
-from latentbits.models.binary_ica.learners import FINE, MergedColumns, segment_correlations
+from latentbits.models.binary_ica.learners import (
+    FINE,
+    MergedColumns,
+    pairs_beyond_sources,
+    segment_correlations,
+    without_pairs,
+)
 from latentbits.models.binary_ica.parameters import Parameters, Prior
 
 SURE = 1e-3
@@ -287,6 +293,7 @@ def bootstrap_fits(
     found = segment_correlations(data, labels)
     thresholds = found.thresholds
     merged = MergedColumns.of(found, least=fitted.mixing.shape[1])
+    left_out = pairs_beyond_sources(merged.correlations(found), n_rows, fitted.mixing.shape[1], prior, condition_number)
     data = merged.data(data)
     order = np.argsort(codes, kind="stable")
     ends = np.concatenate([[0], np.cumsum(n_rows.astype(int))])
@@ -298,7 +305,8 @@ def bootstrap_fits(
         for begin, end in pairwise(ends.tolist()):
             drawn = rng.integers(begin, end, size=end - begin)
             np.add.at(weight, order[drawn], 1.0)
-        statistics = matched.statistics_of(segment_correlations(data, labels, weights=weight), n_rows, condition_number)
+        drawn = without_pairs(segment_correlations(data, labels, weights=weight), left_out)
+        statistics = matched.filled(matched.statistics_of(drawn, n_rows, condition_number), first)
         monitor = Monitor(FINE, 2000, float(data.n_observed))
         last = matched.finish if statistics.nugget is not None else matched.climb
         again = matched.parameters_of(last(statistics, prior, first, monitor).state, statistics)
@@ -315,8 +323,11 @@ def log_variance_sd(
     Given the mixing, segments have no part in each other, so two gradients for each source give all second derivatives.
     """
     merged = MergedColumns.of(found, least=fitted.mixing.shape[1])
-    statistics = matched.statistics_of(merged.correlations(found), n_rows, condition_number)
+    used = merged.correlations(found)
+    left_out = pairs_beyond_sources(used, n_rows, fitted.mixing.shape[1], prior, condition_number)
+    used = without_pairs(used, left_out)
     state = matched.start_from(fitted._replace(mixing=fitted.mixing[merged.kept]))
+    statistics = matched.filled(matched.statistics_of(used, n_rows, condition_number), state)
     U, m = state.log_s.shape
     curvature = np.zeros((U, m, m))
     for k, step in enumerate(STEP * np.eye(m)):

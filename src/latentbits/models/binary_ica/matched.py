@@ -143,8 +143,9 @@ MOST_COLUMNS = 150
 COARSE = 1e-6
 """The tolerance of a climb after which another one follows."""
 
-FILL_ROUNDS = 3
-"""Climbs in which correlations that are unknown are those of the model; only if columns are never seen together."""
+FILL_ROUNDS, FILL_TOL = 50, 0.003
+"""Climbs in which correlations that are unknown are those of the model, and the change of these that ends them; only if
+columns are never seen together, or are more alike than the sources make them."""
 
 
 class State(NamedTuple):
@@ -252,14 +253,22 @@ def climb(statistics: Statistics, prior: Prior, first: State, monitor: Monitor) 
 
     Correlations that are unknown are filled in by the model, and left to it, in a few climbs before.
     """
-    known = statistics.correlations
     for _ in range(FILL_ROUNDS if statistics.unknown.any() else 0):
-        first = _coarsely(statistics, prior, first, monitor)
-        implied = correlations(first.A * np.exp(first.log_s)[:, None, :])
-        statistics = statistics._replace(correlations=np.where(statistics.unknown, implied, known))
+        first, before = _coarsely(statistics, prior, first, monitor), statistics.correlations
+        statistics = filled(statistics, first)
+        if np.abs(statistics.correlations - before).max() < FILL_TOL:
+            break
     if statistics.nugget is None:
         return ascend(lambda state: objective(state, statistics, prior), first, monitor)
     return finish(statistics, prior, _coarsely(statistics, prior, first, monitor), monitor)
+
+
+def filled(statistics: Statistics, state: State) -> Statistics:
+    """The statistics with the model's own correlations where those of the data are unknown."""
+    if not statistics.unknown.any():
+        return statistics
+    implied = correlations(state.A * np.exp(state.log_s)[:, None, :])
+    return statistics._replace(correlations=np.where(statistics.unknown, implied, statistics.correlations))
 
 
 def last_objective(state: State, statistics: Statistics, prior: Prior) -> tuple[float, State]:
