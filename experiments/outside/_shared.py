@@ -6,9 +6,12 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SURVEYS = {
     "mhb2014": "mhb2014.npz",
@@ -84,3 +87,26 @@ def _nmf(k: int, X: np.ndarray, seed: int) -> np.ndarray:
 
     nmf = NMF(k, random_state=seed, max_iter=1000)
     return np.minimum(nmf.fit_transform(X.astype(float)) @ nmf.components_, 1.0)
+
+
+def grid_jobs(names: Iterable[str], grids: Mapping[str, Iterable[float]]) -> list[dict[str, Any]]:
+    """A job for each data set, model and setting of its grid."""
+    return [
+        {"data": data, "model": model, "setting": setting, "seed": 0}
+        for data in names
+        for model, grid in grids.items()
+        for setting in grid
+    ]
+
+
+def panels_of_models(names: Sequence[str], models: Sequence[str], height: float) -> tuple[Figure, list[Axes]]:
+    """A panel for each data set, all with the models from top to bottom."""
+    from latentbits.plots.style import new_figure
+
+    figure = new_figure(2.5 * len(names) + 2.1, height)
+    panels = list(figure.subplots(1, len(names), sharey=True, squeeze=False)[0])
+    for ax, name in zip(panels, names, strict=True):
+        ax.set(title=name)
+    panels[0].set_yticks(range(len(models)), models)
+    panels[0].invert_yaxis()
+    return figure, panels

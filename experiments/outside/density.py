@@ -16,7 +16,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from experiments.outside._shared import folder
+from experiments.outside._shared import folder, grid_jobs, panels_of_models
 from experiments.runner import Claim, Experiment
 
 if TYPE_CHECKING:
@@ -31,22 +31,17 @@ GRIDS: dict[str, tuple[int, ...]] = {
     MIXTURE: (5, 15, 40),
     "aspects": (3, 8),
     "BetaICA": (3, 8),
-    "logistic PCA": (3, 8),
+    "logistic PCA": (8,),
     "ProbitFactors": (8,),
 }
 MOST_ROWS = 2000
 
 
 def jobs(full: bool) -> list[dict[str, Any]]:
-    return [
-        {"data": data, "model": model, "k": k, "seed": 0}
-        for data in (COLUMNS if full else ("nltcs",))
-        for model, grid in GRIDS.items()
-        for k in grid
-    ]
+    return grid_jobs(COLUMNS if full else ("nltcs",), GRIDS)
 
 
-def run(data: str, model: str, k: int, seed: int) -> list[dict[str, Any]]:
+def run(data: str, model: str, setting: int, seed: int) -> list[dict[str, Any]]:
     import numpy as np
 
     with np.load(folder() / "density" / f"{data}.npz") as file:
@@ -58,7 +53,7 @@ def run(data: str, model: str, k: int, seed: int) -> list[dict[str, Any]]:
         train = train[np.sort(rng.choice(len(train), MOST_ROWS, replace=False))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = _model(model, k, seed).fit(train)
+        fitted = _model(model, setting, seed).fit(train)
         return [{"validation": fitted.score(valid), "test": fitted.score(test), "rows": len(train)}]
 
 
@@ -77,7 +72,7 @@ def _model(model: str, k: int, seed: int) -> Any:
         case "BetaICA":
             return lb.BetaICA(k, n_init=2, random_state=seed)
         case "logistic PCA":
-            return lb.LogisticPCA(k, ridge=1.0, n_init=1, random_state=seed)
+            return lb.LogisticPCA(k, n_init=1, random_state=seed)
         case _:
             return lb.ProbitFactors(k, n_init=2, n_burn=100, n_samples=50, thin=4, random_state=seed)
 
@@ -118,18 +113,14 @@ def judge(table: pd.DataFrame) -> list[Claim]:
 
 
 def draw(table: pd.DataFrame) -> dict[str, Figure]:
-    from latentbits.plots.style import BEST, QUIET, new_figure
+    from latentbits.plots.style import BEST, QUIET
 
-    best = chosen(table)
-    figure = new_figure(2.2 * len(best) + 2.0, 3.4)
-    panels = figure.subplots(1, len(best), sharey=True, squeeze=False)[0]
-    models = list(GRIDS)
-    for ax, (data, line) in zip(panels, best.iterrows(), strict=True):
+    best, models = chosen(table), list(GRIDS)
+    figure, panels = panels_of_models(list(best.index), models, 3.4)
+    for ax, (_, line) in zip(panels, best.iterrows(), strict=True):
         colours = [BEST if name == line.idxmax() else QUIET for name in models]
         ax.scatter(line.reindex(models), range(len(models)), s=18, color=colours)
-        ax.set(title=data, xlabel="nats per row")
-    panels[0].set_yticks(range(len(models)), models)
-    panels[0].invert_yaxis()
+        ax.set(xlabel="nats per row")
     return {"rows": figure}
 
 

@@ -22,7 +22,7 @@ MODELS = (
 SLOW = ("FalseZeros",)
 """Many fits each: on tables of up to `FEW` cells, and with one seed."""
 
-FEW, SEEDS, SHARE = 3000, 3, 0.1
+FEW, SEEDS, SHARE = 1000, 2, 0.1
 SURE = 1e-3
 """Probabilities are kept so far from 0 and 1, as in `compare`."""
 
