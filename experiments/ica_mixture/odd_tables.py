@@ -25,7 +25,7 @@ KINDS = (
     "heavy",
     "mostly zero",
 )
-TABLES, BATCH = 2000, 100
+TABLES, BATCH = 5000, 100
 MISSING = 0.2
 SLACK = 1e-8
 """A fall of the bound of this part of its size is rounding."""
