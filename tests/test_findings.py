@@ -158,7 +158,8 @@ def without_words(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(sentences, name, nonsense)
     monkeypatch.setattr(sentences, "verdict", lambda found: ["bla", "bla"])
     monkeypatch.setattr(sentences, "how_fitted", lambda findings: [("bla", "bla")])
-    monkeypatch.setattr(sentences, "numbers", lambda findings: [("bla", "bla", "bla")])
+    for name in ("numbers", "found_numbers", "skill"):
+        monkeypatch.setattr(sentences, name, lambda found: [("bla", "bla", "bla")])
 
 
 def decided(folder: Path, cells: np.ndarray) -> dict[str, Any]:

@@ -122,17 +122,17 @@ class TestComponents:
         model.weights_ = np.array([[0.5, 0.3, 0.198, 0.002]])
         titles = [title(ax) for ax in plot_components(model).axes]
         assert titles == [
-            "component 0, 50 % of the data\nwhite phantom",
-            "component 1, 30 % of the data",
-            "component 2, 20 % of the data\nblack phantom",
-            "component 3, < 1 % of the data",
+            "component 1, 50 % of the data\nwhite phantom",
+            "component 2, 30 % of the data",
+            "component 3, 20 % of the data\nblack phantom",
+            "component 4, < 1 % of the data",
         ]
 
     def test_weights_that_are_no_shares_are_not_told_as_such(self):
         model = fake_model(n_components=2)
         model.weights_ = 20 * model.weights_
         figure = plot_components(model)
-        assert [title(ax) for ax in figure.axes] == ["component 0", "component 1"]
+        assert [title(ax) for ax in figure.axes] == ["component 1", "component 2"]
         assert not any(ax.lines for ax in figure.axes), "no tick of a mean that is no probability"
         assert render(figure)
 
@@ -194,7 +194,7 @@ class TestComponents:
 
     def test_a_model_without_weights_and_phantoms(self):
         figure = plot_components(SimpleNamespace(components_=[[0.1, 0.9]]))
-        assert title(figure.axes[0]) == "component 0"
+        assert title(figure.axes[0]) == "component 1"
         assert not figure.axes[0].lines
         assert render(figure)
 
@@ -226,8 +226,8 @@ class TestWeights:
         model = fake_model(kinds=["white", "content", "black"])
         figure = plot_weights(model, ones=np.arange(40))
         assert [title(ax) for ax in figure.axes[2:]] == [
-            "component 0, white phantom",
-            "component 2, black phantom",
+            "component 1, white phantom",
+            "component 3, black phantom",
         ]
         dots = figure.axes[2].collections[0].get_offsets()
         np.testing.assert_allclose(dots, np.column_stack([np.arange(40), model.weights_[:, 0]]))

@@ -6,7 +6,7 @@ A renderer may leave things out; it doesn't compute, decide, or read sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from latentbits import sentences, views
 from latentbits.findings.account import SCHEMA, DataSummary, Findings, SuspectList
@@ -59,6 +59,58 @@ def list_lines(findings: Findings, suspects: SuspectList, top: int) -> Iterator[
 
 def _named(what: str, label: str, position: int) -> str:
     return label if label == place(what, position) else sentences.named(what, label)
+
+
+class Brief(NamedTuple):
+    """What fits a glance: a badge, the finding, a line of numbers, the first suspects, and what else was found.
+
+    Attributes
+    ----------
+    badge, headline : str
+        How clear it is, and what.
+    numbers : str
+        What was found, in one line.
+    heads : tuple of str
+        Of the columns of `suspects`: row, column, score, and what the probability is of.
+    suspects : list of tuple of str
+        Cells; none where the verdict finds nothing, unless they were asked for.
+    found : list of str
+        Sentences, where there are no suspects to list.
+    """
+
+    badge: str
+    headline: str
+    numbers: str
+    heads: tuple[str, ...]
+    suspects: list[tuple[str, ...]]
+    found: list[str]
+
+
+def brief(findings: Findings, *, top: int = N_LISTED, asked: bool = False) -> Brief:
+    """The short form; `top` suspects of the first kind, whatever the verdict says if they were `asked` for."""
+    numbers: list[sentences.Number] = []  # without a verdict the headline says what was found
+    if findings.verdict is not None:
+        numbers = sentences.found_numbers(findings)[:2] if findings.has_evidence else sentences.skill(findings.verdict)
+    shown = "; ".join(f"{value} {what} ({beside})" if beside else f"{value} {what}" for value, what, beside in numbers)
+    listed = findings.suspects[0] if findings.suspects else None
+    heads: tuple[str, ...] = ()
+    suspects: list[tuple[str, ...]] = []
+    if listed is not None and (findings.has_evidence or asked):
+        least = 0.0 if asked or listed.probability is not None else _SUSPECTED
+        heads = ("row", "column", "score", *([] if listed.meaning is None else [listed.meaning]))
+        suspects = list(_cells(findings, listed, top, least))
+    judged = findings.verdict is not None and not findings.has_evidence
+    found = [] if suspects or judged else [sentences.sentence(note) for note in findings.said(Role.FOUND)]
+    return Brief(sentences.BADGES[findings.level], sentences.headline(findings), shown, heads, suspects, found)
+
+
+def _cells(findings: Findings, suspects: SuspectList, top: int, least: float) -> Iterator[tuple[str, ...]]:
+    table = findings.tables["suspects"]
+    labels = table.loc[table["kind"] == suspects.kind, ["row", "column"]].head(top)
+    for n, (row, column) in enumerate(labels.itertuples(index=False)):
+        if suspects.score[n] >= least:
+            probability = [] if suspects.probability is None else [f"{suspects.probability[n]:.2f}"]
+            yield (str(row), str(column), f"{suspects.score[n]:.2f}", *probability)
 
 
 # ---- JSON ------------------------------------------------------------------------------------------------------------

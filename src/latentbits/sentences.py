@@ -162,19 +162,17 @@ Number = tuple[str, str, str]
 
 def numbers(findings: Findings) -> list[Number]:
     """Up to four numbers that say most: the size of the data, what was found, suspects or fit, and skill."""
-    skill = [] if findings.verdict is None else _skill(findings.verdict)
+    judged = [] if findings.verdict is None else skill(findings.verdict)
+    return [_size_number(findings.data), *found_numbers(findings)[: 3 - len(judged)], *judged]
+
+
+def found_numbers(findings: Findings) -> list[Number]:
+    """What was found as numbers, the most telling first."""
     names = (name for name in NUMBERS if name in findings.facts and (findings.predicts or name not in _EVIDENCE))
-    found = [number for name in names if (number := NUMBERS[name](findings)) is not None]
-    return [_size_number(findings.data), *found[: 3 - len(skill)], *skill]
+    return [number for name in names if (number := NUMBERS[name](findings)) is not None]
 
 
-def _size_number(data: DataSummary) -> Number:
-    missing = f"{counted(data.missing, 'cell')} missing" if data.missing else "none missing"
-    cells = missing if data.density is None else f"{data.density:.0%} ones, {missing}"
-    return shape(data), "rows \u00d7 columns", cells
-
-
-def _skill(found: Verdict) -> list[Number]:
+def skill(found: Verdict) -> list[Number]:
     """How well held-out cells are predicted, beside the best baseline; without evidence also how far from it."""
     own = found.auc.get("model")
     others = {name: area for name, area in found.auc.items() if name != "model"}
@@ -185,10 +183,16 @@ def _skill(found: Verdict) -> list[Number]:
         return [(f"{own:.2f}", "AUC on left-out visits", f"{others[best]:.2f} by species' frequencies")]
     of_pairs = found.over_rows_and_columns is None
     than = "independent columns" if of_pairs else {"columns": "column totals"}.get(best, "row and column totals")
-    skill = (f"{own:.2f}", f"AUC on held-out {'pairs' if of_pairs else 'cells'}", f"{others[best]:.2f} by {than}")
+    ahead = (f"{own:.2f}", f"AUC on held-out {'pairs' if of_pairs else 'cells'}", f"{others[best]:.2f} by {than}")
     if found.level is not Level.NONE:
-        return [skill]
-    return [(f"{found.z:.1f}", "standard errors above totals", "2 would be evidence"), skill]
+        return [ahead]
+    return [(f"{found.z:.1f}", "standard errors above totals", "2 would be evidence"), ahead]
+
+
+def _size_number(data: DataSummary) -> Number:
+    missing = f"{counted(data.missing, 'cell')} missing" if data.missing else "none missing"
+    cells = missing if data.density is None else f"{data.density:.0%} ones, {missing}"
+    return shape(data), "rows \u00d7 columns", cells
 
 
 def _components_number(findings: Findings) -> Number:
@@ -621,7 +625,7 @@ def causes(content: int, noise: Sequence[Mapping[str, Any]], rows: int) -> str:
     first = f"{counted(n, 'component')} make{'s' * (n == 1)} up {f'these {rows:,} rows' if rows > 1 else 'this row'}"
     if not noise:
         return f"{first}, all of them content: no noise component was found."
-    named = [f"component {part['component']}, {part['kind']}, {part['share']:.0%} of the data" for part in noise]
+    named = [f"component {part['component'] + 1}, {part['kind']}, {part['share']:.0%} of the data" for part in noise]
     kinds = sorted({EXPLAINS[part["kind"]] for part in noise}, reverse=True)
     verb = "explains" if len(noise) == 1 else "explain"
     return (
@@ -640,7 +644,7 @@ def many_phantoms(n: int) -> str:
 
 def phantom(component: int, kind: str, share: float) -> str:
     return (
-        f"Component {component} is a {kind} noise component (a phantom): it explains {share:.1%} of the data, "
+        f"Component {component + 1} is a {kind} noise component (a phantom): it explains {share:.1%} of the data, "
         f"{EXPLAINS[kind]}."
     )
 
@@ -783,7 +787,7 @@ def segments_cut(segments: int) -> str:
 
 def source(source: int, up: Sequence[str], down: Sequence[str]) -> str:
     against = f"; against {', '.join(map(quoted, down))}" if down else ""
-    return f"Source {source}: {', '.join(map(quoted, up))}{against}."
+    return f"Source {source + 1}: {', '.join(map(quoted, up))}{against}."
 
 
 def more_sources(n: int) -> str:
@@ -810,7 +814,7 @@ def pair_fit_unknown() -> str:
 
 def confused_sources(one: int, other: int) -> str:
     return (
-        f"Sources {one} and {other} may be rotations of two others: their scales don't change differently from "
+        f"Sources {one + 1} and {other + 1} may be rotations of two others: their scales don't change differently from "
         "segment to segment, which is all that would tell them apart; take other segments, or one source less."
     )
 
@@ -917,7 +921,7 @@ def factor(
 ) -> str:
     unclear = f" (unclear in {rows_unclear:,})" if rows_unclear else ""
     return (
-        f"Factor {factor} is on in {rows_on:,} of {counted(rows, 'row')}{unclear}; switching it on changes "
+        f"Factor {factor + 1} is on in {rows_on:,} of {counted(rows, 'row')}{unclear}; switching it on changes "
         f"{changed(changes)}. It is {strength:.1f} times as strong as the noise."
     )
 
@@ -958,17 +962,17 @@ def clusters_found(clusters: int, rows: Sequence[int], telling: Sequence[str], d
 def cluster(cluster: int, share: float, rows: int, sources: int, apart: Sequence[tuple[str, float, float]]) -> str:
     words = [f"mean {name} {mean:.4g} ({every:.4g} in all rows)" for name, mean, every in apart]
     far = f"; {', '.join(words)}" if words else ""
-    return f"Cluster {cluster} has {counted(rows, 'row')} ({share:.0%}) and {counted(sources, 'source')}{far}."
+    return f"Cluster {cluster + 1} has {counted(rows, 'row')} ({share:.0%}) and {counted(sources, 'source')}{far}."
 
 
 def cluster_source(cluster: int, source: int, effects: Sequence[tuple[str, float, float | None]]) -> str:
-    return f"Inside cluster {cluster}, a standard deviation of source {source} changes {changed(effects)}."
+    return f"Inside cluster {cluster + 1}, a standard deviation of source {source + 1} changes {changed(effects)}."
 
 
 def adjacent_clusters(one: int, other: int, along: str) -> str:
     return (
-        f"Clusters {one} and {other} go on into each other, mostly along {along}: rather pieces of one curved or "
-        "stretched group than two groups."
+        f"Clusters {one + 1} and {other + 1} go on into each other, mostly along {along}: rather pieces of one curved "
+        "or stretched group than two groups."
     )
 
 
@@ -986,8 +990,8 @@ def all_sources_kept(clusters: int, sources: int) -> str:
 def two_humps(cluster: int, source: int, share: float, splits: bool) -> str:
     advice = "" if splits else "; --cluster-criterion clusters makes clusters of them"
     return (
-        f"Source {source} of cluster {cluster} has two humps, {share:.0%} of its rows in the smaller one: two groups "
-        f"that the bound takes for one cluster{advice}."
+        f"Source {source + 1} of cluster {cluster + 1} has two humps, {share:.0%} of its rows in the smaller one: two "
+        f"groups that the bound takes for one cluster{advice}."
     )
 
 
@@ -1218,7 +1222,7 @@ def damage_found(components: Sequence[int], share: float) -> str:
     """What the demo has found of the damage that it made."""
     if not components:
         return "No component came out as a white noise component, so nothing was removed; try another --seed."
-    named = " and ".join(map(str, components))
+    named = " and ".join(str(component + 1) for component in components)
     what = f"{plural(len(components), 'component')} {named} {'is a' if len(components) == 1 else 'are'} white noise"
     kind = plural(len(components), "component")
     return f"Found the damage: {what} {kind}, blank, with {share:.0%} of the data."

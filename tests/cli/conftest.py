@@ -51,8 +51,9 @@ def summary_of(folder: Path) -> dict[str, Any]:
 
 
 def invoke(*args: object) -> Result:
-    """Run `latentbits` in this process."""
-    return CliRunner().invoke(program, [str(arg) for arg in args], prog_name="latentbits")
+    """Run `latentbits` in this process; what a fit says is asked for in full (test_terminal.py has the short form)."""
+    in_full = ["--verbose"] if args and args[0] in ("fit", "false-zeros") and "--help" not in args else []
+    return CliRunner().invoke(program, [*map(str, args), *in_full], prog_name="latentbits")
 
 
 def assert_refused(result: Result, *parts: str, code: int = 1) -> None:

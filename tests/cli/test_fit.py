@@ -53,7 +53,7 @@ def test_tables_say_what_the_model_says(fitted: Path, table: Path, columns: list
     assert_allclose(components["share"], model.weights_.mean(axis=0), rtol=1e-9)
     assert_allclose(components[columns], model.components_, atol=1e-9)
     weights = pd.read_csv(fitted / "weights.csv")
-    assert list(weights) == ["site", "component_0", "component_1", "component_2"]
+    assert list(weights) == ["site", "component_1", "component_2", "component_3"]
     assert list(weights["site"]) == rows
     assert_allclose(weights.iloc[:, 1:], model.weights_, atol=1e-9)
     denoised = pd.read_csv(fitted / "denoised.csv", index_col="site")

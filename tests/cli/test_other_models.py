@@ -54,7 +54,7 @@ def test_binary_ica_by_segments(run: Run, votes: Path, tmp_path: Path) -> None:
     assert sources["call"][0] == "call0"
     frame = pd.read_csv(votes)
     expected = model.transform(frame.drop(columns=["call", "session"]), segments=frame["session"].astype(float))
-    np.testing.assert_allclose(sources[["source_0", "source_1"]], expected, rtol=1e-6)
+    np.testing.assert_allclose(sources[["source_1", "source_2"]], expected, rtol=1e-6)
     assert pd.read_csv(out / "mixing.csv")["variable"].tolist() == [f"country{j}" for j in range(6)]
 
 
@@ -74,7 +74,7 @@ def test_binary_factors(run: Run, numbers: Path, tmp_path: Path) -> None:
     }
     codes = pd.read_csv(out / "codes.csv")
     assert codes["row"].tolist()[:2] == ["r0", "r1"]
-    assert set(codes["factor_0"]) == {-1, 1}
+    assert set(codes["factor_1"]) == {-1, 1}
     summary = json.loads((out / "summary.json").read_text())
     assert summary["factors"] == 2
     assert summary["nature"]["kind"] == "binary"
@@ -123,7 +123,7 @@ def test_ica_mixture(run: Run, numbers: Path, tmp_path: Path) -> None:
     chances = rows[[name for name in rows if name.startswith("cluster_")]]
     np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(rows["log_density"], model.score_samples(X), rtol=1e-6)
-    np.testing.assert_allclose(rows[["source_0"]], model.transform(X), atol=1e-6)
+    np.testing.assert_allclose(rows[["source_1"]], model.transform(X), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_new_rows(run: Run, numbers: Path, tmp_path: Path, arguments: list[objec
         assert load_model(out / "model.npz").criterion == "bound"
     else:
         np.testing.assert_allclose(table[[f"probability_{k}" for k in range(2)]], model.predict_proba(X), atol=1e-6)
-        np.testing.assert_array_equal(table[["factor_0", "factor_1"]], model.transform(X))
+        np.testing.assert_array_equal(table[["factor_1", "factor_2"]], model.transform(X))
     new.drop(columns="c").to_csv(tmp_path / "less.csv", index=False)
     refused = run("rows", out, tmp_path / "less.csv")
     assert refused.exit_code == 1
@@ -175,7 +175,7 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
     model, causes = load_model(tmp_path / "causes" / "model.npz"), pd.read_csv(tmp_path / "causes" / "causes.csv")
     largest = int(np.abs(model.mixing_[:, 0]).argmax())
     assert f"switching it on changes {'abcdef'[largest]} by {2 * model.mixing_[largest, 0]:+.3g} ± " in text
-    assert f"Factor 0 is on in {causes['rows_on'][0]} of 120 rows" in text
+    assert f"Factor 1 is on in {causes['rows_on'][0]} of 120 rows" in text
     assert "BIC prefers 2 factors to 1 by " in text
     on = (model.transform(pd.read_csv(numbers, index_col="row")) > 0).sum(axis=0)
     assert causes["rows_on"].tolist() == on.tolist()
@@ -191,7 +191,7 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
     found = load_model(tmp_path / "clusters" / "model.npz")
     j = int(np.abs(found.source_effects_[0, :, 0]).argmax())
     added = found.source_effects_[0, j, 0] * [x.std(), y.std()][j]
-    assert f"Inside cluster 0, a standard deviation of source 0 changes {'xy'[j]} by {added:+.3g} ± " in text
+    assert f"Inside cluster 1, a standard deviation of source 1 changes {'xy'[j]} by {added:+.3g} ± " in text
     assert "--clusters 1:5 asks held-out rows" in text
 
 

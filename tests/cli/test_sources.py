@@ -91,10 +91,10 @@ def test_factors_of_items_with_gaps(items, tmp_path):
     assert fit.startswith("RMSEA 0.0")
     assert "report.html" in where
     loadings = pd.read_csv(tmp_path / "out" / "loadings.csv")
-    assert loadings.columns.tolist() == ["column", "factor_0", "factor_1", "uniqueness"]
+    assert loadings.columns.tolist() == ["column", "factor_1", "factor_2", "uniqueness"]
     assert loadings["column"].tolist() == [f"item{j + 1}" for j in range(20)]
     scores = pd.read_csv(tmp_path / "out" / "scores.csv")
-    assert scores.columns.tolist() == ["row", "factor_0", "factor_1", "se_factor_0", "se_factor_1"]
+    assert scores.columns.tolist() == ["row", "factor_1", "factor_2", "se_factor_1", "se_factor_2"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert "2 factors behind 20 columns." in page
     assert page.count("data:image/svg") == 2

@@ -89,7 +89,7 @@ class TestKit:
     def test_without_samples_there_are_no_standard_errors(self):
         found = factor_analysis(items(500), 2)
         assert found.standard_errors is None
-        assert list(found.to_frame()) == ["factor_0", "factor_1", "uniqueness"]
+        assert list(found.to_frame()) == ["factor_1", "factor_2", "uniqueness"]
 
     @pytest.mark.filterwarnings("ignore:a Heywood case")
     def test_standard_errors_are_the_scatter_over_samples(self):
@@ -387,7 +387,7 @@ class TestScores:
             np.testing.assert_allclose(mean, expected, atol=0.03)
             np.testing.assert_allclose(se, np.sqrt(weight @ (Z - expected) ** 2), atol=0.03)
         np.testing.assert_allclose(found.standard_errors[1], 1, atol=1e-5)
-        assert found.to_frame().columns.tolist() == ["factor_0", "factor_1", "se_factor_0", "se_factor_1"]
+        assert found.to_frame().columns.tolist() == ["factor_1", "factor_2", "se_factor_1", "se_factor_2"]
 
     def test_standard_errors_are_those_of_known_factors(self):
         rng = np.random.default_rng(0)
@@ -452,7 +452,7 @@ class TestWhatIsGiven:
 
     def test_the_finding_is_printed(self):
         text = str(factor_analysis(pd.DataFrame(items(800), columns=list("abcdef"))))
-        assert text.startswith("2 factors behind 6 columns.\nFactor 0: ")
+        assert text.startswith("2 factors behind 6 columns.\nFactor 1: ")
         assert "RMSEA 0.0" in text
         assert "a 0." in text
 

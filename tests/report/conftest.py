@@ -196,13 +196,13 @@ def array(page: Any, name: str) -> np.ndarray:
 def rate(page: Any, ratings: Sequence[float]) -> None:
     """Move the sliders, and wait for tables out of sight."""
     for k, rating in enumerate(ratings):
-        page.get_by_label(f"Rating of component {k}", exact=True).fill(str(rating))
+        page.get_by_label(f"Rating of component {k + 1}", exact=True).fill(str(rating))
     page.evaluate("latentbits.settle()")
 
 
 def card(page: Any, k: int) -> Any:
     """The card of a component; cards stand in another order."""
-    return page.get_by_role("article", name=f"component {k}", exact=True)
+    return page.get_by_role("article", name=f"component {k + 1}", exact=True)
 
 
 def saved(page: Any, button: str, name: str | None = None) -> str:

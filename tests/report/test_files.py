@@ -100,7 +100,7 @@ def test_ratings_give_the_same_numbers_on_the_command_line(open_page: Open, fitt
     rate(page, RATINGS)
     page.locator("#threshold").fill("0.4")
     page.locator("#change").select_option("both")
-    page.get_by_label("Name of component 2").fill("<b>Savanna</b>")
+    page.get_by_label("Name of component 3").fill("<b>Savanna</b>")
     (tmp_path / "ratings.json").write_text(saved(page, "ratings.json"), encoding="utf-8")
     kept = json.loads((tmp_path / "ratings.json").read_text())
     assert kept["ratings"] == RATINGS
@@ -113,7 +113,7 @@ def test_ratings_give_the_same_numbers_on_the_command_line(open_page: Open, fitt
 def test_ratings_can_be_loaded_again(open_page: Open, white: Fitted, tmp_path: Path) -> None:
     page = open_page(white.file)
     rate(page, RATINGS)
-    page.get_by_label("Name of component 1").fill("steppe")
+    page.get_by_label("Name of component 2").fill("steppe")
     page.locator("#threshold").fill("0.4")
     page.locator("#change").select_option("both")
     text = saved(page, "ratings.json")
@@ -132,9 +132,9 @@ def test_ratings_can_be_loaded_again(open_page: Open, white: Fitted, tmp_path: P
         assert page.evaluate("latentbits.rated.ratings") == white.ratings
     (tmp_path / "ratings.json").write_text(text, encoding="utf-8")
     page.locator("#load-ratings").set_input_files(tmp_path / "ratings.json")
-    expect(page.get_by_label("Name of component 1")).to_have_value("steppe")
+    expect(page.get_by_label("Name of component 2")).to_have_value("steppe")
     assert page.evaluate("latentbits.rated.ratings") == RATINGS
-    assert page.get_by_label("Rating of component 1").input_value() == "0.2"
+    assert page.get_by_label("Rating of component 2").input_value() == "0.2"
     assert [page.locator(f"#{control}").input_value() for control in ("change", "threshold")] == ["both", "0.4"]
     np.testing.assert_array_equal(array(page, "clean"), clean)
 
@@ -148,5 +148,5 @@ def test_ratings_are_of_components_not_of_data(open_page: Open, white: Fitted, t
     white.model.report(some, tmp_path / "r.html")
     other = open_page(tmp_path / "r.html")
     other.locator("#load-ratings").set_input_files(tmp_path / "ratings.json")
-    expect(other.get_by_label("Rating of component 1")).to_have_value("0.2")
+    expect(other.get_by_label("Rating of component 2")).to_have_value("0.2")
     np.testing.assert_array_equal(array(other, "clean"), white.model.denoise(some, ratings=RATINGS))

@@ -159,7 +159,7 @@ def test_a_narrow_screen_scrolls_down_only(open_page: Open, white: Fitted) -> No
 def test_a_full_page_picture_shows_every_section(open_page: Open, white: Fitted) -> None:
     """Without anybody having scrolled there; right after the ratings were changed as well."""
     page = open_page(white.file)
-    page.get_by_label("Rating of component 1").fill("0.3")
+    page.get_by_label("Rating of component 2").fill("0.3")
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(300)
     assert page.evaluate("latentbits.tables.length") == 2
@@ -196,7 +196,7 @@ class TestPaper:
         """Also what is out of sight and has just changed; marks are words, other buttons are gone."""
         page = open_page(white.file)
         page.locator("[data-mark=reject]").nth(1).click()
-        page.get_by_label("Rating of component 1").fill("0.3")
+        page.get_by_label("Rating of component 2").fill("0.3")
         stale = page.locator("#row-view").inner_text()
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert page.locator("#row-view").inner_text() != stale

@@ -114,13 +114,13 @@ class TestReload:
         page = open_page(white.file)
         mark(page)
         rate(page, RATINGS)
-        page.get_by_label("Name of component 2").fill("steppe")
+        page.get_by_label("Name of component 3").fill("steppe")
         page.locator("#threshold").fill("0.4")
         before = saved(page, "ratings.json")
         page.reload()
         assert saved(page, "ratings.json") == before
-        assert page.get_by_label("Rating of component 1").input_value() == "0.2"
-        assert page.get_by_label("Name of component 2").input_value() == "steppe"
+        assert page.get_by_label("Rating of component 2").input_value() == "0.2"
+        assert page.get_by_label("Name of component 3").input_value() == "steppe"
         assert page.locator("#suspect-list").inner_text().startswith("By your ratings")
         assert "This browser keeps marks and ratings" in page.locator("#kept").inner_text()
         other = open_page(white.file)
@@ -222,7 +222,7 @@ class TestLoading:
         (tmp_path / "ratings.json").write_text(json.dumps(document), encoding="utf-8")
         rate(page, white.ratings)
         page.locator("#load-ratings").set_input_files(tmp_path / "ratings.json")
-        expect(page.get_by_label("Rating of component 1")).to_have_value("0.2")
+        expect(page.get_by_label("Rating of component 2")).to_have_value("0.2")
 
     def test_a_report_begins_with_the_marks_it_was_given(self, open_page: Open, white: Fitted, tmp_path: Path) -> None:
         page = open_page(white.file)

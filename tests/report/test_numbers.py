@@ -135,12 +135,12 @@ def test_reset_returns_to_the_model(open_page: Open, white: Fitted, tmp_path: Pa
     clean = white.model.denoise(white.data, ratings=begin["ratings"], threshold=0.3, change="both")
     np.testing.assert_array_equal(array(page, "clean"), clean)
     assert [page.locator(f"#{control}").input_value() for control in ("change", "threshold")] == ["both", "0.3"]
-    assert page.get_by_label("Name of component 3").input_value() == "d"
+    assert page.get_by_label("Name of component 4").input_value() == "d"
     page.get_by_role("button", name="Reset").click()
     assert_page_equals_python(page, white.model, white.data, white.ratings)
     assert [page.locator(f"#{control}").input_value() for control in ("change", "threshold")] == ["auto", "0.5"]
-    assert page.get_by_label("Name of component 3").input_value() == ""
-    sliders = [page.get_by_label(f"Rating of component {k}").input_value() for k in range(N_COMPONENTS)]
+    assert page.get_by_label("Name of component 4").input_value() == ""
+    sliders = [page.get_by_label(f"Rating of component {k + 1}").input_value() for k in range(N_COMPONENTS)]
     assert list(map(float, sliders)) == white.ratings
 
 
@@ -184,8 +184,8 @@ def test_leaving_with_work_that_would_be_lost_is_warned_of(open_page: Open, whit
 
     assert not warns()
     edits = [
-        lambda: page.get_by_label("Rating of component 1").fill("0.3"),
-        lambda: page.get_by_label("Name of component 1").fill("steppe"),
+        lambda: page.get_by_label("Rating of component 2").fill("0.3"),
+        lambda: page.get_by_label("Name of component 2").fill("steppe"),
         lambda: page.locator("#change").select_option("both"),
         lambda: page.locator("#threshold").fill("0.4"),
         lambda: page.get_by_role("button", name="Reset").click(),

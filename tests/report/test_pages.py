@@ -59,7 +59,7 @@ def test_one_restart_tells_nothing_of_stability(open_page: Open, white: Fitted, 
     assert content_of(white.file)["stability"] is not None
     assert content_of(tmp_path / "r.html")["stability"] is None
     page = open_page(tmp_path / "r.html")
-    assert "found again" not in page.locator("#cards").inner_text()
+    assert "stability" not in page.locator("#cards").inner_text()
     assert page.locator("#sure-plots .bars").count() == 0
     assert "random starts" not in page.locator("#counts").inner_text()
 

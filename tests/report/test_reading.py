@@ -58,7 +58,7 @@ class TestCards:
         assert np.ptp(stability.round(2)) > 0
         for k, kind in enumerate(fitted.model.phantoms_):
             phantom = "" if kind == "content" else f"{kind} phantom · "
-            shown = f"{phantom}{100 * shares[k]:.1f} % of these rows · found again {stability[k]:.2f}"
+            shown = f"{phantom}{100 * shares[k]:.1f} % of these rows · stability {stability[k]:.2f}"
             assert card(page, k).locator(".details").inner_text() == shown
 
     def test_hostile_names_are_text(self, open_page: Open, white: Fitted) -> None:
@@ -102,7 +102,7 @@ class TestCards:
         ]
         expected = sorted(range(4), key=lambda k: (fitted.model.phantoms_[k] != "content", -apart[k]))
         shown = page.locator("#cards article").evaluate_all("(es) => es.map((e) => e.ariaLabel)")
-        assert shown == [f"component {k}" for k in expected]
+        assert shown == [f"component {k + 1}" for k in expected]
 
 
 class TestCells:
@@ -156,7 +156,7 @@ class TestCells:
         doubt = f", suspicion {suspicion(model, data)[i, j]:.2f}" * (value != "missing")
         assert page.locator("#readout").text_content() == (
             f"{data.row_names[i]}, {data.column_names[j]}: {value}, probability of a 1 {P:.2f}{doubt}, most likely "
-            f"caused by component {cause['component']} ({100 * cause['probability']:.1f} %)."
+            f"caused by component {cause['component'] + 1} ({100 * cause['probability']:.1f} %)."
         )
         assert page.locator("#row-name").input_value() == data.row_names[i]
         assert page.locator("#row-view tbody tr").count() == N_COLUMNS
@@ -234,7 +234,7 @@ class TestPlots:
     def test_stability(self, open_page: Open, fitted: Fitted) -> None:
         page = open_page(fitted.file)
         bars = page.locator("#sure-plots .bars")
-        assert bars.locator(".label").all_inner_texts() == [f"component {k}" for k in range(N_COMPONENTS)]
+        assert bars.locator(".label").all_inner_texts() == [f"component {k + 1}" for k in range(N_COMPONENTS)]
         stability = component_stability(fitted.model)
         assert bars.locator(".value").all_inner_texts() == [f"{value:.2f}" for value in stability]
         ends = [

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from latentbits.cli import terminal
-from latentbits.cli.commands.ask import denoise, explain, predict, report, rows, suspects
+from latentbits.cli.commands.ask import denoise, explain, export, methods, predict, report, rows, suspects
 from latentbits.cli.commands.choose import check, compare, select
 from latentbits.cli.commands.examples import completion, demo, simulate
 from latentbits.cli.commands.fit import false_zeros, fit
@@ -37,7 +37,7 @@ class Program(click.Group):
             terminal.print_error(TOO_LARGE)
             ctx.exit(terminal.REFUSED)
         except KeyboardInterrupt:
-            terminal.print_error("interrupted")
+            terminal.print_error("interrupted; nothing was written, and a checkpoint, if there was one, is kept")
             ctx.exit(terminal.INTERRUPTED)
 
 
@@ -54,7 +54,8 @@ def program() -> None:
         latentbits fit sites.csv --out causes                   # anything to find? open causes/report.html
         latentbits fit sites.csv --model beta-ica --out run     # components to rate
         latentbits denoise run sites.csv --ratings ratings.json --out clean.csv
-        latentbits suspects run sites.csv --top 20
+        latentbits suspects run --top 20
+        latentbits methods run                                  # a paragraph for the paper
 
     In tables that are written, a label that begins with = + - @ gets an apostrophe in front, so that no
     spreadsheet takes it for a formula; reading such a table takes it away again.
@@ -65,7 +66,7 @@ def program() -> None:
 
 COMMANDS = (
     *(look, fit, false_zeros, repeat_visits, select, compare, check, tetrachoric, factors),
-    *(report, denoise, suspects, explain, predict, rows),
+    *(report, denoise, suspects, explain, predict, rows, methods, export),
     *(simulate, demo, completion),
 )
 

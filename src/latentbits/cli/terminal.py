@@ -6,11 +6,14 @@ Beside it small helpers around click: several options as one argument, whether o
 from __future__ import annotations
 
 import functools
+import os
+import shutil
 import sys
+import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,12 +21,17 @@ import click
 from click.core import ParameterSource
 
 from latentbits.storage.files import atomic_file, to_json, to_records, write_csv, write_json
-from latentbits.wording import plain_number
+from latentbits.wording import one_line, plain_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from latentbits.findings.account import Findings
+    from latentbits.notes import Code
+    from latentbits.render import Brief
+
+WIDEST, MOST_LINES = 88, 5
+"""Characters of a line at most, and lines of a short answer beside its table."""
 
 REFUSED, INTERRUPTED = 1, 130
 """Exit codes beside click's own 0 (done) and 2 (wrong usage)."""
@@ -35,22 +43,66 @@ class Terminal:
 
     quiet: bool = False
     as_json: bool = False
+    verbose: bool = False
 
     def print(self, line: str) -> None:
-        """Print a line of the answer, if it is to be text."""
-        if not self.quiet and not self.as_json:
-            click.echo(line)
+        """Print a line of the answer, if it is to be text, in the width of the window."""
+        if self.is_text:
+            for part in wrapped(line, self.width):
+                click.echo(part)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the answer is printed for people."""
+        return not self.quiet and not self.as_json
+
+    @property
+    def width(self) -> int | None:
+        """Characters of a line of the answer."""
+        return width_of(sys.stdout)
 
     def print_lines(self, lines: Iterable[str]) -> None:
         """Print lines of the answer."""
         for line in lines:
             self.print(line)
 
-    def print_findings(self, findings: Findings, *, top: int | None = None) -> None:
-        """Print what was found, if it is to be text; with `top` so many suspects, whatever the verdict says of them."""
-        from latentbits.render import lines
+    def print_findings(self, findings: Findings, *, top: int | None = None, asked: bool = True) -> None:
+        """Print what was found, if it is to be text: in short, or all of it.
 
-        self.print_lines(lines(findings, top=top))
+        With `top` so many suspects are listed; if somebody `asked` for that, whatever the verdict says of them.
+        """
+        from latentbits.render import N_LISTED, brief, lines
+
+        if self.is_text and not self.verbose:
+            self.print_brief(brief(findings, top=top or N_LISTED, asked=top is not None and asked))
+        elif self.is_text:
+            self.print_lines(lines(findings, top=top))
+
+    def print_brief(self, found: Brief) -> None:
+        """The short form: a badge in colour beside the finding, numbers, and a table or what else was found."""
+        colour = {"clear": "green", "weak": "yellow"}.get(found.badge)
+        indent = len(found.badge) + 3
+        first, *others = wrapped(f"{' ' * indent}{found.headline}", self.width)
+        badge = click.style(f" {found.badge.upper()} ", bold=True, reverse=True, fg=colour)
+        click.echo(f"{badge} {click.style(first.strip(), bold=True)}")
+        for line in others:
+            click.echo(click.style(line, bold=True))
+        numbers = list(wrapped(f"{' ' * indent}{found.numbers}", self.width)) if found.numbers else []
+        for line in numbers:
+            click.echo(line)
+        if found.suspects:
+            click.echo()
+            for line in aligned(found.heads, found.suspects, (self.width or WIDEST) - indent):
+                click.echo(f"{' ' * indent}{line}".rstrip())
+        left = MOST_LINES - 1 - len(others) - len(numbers)
+        for sentence in found.found:
+            lines = list(wrapped(f"{' ' * indent}{sentence.strip()}", self.width))
+            left -= len(lines)
+            if left < 0:
+                break
+            for line in lines:
+                click.echo(line)
+        click.echo()
 
     def print_json(self, content: Any) -> None:
         """Print the whole answer, if it is to be JSON."""
@@ -59,32 +111,73 @@ class Terminal:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether somebody is there to look at a progress bar."""
-        return sys.stderr.isatty() and not self.quiet
+        """Whether progress is shown: as a bar in a window, and elsewhere as a line for each stage."""
+        return not self.quiet
+
+
+def width_of(stream: IO[str]) -> int | None:
+    """Characters of a line; None if nobody looks at it in a window, so that lines stay whole for other programs."""
+    if not (stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()):
+        return None
+    return max(40, min(shutil.get_terminal_size().columns, WIDEST))
+
+
+def wrapped(line: str, width: int | None) -> Iterator[str]:
+    """A line in parts of this width, which begin where it begins; words are not broken."""
+    indent = line[: len(line) - len(line.lstrip())]
+    if width is None or len(line) <= width:
+        yield line
+        return
+    yield from textwrap.wrap(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
+
+
+def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """A table of text: labels to the left, cut where there is no room for them, and numbers to the right."""
+    numbers = [max(len(cell) for cell in column) for column in list(zip(heads, *rows, strict=True))[2:]]
+    room = max(12, (width - sum(numbers) - 3 * len(numbers) - 3) // 2)
+    labels = [min(room, max(len(one_line(line[n])) for line in (heads, *rows))) for n in (0, 1)]
+    for line in (heads, *rows):
+        texts = [_cut(one_line(text), size).ljust(size) for text, size in zip(line, labels, strict=False)]
+        yield "   ".join([*texts, *(text.rjust(size) for text, size in zip(line[2:], numbers, strict=True))])
+
+
+def _cut(text: str, size: int) -> str:
+    return text if len(text) <= size else f"{text[: size - 1]}\u2026"
 
 
 def print_error(reason: BaseException | str) -> None:
     """Print why there is no answer, in one line on stderr."""
     if isinstance(reason, OSError) and reason.strerror:
         reason = f"{reason.filename}: {reason.strerror}" if reason.filename else reason.strerror
-    click.echo(f"error: {_one_line(reason)}", err=True)
+    _print_note(f"error: {_one_line(reason)}")
 
 
 @contextmanager
-def warnings_as_notes() -> Iterator[list[Warning]]:
-    """Print Python's warnings as notes on stderr, each text once; yields the list of those printed so far."""
+def warnings_as_notes(*unsaid: Code) -> Iterator[list[Warning]]:
+    """Print Python's warnings as notes on stderr, each text once; yields the list of those so far.
+
+    Those with a code that is `unsaid` are not printed: the answer says it.
+    """
     printed: list[Warning] = []
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         text = _one_line(message)
         if text not in map(_one_line, printed):
             printed.append(message if isinstance(message, Warning) else UserWarning(message))
-            click.echo(f"note: {text}", err=True)
+            if getattr(message, "code", None) not in unsaid:
+                _print_note(f"note: {text}")
 
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=UserWarning)
         warnings.showwarning = show
         yield printed
+
+
+def _print_note(line: str) -> None:
+    for part in wrapped(line, width_of(sys.stderr)):
+        click.echo(part, err=True)
 
 
 def _one_line(text: object) -> str:
@@ -227,6 +320,16 @@ def shape_option(command: Command) -> Command:
     return click.option("--shape", type=Shape(), metavar="ROWSxCOLUMNS", help=text)(command)
 
 
+def verbose_option(command: Command) -> Command:
+    """Give a command the flag --verbose, which goes to its `terminal`."""
+
+    @functools.wraps(command)
+    def gather(verbose: bool, terminal: Terminal, **values: Any) -> Any:
+        return command(terminal=replace(terminal, verbose=verbose), **values)
+
+    return click.option("--verbose", is_flag=True, help="All that was found, in sentences.")(gather)
+
+
 def terminal_options(command: Command) -> Command:
     """Give a command the flags of how it answers, as `terminal`."""
 
@@ -235,5 +338,5 @@ def terminal_options(command: Command) -> Command:
         return command(terminal=Terminal(quiet, as_json), **values)
 
     json_flag = click.option("--json", "as_json", is_flag=True, help="The answer as one JSON document, for scripts.")
-    quiet_flag = click.option("--quiet", is_flag=True, help="No progress bar, no words; notes and errors remain.")
+    quiet_flag = click.option("--quiet", is_flag=True, help="No progress, no words; notes and errors remain.")
     return json_flag(quiet_flag(gather))

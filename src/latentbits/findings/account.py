@@ -333,6 +333,11 @@ class Findings:
             return self.verdict.level
         return Level(self.facts["level"].value) if "level" in self.facts else Level.UNKNOWN
 
+    @property
+    def has_evidence(self) -> bool:
+        """Whether there is something to show: the level is neither none nor that of neighbours alone."""
+        return self.level not in (Level.NONE, Level.NEIGHBOURS)
+
     def said(self, *roles: Role) -> Iterator[Note]:
         """The notes of these roles; without evidence where the verdict finds none.
 
@@ -430,6 +435,13 @@ def with_names(table: pd.DataFrame) -> pd.DataFrame:
         if table[what].dtype.kind == "i":
             named[what] = [place(what, position) for position in table[what]]
     return named
+
+
+def from_one(table: pd.DataFrame) -> pd.DataFrame:
+    """A table for people, who count components from 1; Python counts them from 0, and -1 is none."""
+    numbered = [name for name in ("component", "cluster", "other", "source", "factor") if name in table]
+    whole = {name: table[name] for name in numbered if table[name].dtype.kind in "iu"}
+    return table.assign(**{name: (k + 1).where(k >= 0, "") if (k < 0).any() else k + 1 for name, k in whole.items()})
 
 
 def components_checksum(model: Any) -> str:

@@ -34,6 +34,7 @@ from latentbits.findings.account import (
     Selection,
     Subject,
     Unit,
+    from_one,
 )
 from latentbits.findings.repeated_survey import left_out_tables
 from latentbits.findings.rows import with_rows
@@ -505,7 +506,8 @@ def _search_note(model: Any, facts: Mapping[str, Fact]) -> Note:
 
 def selection_tables(found: OrderSelection) -> dict[str, pd.DataFrame]:
     """The tables of a selection that aren't empty, by the names of their files."""
-    tables = {"selection": found.table, "choices": found.choices, "folds": found.folds, "stability": found.stability}
+    tables = {"selection": found.table, "choices": found.choices, "folds": found.folds}
+    tables["stability"] = from_one(found.stability)
     return {name: table for name, table in tables.items() if len(table)}
 
 

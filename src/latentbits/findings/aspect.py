@@ -128,7 +128,7 @@ def _interval_table(model: Any, data: BinaryData) -> pd.DataFrame:
     K, D = model.components_.shape
     return pd.DataFrame(
         {
-            "component": np.repeat(np.arange(K), D),
+            "component": np.repeat(np.arange(1, K + 1), D),
             "attribute": np.tile(attributes(data), K),
             "mean": model.components_.ravel(),
             "low": low.ravel(),

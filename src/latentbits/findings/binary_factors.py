@@ -11,7 +11,7 @@ import pandas as pd
 
 from latentbits import plots, sentences
 from latentbits.data.numbers import NumberTable
-from latentbits.findings.account import DataSummary, Fact, Figure, Parts, Subject, Unit, attributes, labelled
+from latentbits.findings.account import DataSummary, Fact, Figure, Parts, Subject, Unit, attributes, from_one, labelled
 from latentbits.models.binary_factors.binary_model import EXACT_LIMIT
 from latentbits.models.binary_factors.estimator import BinaryFactorAnalysis, Nature
 from latentbits.notes import Code, Level, Note, Role
@@ -42,13 +42,16 @@ def find(subject: Subject, about: DataSummary) -> Parts:
     mixing.insert(1, "mean_", model.intercepts_)
     tables = {
         "causes": pd.DataFrame(
-            [{**factor, "changes": sentences.changed(factor["changes"])} for factor in factors],
+            [
+                {**factor, "factor": factor["factor"] + 1, "changes": sentences.changed(factor["changes"])}
+                for factor in factors
+            ],
             columns=["factor", "probability", "rows_on", "rows_unclear", "strength", "changes"],
         ),
         "mixing": mixing,
         "codes": labelled(model.transform(X), names, data),
         "probabilities": labelled(probabilities, names, data),
-        **({} if sure is None else {"intervals": sure}),
+        **({} if sure is None else {"intervals": from_one(sure)}),
         **({"discards": model.discards_} if len(model.discards_) else {}),
         **({"sizes": model.sizes_} if len(model.sizes_) else {}),
         "restarts": model.restarts_,
@@ -110,14 +113,14 @@ def rows_table(model: BinaryFactorAnalysis, data: NumberTable) -> pd.DataFrame:
     X = data.to_frame()
     table = labelled(model.transform(X), _names(model), data)
     for k, column in enumerate(model.predict_proba(X).T):
-        table[f"probability_{k}"] = column
+        table[f"probability_{k + 1}"] = column
     if model.n_components_ <= EXACT_LIMIT:
         table["log_likelihood"] = model.score_samples(X)
     return table
 
 
 def _names(model: BinaryFactorAnalysis) -> list[str]:
-    return [f"factor_{k}" for k in range(model.n_components_)]
+    return [f"factor_{k + 1}" for k in range(model.n_components_)]
 
 
 def _factors(

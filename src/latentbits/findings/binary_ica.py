@@ -19,6 +19,7 @@ from latentbits.findings.account import (
     Subject,
     Unit,
     attributes,
+    from_one,
     labelled,
     unused,
 )
@@ -39,7 +40,7 @@ def find(subject: Subject, about: DataSummary) -> Parts:
     """What a model fitted to data, cut into segments, has to say."""
     model, data, segments = subject.model, subject.data, subject.fit_params.get("segments")
     n = model.mixing_.shape[1]
-    names = [f"source_{k}" for k in range(n)]
+    names = [f"source_{k + 1}" for k in range(n)]
     mixing = pd.DataFrame(model.mixing_, columns=names)
     mixing.insert(0, "variable", attributes(data))
     tables = {
@@ -54,7 +55,7 @@ def find(subject: Subject, about: DataSummary) -> Parts:
     tables["pairs"] = fit.pairs.head(MOST_PAIRS)
     sure = _intervals(model, data, segments)
     if sure is not None:
-        tables["intervals"] = sure.to_frame(attributes(data))
+        tables["intervals"] = from_one(sure.to_frame(attributes(data)))
     n_segments = len(model.segments_)
     judged = {"rms_z": fit.rms_z, "beyond_3": fit.beyond_3, "pairs": fit.n_pairs, "thin": fit.n_thin}
     counts = {"sources": Fact(n, Unit.COUNT), "segments": Fact(n_segments, Unit.COUNT)}

@@ -65,14 +65,14 @@ def components_table(model: FactorModel, data: BinaryData, **properties: Any) ->
     """A line for each component, with its properties in front."""
     names = attributes(data)
     table = pd.DataFrame(model.components_, columns=names)
-    for place, (name, values) in enumerate({"component": np.arange(len(table)), **properties}.items()):
+    for place, (name, values) in enumerate({"component": np.arange(1, len(table) + 1), **properties}.items()):
         table.insert(place, unused(name, names), values)
     return table
 
 
 def weights_table(weights: np.ndarray, data: BinaryData) -> pd.DataFrame:
     """The rows' weights with their labels, and what else is known of the rows behind them."""
-    names = [f"component_{k}" for k in range(weights.shape[1])]
+    names = [f"component_{k + 1}" for k in range(weights.shape[1])]
     table = labelled(weights, names, data)
     for name, values in (data.metadata or {}).items():
         table[unused(name, table.columns.tolist())] = values

@@ -11,7 +11,7 @@ import pandas as pd
 
 from latentbits import plots
 from latentbits.data.numbers import NumberTable
-from latentbits.findings.account import DataSummary, Fact, Figure, Parts, Subject, Unit, attributes, labelled
+from latentbits.findings.account import DataSummary, Fact, Figure, Parts, Subject, Unit, attributes, from_one, labelled
 from latentbits.models.ica_mixture.estimator import ICAMixture
 from latentbits.notes import Code, Level, Note, Role
 
@@ -40,8 +40,8 @@ def find(subject: Subject, about: DataSummary) -> Parts:
         "separation": apart,
         "mixing": _mixing_table(model, data),
         "rows": rows_table(model, data),
-        **({"overlaps": overlaps} if len(overlaps) else {}),
-        **({} if sure is None else {"intervals": sure}),
+        **({"overlaps": from_one(overlaps)} if len(overlaps) else {}),
+        **({} if sure is None else {"intervals": from_one(sure)}),
         "history": model.history_,
         "restarts": model.restarts_,
     }
@@ -88,11 +88,11 @@ def rows_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
     """Of each row its cluster, the clusters' probabilities, its sources in both ways, and its log density."""
     X = data.to_frame()
     clusters, sources = range(model.n_clusters_), range(model.mixing_.shape[2])
-    names = [f"cluster_{c}" for c in clusters]
-    names += [f"{way}_{m}" for way in ("source", "unmixed") for m in sources]
+    names = [f"cluster_{c + 1}" for c in clusters]
+    names += [f"{way}_{m + 1}" for way in ("source", "unmixed") for m in sources]
     values = [model.predict_proba(X), model.transform(X), model.transform(X, kind="unmixed")]
     table = labelled(np.hstack(values), names, data)
-    table.insert(1, "cluster", model.predict(X))
+    table.insert(1, "cluster", model.predict(X) + 1)
     table["log_density"] = model.score_samples(X)
     return table
 
@@ -104,7 +104,7 @@ def _separation(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
     scale = np.where(spread > 0, spread, 1.0)
     found = np.unique(labels)
     means = [(_means(X[labels == c]) - _means(X)) / scale for c in found]
-    table = pd.DataFrame(np.array(means).T, columns=[f"cluster_{c}" for c in found])
+    table = pd.DataFrame(np.array(means).T, columns=[f"cluster_{c + 1}" for c in found])
     table.insert(0, "variable", attributes(data))
     return table
 
@@ -124,7 +124,7 @@ def _telling_columns(apart: pd.DataFrame) -> tuple[int, int]:
 
 def _clusters_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
     table = pd.DataFrame(model.means_, columns=[f"mean_{name}" for name in attributes(data)])
-    columns = {"cluster": np.arange(model.n_clusters_), "share": model.proportions_, "sources": model.n_sources_}
+    columns = {"cluster": np.arange(1, model.n_clusters_ + 1), "share": model.proportions_, "sources": model.n_sources_}
     for place, (name, values) in enumerate(columns.items()):
         table.insert(place, name, values)
     return table
@@ -132,8 +132,8 @@ def _clusters_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
 
 def _mixing_table(model: ICAMixture, data: NumberTable) -> pd.DataFrame:
     C, D, M = model.mixing_.shape
-    table = pd.DataFrame(model.mixing_.reshape(C * D, M), columns=[f"source_{m}" for m in range(M)])
-    table.insert(0, "cluster", np.repeat(np.arange(C), D))
+    table = pd.DataFrame(model.mixing_.reshape(C * D, M), columns=[f"source_{m + 1}" for m in range(M)])
+    table.insert(0, "cluster", np.repeat(np.arange(1, C + 1), D))
     table.insert(1, "variable", np.tile(attributes(data), C))
     return table
 

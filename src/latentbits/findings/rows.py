@@ -11,10 +11,11 @@ import pandas as pd
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.row_facts import RowFacts
-from latentbits.findings.account import Figure, Parts, Subject, data_table, labelled, unused
+from latentbits.findings.account import Figure, Parts, Subject, data_table, from_one, labelled, unused
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.notes import Code
 from latentbits.tasks.associations import associations
+from latentbits.wording import place
 
 MOST_FURTHER = 100
 """Further visits that a map shows where even more would be needed."""
@@ -49,7 +50,7 @@ def with_rows(parts: Parts, subject: Subject) -> Parts:
     if subject.solved is not None and facts.names:
         table = associations(subject.solved.weights, facts)
         if len(table):
-            tables["associations"] = table
+            tables["associations"] = from_one(table)
     if facts.coordinates is not None:
         layers = map_layers(parts, subject)
         known = tables.get("sites")
@@ -81,7 +82,7 @@ def map_layers(parts: Any, subject: Subject) -> dict[str, np.ndarray]:
     layers["ones in the row"] = data.ones_per_row()
     if subject.solved is not None:
         W = np.asarray(subject.solved.weights)
-        layers |= {f"weight of component {k}": W[:, k] for k in range(W.shape[1])}
+        layers |= {f"weight of {place('component', k)}": W[:, k] for k in range(W.shape[1])}
     return layers
 
 

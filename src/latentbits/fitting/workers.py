@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -101,7 +102,9 @@ class Workers:
 
 
 class Progress:
-    """One bar for all restarts of a fit. Silent unless `show`, and safe to call from several threads.
+    """One bar for all restarts of a fit, with the time left; without a terminal, one line at the end.
+
+    Silent unless `show`, and safe to call from several threads.
 
     The bar counts finished restarts, because the number of passes is not known in advance; it also shows the passes
     made so far and the best objective per cell.
@@ -115,9 +118,10 @@ class Progress:
         self._lock = threading.Lock()
         self._bar: Any = None
         self._task: Any = None
-        if show:  # imported late: a silent fit should not pay for the import of rich
+        self._done, self._started, self._shown = 0, time.perf_counter(), show
+        if show and sys.stderr.isatty():  # imported late: a silent fit should not pay for the import of rich
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
 
             columns = (
@@ -125,7 +129,8 @@ class Progress:
                 BarColumn(),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[note]}"),
-                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
             )
             self._bar = Bar(*columns, console=Console(file=sys.stderr))
 
@@ -140,6 +145,9 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+        elif self._shown:  # nobody looks at a window: one line at the end
+            seconds = time.perf_counter() - self._started
+            sys.stderr.write(f"{self._title}: {self._done} of {self._total}, {seconds:.1f} s\n")
 
     def passed(self, run: int, n_passes: int, objective_per_cell: float) -> None:
         """Restart `run` has made its `n_passes`-th pass."""
@@ -153,8 +161,9 @@ class Progress:
 
     def finished_one(self) -> None:
         """A restart has finished."""
-        if self._bar is not None:
-            with self._lock:
+        with self._lock:
+            self._done += 1
+            if self._bar is not None:
                 self._bar.advance(self._task)
 
 

@@ -92,7 +92,7 @@ def _component_table(model: Any, components: np.ndarray) -> str:
         told = [names[j] for j in np.argsort(-apart[k], kind="stable")[:N_NAMES]]
         rows.append(
             [
-                int(k),
+                int(k) + 1,
                 *([] if shares is None else [views.Bar(shares[k])]),
                 *([] if kinds is None else [kinds[k]]),
                 ", ".join(told),

@@ -77,7 +77,7 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
     for c, (A, mean, n_live) in enumerate(zip(mixing, means, attribute(model, "n_sources_"), strict=True)):
         own = labels == c
         colour = COLOURS[c % len(COLOURS)]
-        ax.scatter(rows[own, i], rows[own, j], s=6, color=colour, alpha=0.5, linewidths=0, label=f"cluster {c}")
+        ax.scatter(rows[own, i], rows[own, j], s=6, color=colour, alpha=0.5, linewidths=0, label=f"cluster {c + 1}")
         if own.any():
             centre = mean + A @ sources[own].mean(axis=0)
             for m in range(int(n_live)):
@@ -132,7 +132,7 @@ def plot_cluster_means(model: Any, X: ArrayLike, *, ax: Axes | None = None) -> F
     order = np.argsort(-(means**2 @ n_rows[clusters]), kind="stable")[:MOST_VARIABLES]  # the mean of all is 0
     names = np.array(names_of(model, None, rows.shape[1]), dtype=object)[order]
     label = "standard deviations from the mean"
-    ticks = [f"{c}\n{n_rows[c]}" for c in clusters]
+    ticks = [f"{c + 1}\n{n_rows[c]}" for c in clusters]
     return _drawn_by_variable(ax, means[order], names, ticks, "cluster, and its rows", label)
 
 
@@ -164,7 +164,7 @@ def plot_source_effects(model: Any, *, most: int = 6, ax: Axes | None = None) ->
     >>> X = np.random.default_rng(0).uniform(size=(100, 2))
     >>> figure = plot_source_effects(ICAMixture(1, n_init=1, random_state=0).fit(X))
     >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
-    ['0.0', '0.1']
+    ['1.1', '1.2']
     """
     effects = np.asarray(attribute(model, "source_effects_"), dtype=float)
     columns = [(c, m) for c, n in enumerate(attribute(model, "n_sources_")) for m in range(min(int(n), most))]
@@ -173,7 +173,7 @@ def plot_source_effects(model: Any, *, most: int = 6, ax: Axes | None = None) ->
     values = np.column_stack([effects[c, :, m] for c, m in columns])
     order = np.argsort(-np.abs(values).max(axis=1), kind="stable")[:MOST_VARIABLES]
     names = np.array(names_of(model, None, len(values)), dtype=object)[order]
-    ticks = [f"{c}.{m}" for c, m in columns]
+    ticks = [f"{c + 1}.{m + 1}" for c, m in columns]
     label = "change in standard deviations"
     return _drawn_by_variable(ax, values[order], names, ticks, "cluster.source", label)
 
@@ -235,7 +235,7 @@ def plot_source_densities(
             ax = figure.add_subplot(grid[c, m])
             found = None if sources is None else sources[labels == c, m]
             _draw_density(ax, model, c, m, found)
-            ax.set_title(f"cluster {c}, source {m}", fontsize=8)
+            ax.set_title(f"cluster {c + 1}, source {m + 1}", fontsize=8)
     return figure.figure
 
 
@@ -285,9 +285,9 @@ def plot_strengths(model: Any, *, figure: Figure | SubFigure | None = None) -> F
     panels = figure.subplots(len(strengths), sharex=True, squeeze=False)[:, 0]
     for c, (ax, heights, n_live) in enumerate(zip(panels, strengths, attribute(model, "n_sources_"), strict=True)):
         colours = [BEST if m < n_live else QUIET for m in range(len(heights))]
-        ax.bar(np.arange(len(heights)), heights, color=colours, width=0.7)
+        ax.bar(np.arange(1, len(heights) + 1), heights, color=colours, width=0.7)
         words = "source" if n_live == 1 else "sources"
-        ax.set_title(f"cluster {c}, {100 * shares[c]:.0f} % of the data: {n_live} {words}")
+        ax.set_title(f"cluster {c + 1}, {100 * shares[c]:.0f} % of the data: {n_live} {words}")
         ax.xaxis.set_major_locator(whole_numbers())
     panels[-1].set_xlabel("source")
     figure.supylabel("strength, in standard deviations of the data")

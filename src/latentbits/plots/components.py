@@ -235,7 +235,7 @@ def plot_weights(
     for ax, k in zip(panels, phantoms, strict=True):
         style = KINDS[kinds[k]]
         _draw_phantom(ax, counts, weights[:, k], kinds[k])
-        ax.set_title(f"component {k}, {style.words}", color=text_colour(kinds[k]), fontweight="bold")
+        ax.set_title(f"component {k + 1}, {style.words}", color=text_colour(kinds[k]), fontweight="bold")
     _add_key(panels[0], kinds[phantoms[0]], len(weights))
     panels[-1].set_xlabel("ones in the row")
     return figure.figure
@@ -267,7 +267,7 @@ def _draw_map(ax: Axes, weights: Floats, kinds: list[str]) -> None:
 
 
 def _short_label(k: int, kind: str) -> str:
-    return f"{k}" if kind == "content" else f"{k}\n{kind}"
+    return f"{k + 1}" if kind == "content" else f"{k + 1}\n{kind}"
 
 
 def _block_means(rows: Floats, most: int) -> Floats:

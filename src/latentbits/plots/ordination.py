@@ -186,7 +186,7 @@ def plot_stability(stability: ArrayLike, *, ax: Axes | None = None) -> Figure:
         )
     ax = panel(ax, 4.6, 1.3 + 0.28 * len(values))
     ax.barh(range(len(values)), values, color=BEST, height=0.6)
-    ax.set_yticks(range(len(values)))
+    ax.set_yticks(range(len(values)), [str(k + 1) for k in range(len(values))])
     ax.set(ylim=(len(values) - 0.5, -0.5), xlim=(min(0.0, 1.05 * float(values.min())), 1.02), ylabel="component")
     ax.axvline(0, color=QUIET, linewidth=0.8)
     ax.set_xlabel("stability across restarts\n(1: the same, 0: as two different components)")

@@ -327,10 +327,10 @@ def titles_of(model: Any, n_components: int, separator: str = ", ") -> list[str]
     --------
     >>> from types import SimpleNamespace
     >>> titles_of(SimpleNamespace(weights_=[[0.7, 0.3]], phantoms_=["content", "white"]), 2)
-    ['component 0, 70 % of the data', 'component 1, 30 % of the data\\nwhite phantom']
+    ['component 1, 70 % of the data', 'component 2, 30 % of the data\\nwhite phantom']
     """
     shares = shares_of(model)
-    titles = [f"component {k}" for k in range(n_components)]
+    titles = [f"component {k + 1}" for k in range(n_components)]
     if shares is not None:
         titles = [
             f"{title}{separator}{_percent(share)} of the data" for title, share in zip(titles, shares, strict=True)

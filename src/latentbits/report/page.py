@@ -90,7 +90,7 @@ def _said(findings: Findings, drawn_here: bool) -> dict[str, Any]:
     headline, *reasons = [""] if findings.verdict is None else sentences.verdict(findings.verdict)
     answer = list(findings.said(Role.ANSWER, Role.LEAD))
     found = [] if drawn_here else list(findings.said(Role.FOUND))
-    if findings.level in frame.FINDS_NOTHING and not _counts(findings):
+    if not findings.has_evidence and not _counts(findings):
         answer, found = [], list(findings.said(Role.LEAD, Role.FOUND))
     if not headline:
         headline = sentences.headline(findings)

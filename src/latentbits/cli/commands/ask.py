@@ -70,7 +70,7 @@ def read_afresh_option(command: Command) -> Command:
 
 def open_model_and_rows(
     fitted: Path,
-    file: Path,
+    file: Path | None,
     reading: Values,
     *,
     read_afresh: bool,
@@ -80,15 +80,22 @@ def open_model_and_rows(
 ) -> tuple[Any, BinaryData]:
     """A model that can do what the command `needs`, and the rows of the file for it, with the marks of the fit.
 
-    What needs no reading is refused first: a path that isn't there, and an `out` that may not be written.
+    Without a file the rows are those of the fit. What needs no reading is refused first: a path that isn't there, and
+    an `out` that may not be written.
     """
     run = RunFolder.open(fitted)
-    check_file(file)
+    if file is not None:
+        check_file(file)
+    elif not run.is_folder:
+        raise click.UsageError(f"{run.path} is a model file, which has no rows; give FILE as well")
     if out is not None:
         check_target(out, force=force)
     model = run.load_model()
     refuse_unable(model, fitted, needs)
     _note_verdict_of_fit(run)
+    if file is None:
+        own: Any = run.load_data()[0]
+        return model, own
     data = rows_for(run, model, file, reading, read_afresh=read_afresh)
     return model, _with_marks_of_fit(run, data)
 
@@ -140,9 +147,17 @@ def _as_fitted(run: RunFolder, data: BinaryData) -> BinaryData | None:
     return known if known.fingerprint() == fitted.fingerprint() else None
 
 
+_MATRICES = {Ability.PREDICT_CELLS: "probabilities of single cells", Ability.ROW_WEIGHTS: "weights of rows"}
+"""What can be exported, by the ability that it takes."""
+
+
 def refuse_unable(model: Any, place: Path, needs: Ability) -> None:
     """Refuse a model that can't answer: all but the aspect family, and what FalseZeros doesn't do."""
     abilities = abilities_of(model)
+    if needs in _MATRICES:
+        if needs not in abilities:
+            raise DataError(f"{place}: {type(model).__name__} has no {_MATRICES[needs]}; its tables are in DIR")
+        return
     if Ability.EXPLAIN_CELLS not in abilities:
         raise DataError(
             f"{place}: {type(model).__name__} has no noise components, so it can't denoise, rank or explain cells; fit "
@@ -423,7 +438,7 @@ def denoise(
 
 @click.command(
     short_help="The cells of FILE that are most likely false.",
-    epilog="Example: latentbits suspects run sites.csv --top 20",
+    epilog="Example: latentbits suspects run --top 20",
 )
 @model_argument
 @kind_option
@@ -453,9 +468,9 @@ def suspects(
 
     The score ranks cells: the probability that the content of the row would put a 1 there (or not), averaged over the
     restarts of the fit; with --ratings by the best restart alone. It is no measured error rate. DIR is a folder made by
-    "latentbits fit", or a model file. FILE is read like the file of the fit; options given here go before those given
-    there. Columns are matched by name; without names the first row is "row 1", and so in "latentbits
-    explain".
+    "latentbits fit", or a model file. Without FILE it is about the rows of the fit. FILE is read like the file of the
+    fit; options given here go before those given there. Columns are matched by name; without names the first row is
+    "row 1", and so in "latentbits explain".
 
     Of a fit of false-zeros the table has a probability too, whose name says what it is of, and what each member says.
     Of a fit of repeat-visits leave out FILE: the list is of the sites of the fit.
@@ -478,6 +493,63 @@ def suspects(
     from latentbits.findings.account import with_names
 
     output_table(with_names(table), out, force=force, terminal=terminal)
+
+
+@click.command(
+    short_help="A methods paragraph about the fit in DIR, with references.",
+    epilog="Example: latentbits methods run",
+)
+@model_argument
+def methods(fitted: Path) -> None:
+    """Print a paragraph for the methods section of a paper: what was fitted in DIR, to what, how, and whom to cite.
+
+    It is made from the model, and reports the verdict of the fit, whatever that says.
+    """
+    from latentbits.findings.methods import methods_text
+    from latentbits.tasks.verdict import Verdict
+
+    run = RunFolder.open(fitted)
+    stored = run.fit_record.get("verdict")
+    verdict = None if stored is None else Verdict.from_dict(stored)
+    Terminal().print_lines(methods_text(run.load_model(), verdict=verdict).splitlines())
+
+
+@click.command(
+    short_help="A whole matrix of the fit in DIR: the probability of a 1 in every cell, or the rows' weights.",
+    epilog="Example: latentbits export run --what probabilities --out probabilities.csv",
+)
+@model_argument
+@click.option(
+    "--what",
+    type=click.Choice(["probabilities", "weights"]),
+    required=True,
+    help="The probability of a 1 in each cell, or the weights of the rows on the components.",
+)
+@table_options
+@terminal_options
+@optional_reading_options
+@read_afresh_option
+def export(
+    fitted: Path,
+    file: Path | None,
+    reading: Values,
+    read_afresh: bool,
+    what: str,
+    out: Path | None,
+    force: bool,
+    terminal: Terminal,
+) -> None:
+    """Write a matrix of the model in DIR: a line for each row of the data of the fit or, if FILE is given, of FILE."""
+    needs = {"probabilities": Ability.PREDICT_CELLS, "weights": Ability.ROW_WEIGHTS}[what]
+    model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force, needs=needs)
+    from latentbits.findings.account import data_table
+    from latentbits.findings.factors import weights_table
+
+    if what == "weights":
+        table = weights_table(model._solved(data).weights, data)
+    else:
+        table = data_table(model.reconstruct(data), data)
+    output_table(table, out, force=force, terminal=terminal, details=f": {counted(len(table), 'row')}")
 
 
 @click.command(
@@ -514,6 +586,8 @@ def explain(
     Of a fit of repeat-visits leave out FILE: what the probability of each species at the site, or of each cell, comes
     from.
     """
+    from latentbits.findings.account import from_one, with_names
+
     if (row is None) == (not cells):
         raise click.UsageError("give either --row ROW or --cell ROW COLUMN")
     if file is None:
@@ -526,11 +600,9 @@ def explain(
     if Ability.MEMBERS in abilities_of(model):
         table = _by_ensemble(model, data, positions, rows, columns)
     elif row is not None:
-        table = model.explain(data, row=_position(row, rows))
+        table = from_one(model.explain(data, row=_position(row, rows)))
     else:
-        table = model.explain(data, cells=positions)
-    from latentbits.findings.account import with_names
-
+        table = from_one(model.explain(data, cells=positions))
     output_table(with_names(table), out, force=force, terminal=terminal)
 
 

@@ -201,7 +201,7 @@ def _tables(made: AspectTruth) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
     n_rows, n_columns = made.X.shape
     sites = [f"site{i}" for i in range(n_rows)]
     species = [f"species{j}" for j in range(n_columns)]
-    kinds = [f"component_{k}" for k in range(len(made.components))]
+    kinds = [f"component_{k + 1}" for k in range(len(made.components))]
 
     def labelled(values: Any, columns: list[str]) -> pd.DataFrame:
         table = pd.DataFrame(values, columns=columns)
@@ -209,7 +209,7 @@ def _tables(made: AspectTruth) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
         return table
 
     components = pd.DataFrame(made.components, columns=species)
-    components.insert(0, "component", range(len(kinds)))
+    components.insert(0, "component", range(1, len(kinds) + 1))
     return labelled(made.X, species), {
         "components": components,
         "weights": labelled(made.weights, kinds),

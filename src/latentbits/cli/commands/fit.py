@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,7 @@ from latentbits.cli.terminal import (
     given,
     shape_option,
     terminal_options,
+    verbose_option,
     warnings_as_notes,
 )
 from latentbits.models.registry import FITTED_TO_FILES, MODELS, NUMBER_MODELS, TABLE_MODELS
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
 @bundled("together", TOGETHER)
 @click.option("--report/--no-report", default=True, help="Whether DIR gets a report.html.  [default: report]")
 @terminal_options
+@verbose_option
 @reading_options
 def fit(
     file: Path,
@@ -145,7 +148,7 @@ def fit(
     parameters = _candidates(learning) if model is None else {model: parameters_of(learning, model)}
     asking: Values = {"verdict": verdict, "shape": shape, "cluster": cluster, "n_jobs": learning["jobs"]}
     asking["verbose"] = int(terminal.shows_progress)
-    with warnings_as_notes() as warned:
+    with warnings_as_notes(Code.NO_NOISE_COMPONENT) as warned:
         start = time.perf_counter()
         data, fit_params = _read_for(model, file, reading, segments, marks, together)
         seconds = {"read": _since(start)}
@@ -172,7 +175,7 @@ def fit(
     summary = RunFolder(out).save(findings, force=force, report=report)
     terminal.print_json(summary)
     terminal.print_findings(findings)
-    terminal.print_lines(where_lines(findings, out, report=report))
+    terminal.print_lines(where_lines(findings, out, file, report=report, verbose=terminal.verbose))
     if findings.has(Code.INTERRUPTED):
         click.get_current_context().exit(INTERRUPTED)
 
@@ -275,8 +278,14 @@ def _with_marks(data: BinaryData, marks: Marks | None) -> BinaryData:
     return apply_marks(data, marks)
 
 
-def where_lines(findings: Findings, folder: Path, *, report: bool) -> Iterator[str]:
-    """What a run has left, and where."""
+def where_lines(findings: Findings, folder: Path, file: Path, *, report: bool, verbose: bool) -> Iterator[str]:
+    """What a run has left, and where; in short the report, and how to ask why."""
+    if not verbose:
+        yield f" Report  {folder / REPORT_FILE}" if report else f" Folder  {folder}"
+        if findings.suspects and len(findings.suspects[0]) and findings.has_evidence:
+            row, column = findings.tables["suspects"].loc[0, ["row", "column"]]
+            yield f" Why?    {shlex.join(['latentbits', 'explain', str(folder), str(file), '--cell', str(row), str(column)])}"
+        return
     tables = ", ".join(f"{name}.csv" for name in findings.tables if name != "restarts")
     pictures = f", and pictures in {PLOTS_FOLDER}" if findings.figures else ""
     yield f"Look at {folder}: {tables}, {SUMMARY_FILE}{pictures}."
@@ -315,6 +324,7 @@ _LEARNING = {
 @force_option(FOLDER_FORCE)
 @click.option("--report/--no-report", default=True, help="Whether DIR gets a report.html.  [default: report]")
 @terminal_options
+@verbose_option
 @reading_options
 def false_zeros(
     file: Path,
@@ -373,6 +383,6 @@ def false_zeros(
     shown = limit if out is None else top
     cells = to_records(findings.tables["suspects"][:shown])
     terminal.print_json(summary | {"suspects": summary["suspects"] | {"cells": cells}})
-    terminal.print_findings(findings, top=len(cells))
+    terminal.print_findings(findings, top=len(cells), asked=terminal.verbose or given("top"))
     if out is not None:
-        terminal.print_lines(where_lines(findings, out, report=report))
+        terminal.print_lines(where_lines(findings, out, file, report=report, verbose=terminal.verbose))

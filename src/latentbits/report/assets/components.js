@@ -2,26 +2,26 @@
 
 const N_BARS = 8;
 
-const nameOf = (page, k) => page.rated?.names[k] || `component ${k}`;
+const nameOf = (page, k) => page.rated?.names[k] || `component ${k + 1}`;
 
 function makeCards(page) {
   const { bench, rated } = page;
   page.cards = Array.from({ length: bench.K }, (_, k) => {
-    const card = element("article", { className: "card", ariaLabel: `component ${k}` });
+    const card = element("article", { className: "card", ariaLabel: `component ${k + 1}` });
     card.style.setProperty("--colour", colourOf(bench, k));
     const details = [];
     if (bench.kinds) details.push(...({ content: [], extinct: ["extinct"] }[bench.kinds[k]] ?? [`${bench.kinds[k]} phantom`]), `${percent(bench.row_shares[k])} of these rows`);
-    if (page.content.stability) details.push(`found again ${twoDigits(page.content.stability[k])}`);
+    if (page.content.stability) details.push(`stability ${twoDigits(page.content.stability[k])}`);
     if (rated) {
-      const name = element("input", { className: "name", placeholder: `component ${k}`, ariaLabel: `Name of component ${k}`, dir: "auto", maxLength: 200 });
+      const name = element("input", { className: "name", placeholder: `component ${k + 1}`, ariaLabel: `Name of component ${k + 1}`, dir: "auto", maxLength: 200 });
       name.addEventListener("input", () => { page.rated.names[k] = name.value; page.keep(); page.renamed(); });
       card.append(name);
-    } else card.append(element("h3", {}, `component ${k}`));
+    } else card.append(element("h3", {}, `component ${k + 1}`));
     card.append(element("p", { className: "details" }, details.join(" · ")));
-    if (bench.grid) card.append(element("canvas", { className: "image", role: "img", ariaLabel: `component ${k} as an image` }));
+    if (bench.grid) card.append(element("canvas", { className: "image", role: "img", ariaLabel: `component ${k + 1} as an image` }));
     card.append(element("ul", { className: "bars" }));
     if (rated) {
-      const slider = element("input", { type: "range", min: 0, max: 1, step: 0.01, ariaLabel: `Rating of component ${k}` });
+      const slider = element("input", { type: "range", min: 0, max: 1, step: 0.01, ariaLabel: `Rating of component ${k + 1}` });
       slider.addEventListener("input", () => { page.rated.ratings[k] = slider.valueAsNumber; page.edited(); });
       card.append(element("label", { className: "rating" }, "keep", slider, element("output")));
     }

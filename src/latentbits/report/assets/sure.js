@@ -8,15 +8,15 @@ function restartsPlot({ objective, iterations }) {
     dot.append(svgElement("title", {}, `${value.toPrecision(9)} after ${iterations[rank]} iterations`));
     made.svg.append(dot);
   });
-  return ["Objective of each random start", made.svg];
+  return ["Objective of each restart", made.svg];
 }
 
 function stabilityPlot(stability) {
   const lines = stability.map((value, k) => element("li", {},
-    element("span", { className: "label" }, `component ${k}`),
+    element("span", { className: "label" }, `component ${k + 1}`),
     track([[Math.max(value, 0), "var(--strong)"]]),
     element("span", { className: "value" }, twoDigits(value))));
-  return ["How well the next best starts find each component again (1: the same)", element("ul", { className: "bars" }, ...lines)];
+  return ["Stability of each component across restarts (1: the same)", element("ul", { className: "bars" }, ...lines)];
 }
 
 function selectionPlot({ criterion, better, x, y, error, best }) {
