@@ -17,7 +17,7 @@ from latentbits import DataError, DegenerateDataWarning, compare, select_order
 from latentbits.models.abilities import Ability
 from latentbits.models.registry import MODELS, TABLE_MODELS, model_class
 from latentbits.storage import run_folder
-from tests.cli.conftest import invoke
+from tests.cli.conftest import invoke, without_progress
 from tests.models.strange import some
 
 NAN = np.nan
@@ -178,7 +178,7 @@ def write(path: Path, cells: np.ndarray) -> Path:
 
 def assert_sentences(stderr: str, sentence: str | None) -> None:
     """One line each, what is degenerate exactly once, and nothing but what models say about themselves beside it."""
-    lines = stderr.splitlines()
+    lines = without_progress(stderr).splitlines()
     assert all(line.startswith("note: ") for line in lines)
     notes = pd.Series([line.removeprefix("note: ") for line in lines], dtype=object)
     about = notes.str.match(sentence) if sentence else notes.str.len() < 0

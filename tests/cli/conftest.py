@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,11 @@ def invoke(*args: object) -> Result:
     return CliRunner().invoke(program, [*map(str, args), *in_full], prog_name="latentbits")
 
 
+def without_progress(stderr: str) -> str:
+    """What was said on stderr beside how long each stage took."""
+    return re.sub(r"^\w+: \d+ of \d+, \d+\.\d s\n", "", stderr, flags=re.MULTILINE)
+
+
 def assert_refused(result: Result, *parts: str, code: int = 1) -> None:
     """Nothing on stdout, and on stderr one sentence with these parts (or click's words, for code 2)."""
     assert result.exit_code == code, result.output + repr(result.exception)
@@ -64,7 +70,7 @@ def assert_refused(result: Result, *parts: str, code: int = 1) -> None:
     for part in parts:
         assert part in printed
     if code == 1:
-        *notes, error = result.stderr.splitlines()
+        *notes, error = without_progress(result.stderr).splitlines()
         assert error.startswith("error: ")
         assert all(note.startswith("note: ") for note in notes)
 

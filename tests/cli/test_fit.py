@@ -21,7 +21,7 @@ from latentbits.findings.account import components_checksum
 from latentbits.fitting import restarts
 from latentbits.storage.persistence import load_model
 
-from .conftest import FAST, FILES, Run, summary_of, write_table
+from .conftest import FAST, FILES, Run, summary_of, without_progress, write_table
 
 pytestmark = pytest.mark.usefixtures("without_plots")
 
@@ -162,7 +162,7 @@ def test_the_answer_is_short_and_names_names(run: Run, table: Path, tmp_path: Pa
     assert any("restarts" in line for line in lines)
     assert str(tmp_path / "run") in lines[-1]
     assert len(lines) - len(verdict) < 15 > 5 * len(verdict) - 1
-    assert result.stderr.startswith("note: what looks like noise predicts held-out cells better as free content")
+    assert without_progress(result.stderr).startswith("note: what looks like noise predicts held-out cells better as free content")
 
 
 def test_quiet_is_silent_and_writes_the_same(run: Run, table: Path, tmp_path: Path, fitted: Path) -> None:
@@ -184,10 +184,10 @@ def test_no_phantom_and_a_single_restart_are_printed(run: Run, table: Path, tmp_
 def test_running_out_of_passes_is_a_note(run: Run, table: Path, tmp_path: Path) -> None:
     result = run("fit", table, "--components", 2, "--max-iter", 1, "--out", tmp_path / "run")
     assert result.exit_code == 0
-    assert result.stderr.startswith("note: the best restart made all max_iter=1 passes")
+    assert without_progress(result.stderr).startswith("note: the best restart made all max_iter=1 passes")
     summary = summary_of(tmp_path / "run")
     assert summary["converged"] is False
-    assert summary["notes"] == [note.removeprefix("note: ") for note in result.stderr.splitlines()]
+    assert summary["notes"] == [note.removeprefix("note: ") for note in without_progress(result.stderr).splitlines()]
 
 
 def test_tol_reaches_the_model(run: Run, table: Path, tmp_path: Path) -> None:

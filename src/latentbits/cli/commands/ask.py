@@ -500,7 +500,8 @@ def suspects(
     epilog="Example: latentbits methods run",
 )
 @model_argument
-def methods(fitted: Path) -> None:
+@terminal_options
+def methods(fitted: Path, terminal: Terminal) -> None:
     """Print a paragraph for the methods section of a paper: what was fitted in DIR, to what, how, and whom to cite.
 
     It is made from the model, and reports the verdict of the fit, whatever that says.
@@ -511,7 +512,9 @@ def methods(fitted: Path) -> None:
     run = RunFolder.open(fitted)
     stored = run.fit_record.get("verdict")
     verdict = None if stored is None else Verdict.from_dict(stored)
-    Terminal().print_lines(methods_text(run.load_model(), verdict=verdict).splitlines())
+    text = methods_text(run.load_model(), verdict=verdict)
+    terminal.print_json({"methods": text})
+    terminal.print_lines(text.splitlines())
 
 
 @click.command(

@@ -284,7 +284,8 @@ def where_lines(findings: Findings, folder: Path, file: Path, *, report: bool, v
         yield f" Report  {folder / REPORT_FILE}" if report else f" Folder  {folder}"
         if findings.suspects and len(findings.suspects[0]) and findings.has_evidence:
             row, column = findings.tables["suspects"].loc[0, ["row", "column"]]
-            yield f" Why?    {shlex.join(['latentbits', 'explain', str(folder), str(file), '--cell', str(row), str(column)])}"
+            words = ("latentbits", "explain", folder, file, "--cell", row, column)
+            yield f" Why?    {shlex.join(map(str, words))}"
         return
     tables = ", ".join(f"{name}.csv" for name in findings.tables if name != "restarts")
     pictures = f", and pictures in {PLOTS_FOLDER}" if findings.figures else ""
