@@ -65,7 +65,7 @@ OWN = (
 
 @pytest.fixture
 def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_folder, "write_plots", lambda _, plots: plots.mkdir())
+    monkeypatch.setattr(run_folder, "write_plots", lambda _, plots, *__: plots.mkdir())
 
 
 def speaks(model: str, name: str) -> bool:

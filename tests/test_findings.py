@@ -215,7 +215,7 @@ def numbers(value: Any, path: tuple[Any, ...] = ()) -> Any:
 def test_no_decision_depends_on_words(
     cells: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    monkeypatch.setattr("latentbits.storage.run_folder.write_plots", lambda _, plots: plots.mkdir())
+    monkeypatch.setattr("latentbits.storage.run_folder.write_plots", lambda _, plots, *__: plots.mkdir())
     monkeypatch.setattr("latentbits.tasks.trials.time.perf_counter", lambda: 0.0)
     (tmp_path / "words").mkdir()
     (tmp_path / "nonsense").mkdir()

@@ -83,7 +83,7 @@ def run() -> Run:
 @pytest.fixture
 def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the plots' folder empty: drawing takes longer than all the rest."""
-    monkeypatch.setattr(run_folder, "write_plots", lambda _, plots: plots.mkdir())
+    monkeypatch.setattr(run_folder, "write_plots", lambda _, plots, *__: plots.mkdir())
 
 
 @pytest.fixture(scope="session")

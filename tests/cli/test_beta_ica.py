@@ -37,7 +37,7 @@ def inference(request: pytest.FixtureRequest) -> str:
 def fitted_beta(inference: str, table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("beta") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_folder, "write_plots", lambda _, plots: plots.mkdir())
+        patch.setattr(run_folder, "write_plots", lambda _, plots, *__: plots.mkdir())
         result = invoke("fit", table, *FAST, *MODEL, "--inference", inference, "--out", out)
     assert result.exit_code == 0, result.output
     return out

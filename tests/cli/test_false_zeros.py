@@ -67,7 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, sites: Path) -> Path:
     """The folder of a fit; tests only read it."""
     out = tmp_path_factory.mktemp("ensemble") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_folder, "write_plots", lambda _, plots: plots.mkdir())
+        patch.setattr(run_folder, "write_plots", lambda _, plots, *__: plots.mkdir())
         result = invoke("false-zeros", sites, *SMALL, "--out", out)
     assert result.exit_code == 0, result.output
     return out

@@ -61,7 +61,7 @@ def masked(text: str) -> str:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_it_prints(folder: Path, name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [*COMMANDS[name], *(["--force"] if "--out" in COMMANDS[name] else [])]
-    monkeypatch.setattr("latentbits.storage.run_folder.write_plots", lambda _, plots: plots.mkdir())
+    monkeypatch.setattr("latentbits.storage.run_folder.write_plots", lambda _, plots, *__: plots.mkdir())
     result = CliRunner(env={"COLUMNS": str(width)}).invoke(program, command, prog_name="latentbits")
     assert result.exit_code == int(name == "refused"), result.output + repr(result.exception)
     text = masked(f"{result.stdout}--- stderr\n{result.stderr}")

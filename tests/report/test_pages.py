@@ -178,13 +178,13 @@ def test_images_of_many_pixels_are_shown_whole(open_page: Open, tmp_path: Path) 
     page.locator("#row-name").fill("row 8")
     page.locator("#row-name").press("Enter")
     drawn = pixels(page, "#row-view canvas")
-    ink, zero = colour(page, "--ink"), colour(page, "--zero")
+    ink, zero = colour(page, "--one"), colour(page, "--zero")
     np.testing.assert_array_equal(drawn, np.where(X[7].reshape(32, 33, 1) == 1, ink, zero))
 
 
 def assert_cards_show(page: Any, model: Any, shape: tuple[int, int]) -> None:
     """Each card is the image of its component, darker where a 1 is likelier."""
-    ink, zero = colour(page, "--ink"), colour(page, "--zero")
+    ink, zero = colour(page, "--one"), colour(page, "--zero")
     for k, component in enumerate(model.components_):
         drawn = pixels(page, card(page, k).locator("canvas"))
         np.testing.assert_allclose(drawn, zero + component.reshape(*shape, 1) * (ink - zero), atol=1.0)

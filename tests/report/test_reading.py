@@ -115,15 +115,17 @@ class TestCells:
         W, H, kinds = fitted.model.transform(fitted.data), fitted.model.components_, fitted.model.phantoms_
         order = np.ix_(display_order(W, kinds), display_order(H.T, kinds))
         cells, clean = fitted.cells[order], array(page, "clean")[order]
-        ink, zero, doubt, removed = (colour(page, f"--{name}") for name in ("ink", "zero", "doubt", "removed"))
-        data = np.where((cells == 1)[:, :, None], ink, zero)
+        one, zero, filled, removed, found = (
+            colour(page, f"--{name}") for name in ("one", "zero", "filled", "below", "found")
+        )
+        data = np.where((cells == 1)[:, :, None], one, zero)
         data[cells == -1] = colour(page, "--missing")
-        denoised = np.where((clean == 1)[:, :, None], ink, zero)
-        denoised[(cells == 0) & (clean == 1)] = doubt
+        denoised = np.where((clean == 1)[:, :, None], one, zero)
+        denoised[(cells == 0) & (clean == 1)] = filled
         denoised[(cells == 1) & (clean == 0)] = removed
         assert len(np.unique(denoised.reshape(-1, 3), axis=0)) == 4
         P, score = (array(page, name)[order] for name in ("P", "score"))
-        expected = [data, shades(P, zero, colour(page, "--strong")), denoised, shades(score, zero, doubt)]
+        expected = [data, shades(P, zero, colour(page, "--value")), denoised, shades(score, zero, found)]
         for n, (what, picture) in enumerate(zip(HEATS, expected, strict=True)):
             drawn = pixels(page, f".heat:nth-child({n + 1}) .field canvas")
             np.testing.assert_allclose(drawn, picture, atol=0 if what in ("data", "clean") else 1.0)  # 256 steps

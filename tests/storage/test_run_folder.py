@@ -38,7 +38,7 @@ READING = {
 
 @pytest.fixture(autouse=True)
 def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_folder, "write_plots", lambda _, plots: plots.mkdir())
+    monkeypatch.setattr(run_folder, "write_plots", lambda _, plots, *__: plots.mkdir())
 
 
 @pytest.fixture(scope="module")

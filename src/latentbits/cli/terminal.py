@@ -330,6 +330,30 @@ def verbose_option(command: Command) -> Command:
     return click.option("--verbose", is_flag=True, help="All that was found, in sentences.")(gather)
 
 
+class Formats(click.ParamType):
+    """What figures are written as: one of png, svg and pdf, or several with commas."""
+
+    name = "formats"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Each once, in their order."""
+        from latentbits.storage.output_folder import FORMATS
+
+        formats = value if isinstance(value, tuple) else tuple(dict.fromkeys(str(value).lower().split(",")))
+        for form in formats:
+            if form not in FORMATS:
+                self.fail(f'"{form}" is no format of figures; give some of {",".join(FORMATS)}')
+        return formats
+
+
+def figures_option(command: Command) -> Command:
+    """Give a command the option of what its figures are written as."""
+    text = "What the figures in DIR are written as: png (300 dpi), svg, pdf, or several, such as svg,pdf."
+    return click.option("--figures", type=Formats(), default="png", metavar="FORMATS", help=f"{text}  [default: png]")(
+        command
+    )
+
+
 def terminal_options(command: Command) -> Command:
     """Give a command the flags of how it answers, as `terminal`."""
 

@@ -10,7 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
+from latentbits.palette import LIGHT, SERIES
 from latentbits.plots.style import (
+    AROUND_ZERO,
     BEST,
     QUIET,
     Floats,
@@ -26,13 +28,12 @@ from latentbits.plots.style import (
     whole_numbers,
 )
 
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7f7f")
 """The palette of Okabe and Ito, distinguishable with any colour vision; reused cyclically."""
 
-MOST_VARIABLES = 40
+MOST_VARIABLES = 80
 """Variables that a figure of means shows, at most."""
 
-MOVES = {"split": ("v", "#d55e00"), "delete": ("X", "#262626"), "reinitialise": ("o", "#009e73")}
+MOVES = {"split": ("v", SERIES[2]), "delete": ("X", LIGHT["ink"]), "reinitialise": ("o", SERIES[1])}
 """Marker and colour of the structural moves."""
 
 
@@ -76,7 +77,7 @@ def plot_clusters(model: Any, X: ArrayLike, *, columns: tuple[int, int] = (0, 1)
     i, j = columns
     for c, (A, mean, n_live) in enumerate(zip(mixing, means, attribute(model, "n_sources_"), strict=True)):
         own = labels == c
-        colour = COLOURS[c % len(COLOURS)]
+        colour = SERIES[c % len(SERIES)]
         ax.scatter(rows[own, i], rows[own, j], s=6, color=colour, alpha=0.5, linewidths=0, label=f"cluster {c + 1}")
         if own.any():
             centre = mean + A @ sources[own].mean(axis=0)
@@ -185,7 +186,7 @@ def _drawn_by_variable(
     n, m = values.shape
     largest = max(float(np.abs(values).max()), 1e-9)
     ax = panel(ax, float(np.clip(0.5 * m + 3.2, 3.6, 12)), float(np.clip(0.2 * n + 1.2, 3.2, 12)))
-    picture = ax.imshow(values, cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest")
+    picture = ax.imshow(values, cmap=AROUND_ZERO, vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest")
     ax.set_yticks(range(n), [shortened(str(name), 28) for name in np.asarray(names)], fontsize=7)
     ax.set_xticks(range(m), ticks)
     ax.set_xlabel(below)
@@ -245,7 +246,7 @@ def _draw_density(ax: Axes, model: Any, cluster: int, source: int, found: Floats
         low, high = np.min(found), np.max(found)
         margin = 0.1 * (high - low) + 1e-9
         values = np.linspace(low - margin, high + margin, 400)
-        ax.hist(found, bins=min(40, ceil(np.sqrt(len(found)))), density=True, color="#d9d9d9")
+        ax.hist(found, bins=min(40, ceil(np.sqrt(len(found)))), density=True, color=LIGHT["line"])
     parts = model.source_density(cluster, source, values)
     ax.plot(values, parts, color=QUIET, linewidth=1.0, linestyle=":")
     ax.plot(values, parts.sum(axis=1), color=BEST, linewidth=1.6)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from latentbits.plots.style import (
     KINDS,
+    VALUES,
     Floats,
     attribute,
     canvas,
@@ -254,7 +255,7 @@ def _draw_map(ax: Axes, weights: Floats, kinds: list[str]) -> None:
     order = np.lexsort((-weights.max(axis=1), weights.argmax(axis=1)))
     lines = _block_means(weights[order], MOST_LINES)
     extent = (-0.5, n_components - 0.5, n_rows, 0)
-    picture = ax.imshow(lines, cmap="Blues", vmin=0, vmax=1, aspect="auto", extent=extent, interpolation="nearest")
+    picture = ax.imshow(lines, cmap=VALUES, vmin=0, vmax=1, aspect="auto", extent=extent, interpolation="nearest")
     scale = ax.figure.colorbar(picture, ax=ax, label="weight", aspect=25, shrink=0.6)
     scale.outline.set_visible(False)
     note = "" if len(lines) == n_rows else f"\n(each of the {len(lines)} lines is a mean of rows)"

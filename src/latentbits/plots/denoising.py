@@ -13,16 +13,17 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from latentbits.data.binary_data import MISSING, BinaryData
+from latentbits.palette import LIGHT, SERIES
 from latentbits.plots.style import canvas, house_style, remove_frame, shortened, spread
 from latentbits.wording import place
 
 CELLS = {
-    "0": "#ffffff",
-    "1": "#404040",
-    "missing": "#dddddd",
-    "0, now 1": "#56b4e9",
-    "1, now 0": "#d55e00",
-    "missing, now 1": "#009e73",
+    "0": LIGHT["zero"],
+    "1": LIGHT["one"],
+    "missing": LIGHT["missing"],
+    "0, now 1": LIGHT["filled"],
+    "1, now 0": LIGHT["below"],
+    "missing, now 1": SERIES[1],
 }
 """The states of a cell, and their colours."""
 
@@ -176,7 +177,7 @@ def _add_key(figure: Figure | SubFigure, codes: dict[str, NDArray[np.intp]]) -> 
     present = np.unique(np.concatenate([part.ravel() for part in codes.values()]))
     cells = list(CELLS.items())
     width = figure.bbox.width / figure.figure.dpi
-    key = [Patch(facecolor=cells[c][1], edgecolor="#8c8c8c", label=cells[c][0]) for c in present]
+    key = [Patch(facecolor=cells[c][1], edgecolor=LIGHT["edge"], label=cells[c][0]) for c in present]
     figure.legend(handles=key, loc="outside lower center", ncols=min(len(key), max(1, int(width / 1.25))))
 
 

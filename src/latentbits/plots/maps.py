@@ -10,10 +10,10 @@ from matplotlib.figure import Figure, SubFigure
 
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.row_facts import RowFacts
-from latentbits.plots.style import BEST, QUIET, attribute, canvas, figure_of, house_style, panel, shortened
+from latentbits.palette import SHARES
+from latentbits.plots.style import BEST, QUIET, VALUES, attribute, canvas, figure_of, house_style, panel, shortened
 
 N_DRAWN = 12
-SHARES = {"covariates": "#0072b2", "space": "#009e73", "factors": "#e69f00", "unexplained": "#d9d9d6"}
 
 
 @house_style
@@ -54,7 +54,7 @@ def plot_map(rows: Any, values: Any, *, label: str | None = None, ax: Axes | Non
     order = np.argsort(heights, kind="stable")  # the largest on top
     size = float(np.clip(6000 / max(len(heights), 1), 6, 60))
     drawn = ax.scatter(
-        places[order, 0], places[order, 1], c=heights[order], s=size, cmap="viridis", linewidths=0.3, edgecolors=QUIET
+        places[order, 0], places[order, 1], c=heights[order], s=size, cmap=VALUES, linewidths=0.3, edgecolors=QUIET
     )
     is_geographic = isinstance(facts, RowFacts) and facts.is_geographic
     ax.set_aspect(1 / np.cos(np.radians(places[:, 1].mean())) if is_geographic else 1.0, adjustable="datalim")

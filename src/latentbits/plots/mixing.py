@@ -11,8 +11,10 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from latentbits.plots.style import (
+    AROUND_ZERO,
     BEST,
     QUIET,
+    VALUES,
     attribute,
     canvas,
     figure_of,
@@ -66,7 +68,7 @@ def plot_mixing(model: Any, *, ax: Axes | None = None) -> Figure:
     ax = panel(ax, float(np.clip(0.45 * m + 3.0, 3.5, 14)), float(np.clip(0.15 * n + 1.2, 2.4, 18)))
     largest = float(np.abs(mixing).max()) or 1.0
     picture = ax.imshow(
-        mixing[order], cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest"
+        mixing[order], cmap=AROUND_ZERO, vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest"
     )
     names = names_of(model, None, n)
     shown = spread(n, MOST_LABELS)
@@ -172,7 +174,7 @@ def plot_causes(model: Any, X: ArrayLike, *, ax: Axes | None = None) -> Figure:
     ax = panel(ax, 8.0, 0.9 + 0.32 * len(shares))
     # Numbered from the row's own place, so that ticks are rows.
     box = (-0.5, len(probabilities) - 0.5, len(shares) - 0.5, -0.5)
-    ax.imshow(probabilities[drawn].T, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="nearest", extent=box)
+    ax.imshow(probabilities[drawn].T, cmap=VALUES, vmin=0, vmax=1, aspect="auto", interpolation="nearest", extent=box)
     ax.set_yticks(range(len(shares)), [f"factor {k + 1}, {100 * share:.0f} %" for k, share in enumerate(shares)])
     ax.hlines(np.arange(1, len(shares)) - 0.5, *ax.get_xlim(), color="white", linewidth=2)
     ax.tick_params(axis="y", length=0)
@@ -332,7 +334,9 @@ def plot_loadings(found: Any, *, ax: Axes | None = None) -> Figure:
         raise ValueError("there is no factor, and so no loading to draw; give a solution with one or more")
     order = np.lexsort((-np.abs(found.loadings).max(axis=1), np.abs(found.loadings).argmax(axis=1)))
     ax = panel(ax, float(np.clip(0.6 * K + 3.0, 3.5, 14)), float(np.clip(0.18 * D + 1.2, 2.4, 18)))
-    picture = ax.imshow(found.loadings[order], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
+    picture = ax.imshow(
+        found.loadings[order], cmap=AROUND_ZERO, vmin=-1, vmax=1, aspect="auto", interpolation="nearest"
+    )
     ax.set_yticks(range(D), [str(table.index[i])[:22] for i in order], fontsize=7)
     ax.set_xticks(range(K), [str(k + 1) for k in range(K)])
     ax.set_xlabel("factor")

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from latentbits.palette import SERIES
 from latentbits.plots.style import (
     BEST,
     QUIET,
@@ -26,7 +27,6 @@ from latentbits.plots.style import (
 )
 
 MOST_NAMED = 15
-PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
 """Okabe and Ito's colours, distinguishable with any colour vision; more groups than these repeat them."""
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -121,7 +121,7 @@ def _draw_rows(ax: Axes, rows: Floats, groups: Sequence[object] | None) -> None:
         return
     labels = np.array([str(group) for group in groups])
     for at, label in enumerate(sorted(set(labels.tolist()))):
-        mark, colour = MARKS[at % len(MARKS)], PALETTE[at % len(PALETTE)]
+        mark, colour = MARKS[at % len(MARKS)], SERIES[at % len(SERIES)]
         part = rows[labels == label]
         ax.scatter(
             part[:, 0],

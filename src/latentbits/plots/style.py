@@ -10,16 +10,23 @@ from typing import Any, NamedTuple, ParamSpec
 import numpy as np
 from matplotlib import rc_context, rcParams, rcParamsDefault
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from latentbits.palette import LIGHT, NOISE, SERIES
 from latentbits.wording import place
 
-INK = "#262626"
-QUIET = "#a6a6a6"
-BEST = "#0072b2"
+INK = LIGHT["ink"]
+QUIET = LIGHT["edge"]
+BEST = LIGHT["value"]
+FOUND = LIGHT["found"]
+VALUES = LinearSegmentedColormap.from_list("values", [LIGHT["zero"], LIGHT["value"]])
+"""From 0 to 1."""
+
+AROUND_ZERO = LinearSegmentedColormap.from_list("around zero", [LIGHT["below"], LIGHT["paper"], LIGHT["value"]])
+"""From below zero to above it."""
 
 # The font family is left to the user's settings: names may need the glyphs of another script.
 HOUSE: Any = {
@@ -27,7 +34,7 @@ HOUSE: Any = {
     "figure.titlesize": 10,
     "figure.labelsize": 10,
     "axes.facecolor": "white",
-    "axes.edgecolor": "#8c8c8c",
+    "axes.edgecolor": LIGHT["edge"],
     "axes.linewidth": 0.8,
     "axes.labelcolor": INK,
     "axes.labelsize": 10,
@@ -42,8 +49,8 @@ HOUSE: Any = {
     "text.color": INK,
     "text.parse_math": False,  # names may contain dollar signs
     "text.usetex": False,
-    "xtick.color": "#8c8c8c",
-    "ytick.color": "#8c8c8c",
+    "xtick.color": LIGHT["edge"],
+    "ytick.color": LIGHT["edge"],
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
     "xtick.labelsize": 9,
@@ -67,12 +74,11 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "content": Kind("", "#56b4e9", ""),
-    "white": Kind("white phantom", "#e69f00", "#9a5200"),
-    "black": Kind("black phantom", "#cc79a7", "#8f2c65"),
-    "extinct": Kind("extinct", "#999999", "#666666"),
+    "content": Kind("", SERIES[4], ""),
+    "white": Kind("white phantom", NOISE["white"], "#9a5200"),
+    "black": Kind("black phantom", NOISE["black"], "#8f2c65"),
+    "extinct": Kind("extinct", NOISE["extinct"], "#666666"),
 }
-"""Colours of Okabe and Ito, distinguishable with any colour vision."""
 
 P = ParamSpec("P")
 

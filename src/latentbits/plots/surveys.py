@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from latentbits.palette import SERIES
 from latentbits.plots.style import BEST, QUIET, house_style, ink, new_figure, shortened
 from latentbits.wording import place
 
@@ -23,7 +24,7 @@ def plot_richness(sites: pd.DataFrame) -> Figure:
     figure = new_figure(7, 3.4)
     ax = figure.subplots()
     at = np.arange(len(table))
-    ax.vlines(at, table["lower"], table["upper"], color="#56b4e9", lw=1.2)
+    ax.vlines(at, table["lower"], table["upper"], color=SERIES[4], lw=1.2)
     ax.plot(at, table["estimated"], ".", color=BEST, ms=4, label="estimated, with 90 % interval")
     ax.plot(at, table["seen"], ".", color=ink(), ms=3, label="seen")
     ax.set(xlabel="sites, by the number of species seen", ylabel="species", ylim=(0, None))
@@ -37,7 +38,7 @@ def plot_detection(species: pd.DataFrame) -> Figure:
     table = species.nlargest(MOST_SPECIES, "seen").sort_values("detection", ignore_index=True)
     figure = new_figure(6, 0.8 + 0.17 * len(table))
     ax = figure.subplots()
-    ax.hlines(table.index, table["detection_lower"], table["detection_upper"], color="#56b4e9", lw=2)
+    ax.hlines(table.index, table["detection_lower"], table["detection_upper"], color=SERIES[4], lw=2)
     ax.plot(table["detection"], table.index, "o", color=BEST, ms=3)
     ax.set_yticks(table.index, [_name(column) for column in table["column"]], fontsize=7)
     ax.set(xlabel="probability that a visit sees the species where it is", xlim=(0, 1), ylim=(-1, len(table)))

@@ -15,8 +15,11 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from latentbits.data.binary_data import BinaryData
+from latentbits.palette import LIGHT
 from latentbits.plots.style import (
+    AROUND_ZERO,
     BEST,
+    FOUND,
     QUIET,
     Floats,
     attribute,
@@ -30,10 +33,9 @@ from latentbits.plots.style import (
     shortened,
 )
 
-MOST_ROWS, MOST_COLUMNS = 60, 60
-MOST_NAMES = 45
-SUSPECT = "#d55e00"
-_CELLS = ListedColormap(["#ffffff", "#8c8c8c", "#e9e9f2"])
+MOST_ROWS, MOST_COLUMNS = 80, 60
+MOST_NAMES = 80
+_CELLS = ListedColormap([LIGHT["zero"], LIGHT["one"], LIGHT["missing"]])
 
 
 @house_style
@@ -84,9 +86,9 @@ def plot_suspects(model: Any, X: Any, *, top: int = 50, kind: str = "absence", a
     ax.set_title(f"the {len(i)} {what}", pad=20)  # above the key
     square: Any = {"marker": "s", "linestyle": "", "markeredgecolor": QUIET}
     keys = [
-        Line2D([], [], markerfacecolor="#8c8c8c", label="1", **square),
+        Line2D([], [], markerfacecolor=LIGHT["one"], label="1", **square),
         Line2D([], [], markerfacecolor="white", label="0", **square),
-        Line2D([], [], marker="o", linestyle="", markerfacecolor="none", markeredgecolor=SUSPECT, label="suspect"),
+        Line2D([], [], marker="o", linestyle="", markerfacecolor="none", markeredgecolor=FOUND, label="suspect"),
     ]
     ax.legend(handles=keys, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2)
     return figure_of(ax)
@@ -107,7 +109,7 @@ def _ring(ax: Axes, scores: np.ndarray, i: np.ndarray, j: np.ndarray, rows: list
     above = values - values.min(initial=np.inf)
     size = 22 + 40 * above / max(float(above.max(initial=0.0)), 1e-12)
     y, x = [rows.index(row) for row in i], [columns.index(column) for column in j]
-    ax.scatter(x, y, s=size, facecolors="none", edgecolors=SUSPECT, linewidths=1.3)
+    ax.scatter(x, y, s=size, facecolors="none", edgecolors=FOUND, linewidths=1.3)
 
 
 def _drawn(cells: np.ndarray, suspected: np.ndarray, axis: int, most: int) -> list[int]:
@@ -297,7 +299,7 @@ def plot_couplings(model: Any, *, ax: Axes | None = None) -> Figure:
     width = float(np.clip(0.17 * len(order) + 2.6, 4.0, 13))
     ax = panel(ax, width, width - 0.6)
     largest = float(np.abs(shown).max()) or 1.0
-    picture = ax.imshow(shown, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest")
+    picture = ax.imshow(shown, cmap=AROUND_ZERO, vmin=-largest, vmax=largest, interpolation="nearest")
     labels = [shortened(names[j], 22) for j in order]
     ax.set_yticks(range(len(order)), labels, fontsize=7)
     ax.set_xticks(range(len(order)), labels, fontsize=7, rotation=90)

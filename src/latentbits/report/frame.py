@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from latentbits import sentences
+from latentbits import palette, sentences
 from latentbits.notes import Level
 from latentbits.storage.files import plain_scalar
 
@@ -168,14 +168,15 @@ def render(content: dict[str, Any]) -> str:
     names = [_OF_ENSEMBLE, *SCRIPTS] if content["ensemble"] else list(SCRIPTS)
     if not any(content[what] for what in ("map", "responses", "variation")):
         names.remove(_OF_PLACES)
-    script = "\n".join(["(() => {", '"use strict";', *(_lean(_asset(name)) for name in names), "})();"])
+    assets = (_lean(_asset(name)) for name in names)
+    script = "\n".join(["(() => {", '"use strict";', f"const PALETTE = {json.dumps(_PALETTE)};", *assets, "})();"])
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
         _lean(_asset("page.html"))
     )
     return template.render(
         **content,
         badge=sentences.BADGES[Level(content["level"])],
-        style=Markup(_lean(_asset("page.css"))),
+        style=Markup(_colours() + _lean(_asset("page.css"))),
         script=Markup(script),
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
         data=Markup(_json_for_html({name: part for name, part in content.items() if name not in _FOR_READERS})),
@@ -220,6 +221,19 @@ def _json_for_html(content: dict[str, Any]) -> str:
     """JSON in which nothing can end a script element."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain_scalar)
     return text.translate(_ESCAPED)
+
+
+_PALETTE = {"series": palette.SERIES, "noise": palette.NOISE, "shares": palette.SHARES}
+
+
+def _colours() -> str:
+    """The palette as variables of the style sheet, light and dark; paper is light."""
+    schemes = {":root": palette.LIGHT, ':root[data-theme="dark"]': palette.DARK}
+    rules = [
+        f"{root} {{ color-scheme: {scheme}; {' '.join(f'--{name}: {colour};' for name, colour in colours.items())} }}"
+        for scheme, (root, colours) in zip(("light", "dark"), schemes.items(), strict=True)
+    ]
+    return "\n".join([*rules, f":root {{ --light-paper: {palette.LIGHT['paper']}; }}", ""])
 
 
 _COMMENT = re.compile(r"(^\s*|\s\s)// .*$")

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ DATA_FILE, REPORT_FILE, SUMMARY_FILE, PLOTS_FOLDER = "data.npz", "report.html", 
 # fmt: off
 # Anybody may have written a summary, so that a file is deleted only if its name is one of these as well.
 TABLES = frozenset({
-    "causes", "check", "choices", "clean", "clusters", "codes", "comparison", "components", "components_interval",
+    "associations", "causes", "check", "choices", "clean", "clusters", "codes", "comparison", "components", "components_interval",
     "correlations", "couplings", "curve", "curves", "denoised", "discards", "folds", "history", "intervals",
     "left_out_visits", "loadings", "members", "mixing", "noisy", "overlaps", "pairs", "present", "probabilities",
     "reconstruction", "reliability", "responses", "restarts", "rows", "scores", "seen_next", "segments", "selection",
@@ -38,8 +38,11 @@ FIGURES = frozenset({
     "projections", "reliability", "responses", "richness", "scree", "selection", "sizes", "source_densities",
     "source_effects", "source_scales", "strengths", "variation", "weights",
 })
-"""The figures that they have, each as NAME.png in the folder of plots; of several the others NAME_1.png, ..."""
+"""The figures that they have, each as NAME.png (.svg, .pdf) among the plots; of several the others NAME_1.png."""
 # fmt: on
+
+FORMATS, DOTS_PER_INCH = ("png", "svg", "pdf"), 300
+"""What figures can be written as, the first one unless somebody asks; and how fine those of points are."""
 
 _OURS = {MODEL_FILE, DATA_FILE, REPORT_FILE, SUMMARY_FILE, *(f"{name}.csv" for name in TABLES)}
 _OF_SYSTEMS = (".DS_Store", "Thumbs.db", "desktop.ini")
@@ -110,7 +113,7 @@ class OutputFolder:
         for entry in sorted(self.path.iterdir()):
             if entry.name == PLOTS_FOLDER and PLOTS_FOLDER in listed and entry.is_dir() and not entry.is_symlink():
                 plots = sorted(entry.iterdir())
-                ours = {plot.name for plot in plots if plot.suffix == ".png" and _kind(plot.stem) in FIGURES}
+                ours = {plot.name for plot in plots if plot.suffix[1:] in FORMATS and _kind(plot.stem) in FIGURES}
                 found += [f"{PLOTS_FOLDER}/{plot.name}" for plot in plots if not _is_one_of(plot, ours)]
             elif not _is_one_of(entry, listed & _OURS):
                 found.append(entry.name)
@@ -157,12 +160,16 @@ def write_tables(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
         write_csv(table, folder / f"{name}.csv")
 
 
-def write_plots(figures: Mapping[str, Callable[[], Figure]], folder: Path) -> None:
-    """Make the folder, draw the figures and write them there as PNG."""
+def write_plots(
+    figures: Mapping[str, Callable[[], Figure]], folder: Path, formats: Sequence[str] = FORMATS[:1]
+) -> None:
+    """Make the folder, draw the figures and write them there in these formats."""
     _check_names(figures, FIGURES)
     folder.mkdir()
     for name, draw in figures.items():
-        draw().savefig(folder / f"{name}.png")
+        figure = draw()
+        for form in formats:
+            figure.savefig(folder / f"{name}.{form}", dpi=DOTS_PER_INCH)
 
 
 def _check_names(given: Mapping[str, Any], known: frozenset[str]) -> None:

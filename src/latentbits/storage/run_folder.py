@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from latentbits.errors import DataError
 from latentbits.storage.files import MODEL_FILE, write_json
 from latentbits.storage.output_folder import (
     DATA_FILE,
+    FORMATS,
     PLOTS_FOLDER,
     REPORT_FILE,
     SUMMARY_FILE,
@@ -64,7 +66,9 @@ class RunFolder(OutputFolder):
 
     # ---- writing -----------------------------------------------------------------------------------------------
 
-    def save(self, findings: Findings, *, force: bool, report: bool) -> dict[str, Any]:
+    def save(
+        self, findings: Findings, *, force: bool, report: bool, formats: Sequence[str] = FORMATS[:1]
+    ) -> dict[str, Any]:
         """Write everything, and return the summary, which lists the files.
 
         Parameters
@@ -75,14 +79,16 @@ class RunFolder(OutputFolder):
             Whether an earlier output is replaced; a folder with anything else in it is refused all the same.
         report : bool
             Whether the folder gets a report.html.
+        formats : sequence of str
+            What figures are written as: "png", "svg", "pdf".
         """
         files = [MODEL_FILE, DATA_FILE, SUMMARY_FILE, PLOTS_FOLDER, *(f"{name}.csv" for name in findings.tables)]
         summary = {**findings.to_dict(), "files": [*files, REPORT_FILE] if report else files}
         with self.replaced(force=force) as draft:
-            RunFolder(draft)._fill(findings, summary, report=report)
+            RunFolder(draft)._fill(findings, summary, report=report, formats=formats)
         return summary
 
-    def _fill(self, findings: Findings, summary: dict[str, Any], *, report: bool) -> None:
+    def _fill(self, findings: Findings, summary: dict[str, Any], *, report: bool, formats: Sequence[str]) -> None:
         from latentbits.storage.persistence import save_model
         from latentbits.storage.stored_data import save_data
 
@@ -90,7 +96,7 @@ class RunFolder(OutputFolder):
         save_model(subject.model, self.path / MODEL_FILE)
         save_data(subject.data, self.path / DATA_FILE, **subject.fit_params)
         write_tables(findings.tables, self.path)
-        write_plots({figure.key: figure.draw for figure in findings.figures}, self.path / PLOTS_FOLDER)
+        write_plots({figure.key: figure.draw for figure in findings.figures}, self.path / PLOTS_FOLDER, formats)
         if report:
             self.write_report(findings, self.report_file)
         write_json(summary, self.path / SUMMARY_FILE)

@@ -38,6 +38,7 @@ from latentbits.cli.terminal import (
     Terminal,
     Values,
     bundled,
+    figures_option,
     flag_of,
     force_option,
     given,
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
 )
 @bundled("together", TOGETHER)
 @click.option("--report/--no-report", default=True, help="Whether DIR gets a report.html.  [default: report]")
+@figures_option
 @terminal_options
 @verbose_option
 @reading_options
@@ -107,6 +109,7 @@ def fit(
     verdict: bool,
     together: Values,
     report: bool,
+    figures: tuple[str, ...],
     terminal: Terminal,
 ) -> None:
     """Fit a model to FILE and leave model, tables, plots, summary and a report in DIR.
@@ -172,7 +175,7 @@ def fit(
             seconds["select"] = _since(start)
         provenance = _provenance(file, reading, marks, seconds, warned)
         findings = analyse(asked, data, provenance=provenance, **asking, **fit_params)
-    summary = RunFolder(out).save(findings, force=force, report=report)
+    summary = RunFolder(out).save(findings, force=force, report=report, formats=figures)
     terminal.print_json(summary)
     terminal.print_findings(findings)
     terminal.print_lines(where_lines(findings, out, file, report=report, verbose=terminal.verbose))
@@ -324,6 +327,7 @@ _LEARNING = {
 @click.option("--out", type=FILE_PATH, metavar="DIR", help="A folder to make, as of latentbits fit.")
 @force_option(FOLDER_FORCE)
 @click.option("--report/--no-report", default=True, help="Whether DIR gets a report.html.  [default: report]")
+@figures_option
 @terminal_options
 @verbose_option
 @reading_options
@@ -339,6 +343,7 @@ def false_zeros(
     out: Path | None,
     force: bool,
     report: bool,
+    figures: tuple[str, ...],
     terminal: Terminal,
 ) -> None:
     """List the zeros of FILE that most likely hide a 1, by an ensemble of unlike models.
@@ -380,7 +385,7 @@ def false_zeros(
         )
     summary = findings.to_dict()
     if out is not None:
-        summary = RunFolder(out).save(findings, force=force, report=report)
+        summary = RunFolder(out).save(findings, force=force, report=report, formats=figures)
     shown = limit if out is None else top
     cells = to_records(findings.tables["suspects"][:shown])
     terminal.print_json(summary | {"suspects": summary["suspects"] | {"cells": cells}})

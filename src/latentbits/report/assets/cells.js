@@ -72,12 +72,12 @@ function swatch(colour) {
 function viewOf(page, what) {
   const { cells, changes, P, score } = page.bench;
   if (what === "data" || what === "clean") {
-    const others = what === "data" ? [["missing", "--missing"]] : [["filled", "--doubt"], ["removed", "--removed"]];
-    const legend = [["0", "--zero"], ["1", "--ink"], ...others];
+    const others = what === "data" ? [["missing", "--missing"]] : [["filled", "--filled"], ["removed", "--below"]];
+    const legend = [["0", "--zero"], ["1", "--one"], ...others];
     const palette = Uint32Array.from(legend, ([, name]) => packed(styleColour(name)));
     return { codes: what === "data" ? cells : changes, palette, legend: what === "data" && !page.hasMissing ? legend.slice(0, 2) : legend };
   }
-  const [values, end, words] = what === "P" ? [P, "--strong", ["0", "1"]] : [score, "--doubt", ["not", "strongly"]];
+  const [values, end, words] = what === "P" ? [P, "--value", ["0", "1"]] : [score, "--found", ["not", "strongly"]];
   const palette = ramp(styleColour("--zero"), styleColour(end));
   return { codes: steps(values), palette, legend: [[words[0], "--zero"], [words[1], end]] };
 }

@@ -83,7 +83,7 @@ function drawBars(page) {
       const value = H[k * D + d];
       return element("li", {},
         element("span", { className: "label", title: bench.columns.shown[d] }, named(bench.columns.shown[d])),
-        track([[Math.abs(value) / largest, value < 0 ? "var(--doubt)" : colourOf(bench, k)]]),
+        track([[Math.abs(value) / largest, value < 0 ? "var(--below)" : colourOf(bench, k)]]),
         element("span", { className: "value" }, twoDigits(value)));
     }));
     if (!best.length) list.append(element("li", {}, "no attribute matches"));
@@ -93,7 +93,7 @@ function drawBars(page) {
 function drawImages(page) {
   const { bench } = page;
   if (!bench.grid) return;
-  const [high, wide] = bench.grid, shades = ramp(styleColour("--zero"), styleColour("--ink"));
+  const [high, wide] = bench.grid, shades = ramp(styleColour("--zero"), styleColour("--one"));
   const largest = largestOf(bench.H);
   page.cards.forEach((card, k) => paint(card.querySelector("canvas"), wide, high, (i) => shades[Math.round((255 * Math.abs(bench.H[k * bench.D + i])) / largest)]));
 }

@@ -64,7 +64,7 @@ function showWhy(page) {
   if (!chosen) { view.replaceChildren(); return; }
   const place = [named(bench.rows.shown[chosen.i]), ", ", named(bench.columns.shown[chosen.d])];
   const votes = bench.members.map(({ member, weight }, k) =>
-    [named(member), chosen.votes[k], weight < 0.01 ? "var(--edge)" : "var(--strong)", twoDigits(chosen.votes[k])]);
+    [named(member), chosen.votes[k], weight < 0.01 ? "var(--edge)" : "var(--value)", twoDigits(chosen.votes[k])]);
   view.replaceChildren(
     element("h3", {}, "Why ", ...place),
     element("p", { className: "hint" }, "What each member says: its probability of a 1 (grey: it has no weight)."), barList(votes),
@@ -88,7 +88,7 @@ function speaking(why, kind, title) {
   if (!lines.length) return [];
   const most = Math.max(...lines.map(([, , , says]) => Math.abs(says)));
   return [element("p", { className: "hint" }, title), barList(lines.map(([, name, value, says]) =>
-    [element("span", {}, value !== null ? `${value} ` : kind === "covariate" ? "" : "? ", named(name)), Math.abs(says) / most, says > 0 ? "var(--strong)" : "var(--doubt)", signed(says)]))];
+    [element("span", {}, value !== null ? `${value} ` : kind === "covariate" ? "" : "? ", named(name)), Math.abs(says) / most, says > 0 ? "var(--value)" : "var(--below)", signed(says)]))];
 }
 
 // Where the row of a cell is, if that is known.
@@ -125,6 +125,6 @@ function reliabilityPlot({ predicted, observed, count: cells }) {
 
 function membersPlot(members) {
   const most = Math.max(...members.map(({ weight }) => weight), 1e-9);
-  const lines = members.map(({ member, weight }) => [named(member), weight / most, "var(--strong)", twoDigits(weight)]);
+  const lines = members.map(({ member, weight }) => [named(member), weight / most, "var(--value)", twoDigits(weight)]);
   return ["Weights of the members' log odds", barList(lines)];
 }

@@ -47,7 +47,7 @@ function mapValues({ map }) {
 function drawMap(page) {
   const { map } = page, { values, title } = mapValues(page), chance = byId("map-layer").value.startsWith("p");
   const low = values.reduce((a, b) => Math.min(a, b), chance ? 0 : Infinity), high = values.reduce((a, b) => Math.max(a, b), chance ? 1 : -Infinity);
-  const from = styleColour("--zero"), to = styleColour("--strong");
+  const from = styleColour("--zero"), to = styleColour("--value");
   const colour = (share) => `rgb(${from.map((start, c) => Math.round(start + (to[c] - start) * share)).join(" ")})`;
   map.dots.forEach((dot, i) => {
     dot.setAttribute("fill", colour((values[i] - low) / (high - low || 1)));
@@ -134,14 +134,12 @@ function responsePlot({ covariate, values, is_number }, { name, p, lower, upper 
   return made.svg;
 }
 
-const SHARE_COLOURS = { covariates: "#0072b2", space: "#009e73", factors: "#d58f00", unexplained: "var(--line)" };
-
 function makeVariation({ columns, shares }) {
-  const kinds = Object.keys(SHARE_COLOURS);
-  byId("variation-legend").replaceChildren(...kinds.flatMap((kind) => [swatch(SHARE_COLOURS[kind]), `${kind} `]));
+  const kinds = Object.keys(PALETTE.shares);
+  byId("variation-legend").replaceChildren(...kinds.flatMap((kind) => [swatch(PALETTE.shares[kind]), `${kind} `]));
   const order = columns.map((_, d) => d).sort((a, b) => shares.unexplained[a] - shares.unexplained[b]);
   byId("variation-view").replaceChildren(element("ul", { className: "bars wide" }, ...order.map((d) => element("li", {},
     element("span", { className: "label", title: columns[d] }, named(columns[d])),
-    track(kinds.map((kind) => [shares[kind][d], SHARE_COLOURS[kind]])),
+    track(kinds.map((kind) => [shares[kind][d], PALETTE.shares[kind]])),
     element("span", { className: "value" }, percent(1 - shares.unexplained[d]))))));
 }

@@ -25,12 +25,10 @@ const twoDigits = (value) => value.toFixed(2);
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 const plural = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 
-// Each stands out from light and dark paper alike (3 to 1 or more).
-const CONTENT_COLOURS = ["#0072b2", "#009e73", "#d55e00", "#7b5ea7", "#2f93cc", "#8c6d31", "#c23b6b", "#3d8f8f", "#6b8e23", "#6f7fd0"];
-const PHANTOM_COLOURS = { white: "#bd7f00", black: "#a05a86" };
+const CONTENT_COLOURS = PALETTE.series;
 
 function colourOf(bench, k) {
-  return PHANTOM_COLOURS[bench.kinds?.[k]] ?? CONTENT_COLOURS[k % CONTENT_COLOURS.length];
+  return PALETTE.noise[bench.kinds?.[k]] ?? CONTENT_COLOURS[k % CONTENT_COLOURS.length];
 }
 
 const styleColour = (name) => rgb(getComputedStyle(document.documentElement).getPropertyValue(name).trim());

@@ -14,7 +14,7 @@ function restartsPlot({ objective, iterations }) {
 function stabilityPlot(stability) {
   const lines = stability.map((value, k) => element("li", {},
     element("span", { className: "label" }, `component ${k + 1}`),
-    track([[Math.max(value, 0), "var(--strong)"]]),
+    track([[Math.max(value, 0), "var(--value)"]]),
     element("span", { className: "value" }, twoDigits(value))));
   return ["Stability of each component across restarts (1: the same)", element("ul", { className: "bars" }, ...lines)];
 }
