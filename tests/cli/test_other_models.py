@@ -119,7 +119,7 @@ def test_ica_mixture(run: Run, numbers: Path, tmp_path: Path) -> None:
     assert files(out) - {"overlaps.csv"} == ALWAYS | told
     rows, model = pd.read_csv(out / "rows.csv"), load_model(out / "model.npz")
     X = pd.read_csv(numbers, index_col="row")
-    np.testing.assert_array_equal(rows["cluster"], model.predict(X))
+    np.testing.assert_array_equal(rows["cluster"], model.predict(X) + 1)
     chances = rows[[name for name in rows if name.startswith("cluster_")]]
     np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(rows["log_density"], model.score_samples(X), rtol=1e-6)
@@ -149,11 +149,11 @@ def test_new_rows(run: Run, numbers: Path, tmp_path: Path, arguments: list[objec
     density = table["log_density" if "log_density" in table else "log_likelihood"]
     np.testing.assert_allclose(density, model.score_samples(X), rtol=1e-6)
     if "cluster" in table:
-        np.testing.assert_array_equal(table["cluster"], model.predict(X))
-        np.testing.assert_allclose(table[["unmixed_0"]], model.transform(X, kind="unmixed"), rtol=1e-6, atol=1e-9)
+        np.testing.assert_array_equal(table["cluster"], model.predict(X) + 1)
+        np.testing.assert_allclose(table[["unmixed_1"]], model.transform(X, kind="unmixed"), rtol=1e-6, atol=1e-9)
         assert load_model(out / "model.npz").criterion == "bound"
     else:
-        np.testing.assert_allclose(table[[f"probability_{k}" for k in range(2)]], model.predict_proba(X), atol=1e-6)
+        np.testing.assert_allclose(table[["probability_1", "probability_2"]], model.predict_proba(X), atol=1e-6)
         np.testing.assert_array_equal(table[["factor_1", "factor_2"]], model.transform(X))
     new.drop(columns="c").to_csv(tmp_path / "less.csv", index=False)
     refused = run("rows", out, tmp_path / "less.csv")
@@ -186,7 +186,7 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
     arguments = ["--model", "ica-mixture", "--sources", 1, "--restarts", 2, "--no-report"]
     text = run("fit", tmp_path / "two.csv", *arguments, "--out", tmp_path / "clusters").stdout
     assert text.startswith("2 clusters of 60 and 40 rows found in 100 rows x 2 columns; most apart in x and y.")
-    assert "Cluster 0 has 60 rows (60%)" in text
+    assert "Cluster 1 has 60 rows (60%)" in text
     assert f"mean x {x[40:].mean():.4g} ({x.mean():.4g} in all rows)" in text
     found = load_model(tmp_path / "clusters" / "model.npz")
     j = int(np.abs(found.source_effects_[0, :, 0]).argmax())

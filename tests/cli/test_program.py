@@ -176,8 +176,6 @@ def test_a_folder_that_cannot_be_made_is_refused_before_any_work(run: Run, tmp_p
     assert "file is not a folder to write into" in result.stderr
 
 
-def test_progress_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not Terminal().shows_progress
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+def test_progress_is_shown_unless_quiet() -> None:
     assert Terminal().shows_progress
     assert not Terminal(quiet=True).shows_progress

@@ -58,7 +58,7 @@ def test_a_fit_says_whether_it_fits_and_how_sure_it_is(file, tmp_path):
     out = tmp_path / "run"
     result = run(
         *("fit", file, "--model", "binary-ica", "--segments", "year", "--components", "2", "--restarts", "1"),
-        *("--seed", "0", "--out", out),
+        *("--seed", "0", "--verbose", "--out", out),
     )
     assert "The model fits" in result.stdout
     assert "of 12 entries of the mixing" in result.stdout

@@ -473,10 +473,10 @@ def suspects(
     "row 1", and so in "latentbits explain".
 
     Of a fit of false-zeros the table has a probability too, whose name says what it is of, and what each member says.
-    Of a fit of repeat-visits leave out FILE: the list is of the sites of the fit.
     """
-    if file is None:
-        table = _of_visits(fitted, out, force=force).suspects(top=top, per_row=asking["per_row"]).round(4)
+    visits = _of_visits(fitted, out, force=force) if file is None else None
+    if visits is not None:
+        table = visits.suspects(top=top, per_row=asking["per_row"]).round(4)
         output_table(_named(table), out, force=force, terminal=terminal)
         return
     reading = with_visit_columns(reading, asking)
@@ -593,8 +593,9 @@ def explain(
 
     if (row is None) == (not cells):
         raise click.UsageError("give either --row ROW or --cell ROW COLUMN")
-    if file is None:
-        table = _explained_visits(_of_visits(fitted, out, force=force), row, cells)
+    visits = _of_visits(fitted, out, force=force) if file is None else None
+    if visits is not None:
+        table = _explained_visits(visits, row, cells)
         output_table(table.round(4), out, force=force, terminal=terminal)
         return
     model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force)
@@ -610,13 +611,13 @@ def explain(
 
 
 def _of_visits(fitted: Path, out: Path | None, *, force: bool) -> Any:
-    """A model of repeat visits, which knows its sites; any other needs the rows that are asked about."""
+    """A model of repeat visits, which knows its sites; None for any other, which is asked about rows."""
     run = RunFolder.open(fitted)
     if out is not None:
         check_target(out, force=force)
     model = run.load_model()
     if Ability.VISITS not in abilities_of(model):
-        raise click.UsageError("give FILE, the rows that are asked about")
+        return None
     _note_verdict_of_fit(run)
     return model
 
