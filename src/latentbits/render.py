@@ -48,10 +48,7 @@ def _shown(findings: Findings, top: int | None) -> Iterator[Note]:
 
 def list_lines(findings: Findings, suspects: SuspectList, top: int) -> Iterator[str]:
     """The first suspects, by name."""
-    table = findings.tables["suspects"]
-    own = table["kind"] == suspects.kind if "kind" in table else slice(None)
-    labels = table.loc[own, ["row", "column"]].head(top)
-    for n, (row, column) in enumerate(labels.itertuples(index=False)):
+    for n, (row, column) in enumerate(_labels(findings, suspects, top)):
         places = _named("row", row, suspects.rows[n]), _named("column", column, suspects.columns[n])
         probability = None if suspects.probability is None else float(suspects.probability[n])
         yield sentences.suspect(float(suspects.score[n]), *places, probability)
@@ -95,22 +92,33 @@ def brief(findings: Findings, *, top: int = N_LISTED, asked: bool = False) -> Br
     listed = findings.suspects[0] if findings.suspects else None
     heads: tuple[str, ...] = ()
     suspects: list[tuple[str, ...]] = []
-    if listed is not None and (findings.has_evidence or asked):
-        least = 0.0 if asked or listed.probability is not None else _SUSPECTED
+    if listed is not None and (asked or has_suspects(findings)):
         heads = ("row", "column", "score", *([] if listed.meaning is None else [listed.meaning]))
-        suspects = list(_cells(findings, listed, top, least))
+        suspects = list(_cells(findings, listed, top))
     judged = findings.verdict is not None and not findings.has_evidence
-    found = [] if suspects or judged else [sentences.sentence(note) for note in findings.said(Role.FOUND)]
+    said = [note for note in findings.said(Role.FOUND) if note is not findings.notes[0]]  # the size, which was read
+    found = [] if suspects or judged else [sentences.sentence(note) for note in said]
     return Brief(sentences.BADGES[findings.level], sentences.headline(findings), shown, heads, suspects, found)
 
 
-def _cells(findings: Findings, suspects: SuspectList, top: int, least: float) -> Iterator[tuple[str, ...]]:
+def has_suspects(findings: Findings) -> bool:
+    """Whether there are cells worth a look: the verdict finds something, and some cells are suspected, or ranked."""
+    if not findings.has_evidence or not findings.suspects or not len(findings.suspects[0]):
+        return False
+    return "suspected" not in findings.facts or findings.facts["suspected"].value[findings.suspects[0].kind] > 0
+
+
+def _cells(findings: Findings, suspects: SuspectList, top: int) -> Iterator[tuple[str, ...]]:
+    for n, (row, column) in enumerate(_labels(findings, suspects, top)):
+        probability = [] if suspects.probability is None else [f"{suspects.probability[n]:.2f}"]
+        yield (str(row), str(column), f"{suspects.score[n]:.2f}", *probability)
+
+
+def _labels(findings: Findings, suspects: SuspectList, top: int) -> Iterator[tuple[Any, Any]]:
+    """Row and column of the first suspects, as the table calls them."""
     table = findings.tables["suspects"]
-    labels = table.loc[table["kind"] == suspects.kind, ["row", "column"]].head(top)
-    for n, (row, column) in enumerate(labels.itertuples(index=False)):
-        if suspects.score[n] >= least:
-            probability = [] if suspects.probability is None else [f"{suspects.probability[n]:.2f}"]
-            yield (str(row), str(column), f"{suspects.score[n]:.2f}", *probability)
+    own = table["kind"] == suspects.kind if "kind" in table else slice(None)
+    return iter(table.loc[own, ["row", "column"]].head(top).itertuples(index=False, name=None))
 
 
 # ---- JSON ------------------------------------------------------------------------------------------------------------

@@ -285,7 +285,9 @@ def where_lines(findings: Findings, folder: Path, file: Path, *, report: bool, v
     """What a run has left, and where; in short the report, and how to ask why."""
     if not verbose:
         yield f" Report  {folder / REPORT_FILE}" if report else f" Folder  {folder}"
-        if findings.suspects and len(findings.suspects[0]) and findings.has_evidence:
+        from latentbits.render import has_suspects
+
+        if has_suspects(findings):
             row, column = findings.tables["suspects"].loc[0, ["row", "column"]]
             words = ("latentbits", "explain", folder, file, "--cell", row, column)
             yield f" Why?    {shlex.join(map(str, words))}"
