@@ -25,7 +25,10 @@ from experiments.runner.store import stored  # noqa: E402
 
 RESULTS = ROOT / "experiments" / "results"
 BENCHMARKS = ROOT / "benchmarks" / "results"
-BEGIN, BEGIN_PUBLISHED, END = "<!-- measured: rivals -->", "<!-- measured: published -->", "<!-- end -->"
+BEGIN, BEGIN_ROWS, BEGIN_PUBLISHED, END = (
+    *(f"<!-- measured: {what} -->" for what in ("rivals", "rows", "published")),
+    "<!-- end -->",
+)
 
 
 # ---- figures -------------------------------------------------------------------------------------------------------
@@ -101,6 +104,29 @@ def rivals() -> list[list[str]]:
     return lines
 
 
+SURVEYS = {"hbef2015": "Hubbard Brook", "swiss600": "600 sites of the Swiss atlas", "mhb2014": "Swiss breeding birds"}
+
+
+def of_rows() -> str:
+    """A sentence on what covariates and coordinates add to the ranking of the first visit's zeros."""
+    found = pd.read_csv(RESULTS / "beyond_covariates.csv")
+    found = found[(found["what"] == "ensemble") & (found["visit"] == 0)].set_index(["table", "part"])
+
+    def shown(table: str, part: str) -> str:
+        return f"{found.loc[(table, part), 'auc']:.3f} / {found.loc[(table, part), 'ap']:.2f}"
+
+    told = [
+        f"from {shown(table, 'neither')} to {shown(table, 'both')} ({words})"
+        for table, words in SURVEYS.items()
+        if {(table, "neither"), (table, "both")} <= set(found.index)
+    ]
+    return (
+        "With what is known of the sites (elevation, forest, coordinates; `rows=`) they go, for the first visit,\n"
+        + ",\n".join(told)
+        + "."
+    )
+
+
 def markdown(lines: list[list[str]]) -> str:
     """A table in Markdown."""
     header, *rest = lines
@@ -109,7 +135,11 @@ def markdown(lines: list[list[str]]) -> str:
 
 def with_figures(text: str) -> str:
     """The page with the measured table and the sentences on published results between their marks."""
-    told = {BEGIN: markdown(rivals()), BEGIN_PUBLISHED: in_two_sentences(lines_of(stored(RESULTS)))}
+    told = {
+        BEGIN: markdown(rivals()),
+        BEGIN_ROWS: of_rows(),
+        BEGIN_PUBLISHED: in_two_sentences(lines_of(stored(RESULTS))),
+    }
     for mark, words in told.items():
         before, _, rest = text.partition(mark)
         _, _, after = rest.partition(END)
