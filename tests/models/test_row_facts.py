@@ -12,10 +12,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from threadpoolctl import threadpool_limits
 
 from latentbits import BinaryData, DataError, FalseZeros, ProbitFactors, RowFacts, load_model, save_model
 from latentbits.models.probit_factors import _known
-from latentbits.models.row_features import RowFeatures
+from latentbits.models.row_features import RowFeatures, _basis
 
 N, D = 240, 12
 RNG = np.random.default_rng(0)
@@ -363,6 +364,15 @@ def test_a_score_without_rows_refuses_them():
     model = FalseZeros(None, members=["ising"], noise=None).fit(X)
     with pytest.raises(DataError, match="fitted without rows"):
         model.score(X, rows=SITES)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_functions_of_space_do_not_depend_on_the_threads_of_blas(threads, data):
+    with threadpool_limits(1):
+        expected = RowFeatures(data.facts).basis.maps
+    _basis.cache_clear()
+    with threadpool_limits(threads, user_api="blas"):
+        np.testing.assert_array_equal(RowFeatures(data.facts).basis.maps, expected)
 
 
 def test_the_sampler_knows_the_same_of_training_rows(data):

@@ -13,6 +13,7 @@ import numpy as np
 
 from latentbits.data.row_facts import RowFacts
 from latentbits.errors import DataError, warn_user
+from latentbits.fitting.workers import one_blas_thread
 from latentbits.wording import counted
 
 __all__ = ["Basis", "RowFeatures"]
@@ -269,7 +270,8 @@ def _basis(content: bytes, n_rows: int) -> Basis:
     knots = np.unique(places, axis=0)
     if len(knots) > MOST_KNOTS:
         knots = knots[np.sort(np.random.default_rng(0).choice(len(knots), MOST_KNOTS, replace=False))]
-    made = [_functions(places, knots, unit * scale) for scale in SCALES]
+    with one_blas_thread():  # more of them round differently, and a chain goes another way
+        made = [_functions(places, knots, unit * scale) for scale in SCALES]
     R = max(len(variances) for _, variances in made)
     maps, variances = np.zeros((len(made), len(knots), R)), np.zeros((len(made), R))
     for at, (M, own) in enumerate(made):
