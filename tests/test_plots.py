@@ -232,9 +232,9 @@ class TestWeights:
         dots = figure.axes[2].collections[0].get_offsets()
         np.testing.assert_allclose(dots, np.column_stack([np.arange(40), model.weights_[:, 0]]))
         assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == [
-            "0\nwhite",
-            "1",
-            "2\nblack",
+            "1\nwhite",
+            "2",
+            "3\nblack",
         ]
         assert render(figure)
 
