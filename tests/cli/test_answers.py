@@ -39,7 +39,7 @@ def test_other_columns_of_the_file_are_passed_over(run: Run, fitted: Path, table
     assert run("suspects", fitted, file).stdout == run("suspects", fitted, table).stdout
 
 
-@pytest.mark.filterwarnings("ignore:5 rows have no weight")
+@pytest.mark.filterwarnings("ignore:7 rows have no weight")
 def test_denoise_is_the_models(run: Run, fitted: Path, table: Path, columns: list[str], rows: list[str]) -> None:
     answer = frame(run("denoise", fitted, table))
     assert list(answer) == ["site", *columns]
@@ -47,7 +47,7 @@ def test_denoise_is_the_models(run: Run, fitted: Path, table: Path, columns: lis
     assert_array_equal(answer[columns], load_model(fitted / "model.npz").denoise(read_table(table)))
 
 
-@pytest.mark.filterwarnings("ignore:5 rows have no weight")
+@pytest.mark.filterwarnings("ignore:7 rows have no weight")
 def test_denoise_with_threshold_and_ratings(run: Run, fitted: Path, table: Path, columns: list[str]) -> None:
     asked = ["--threshold-probability", 0.3, "--ratings", "1,0.5,1"]
     answer = frame(run("denoise", fitted, table, *asked))[columns]
@@ -56,7 +56,7 @@ def test_denoise_with_threshold_and_ratings(run: Run, fitted: Path, table: Path,
     assert not np.array_equal(answer, model.denoise(read_table(table)))
 
 
-@pytest.mark.filterwarnings("ignore:5 rows have no weight")
+@pytest.mark.filterwarnings("ignore:7 rows have no weight")
 def test_denoise_changes_the_cells_that_it_may(run: Run, fitted: Path, table: Path) -> None:
     data = read_table(table)
     model = load_model(fitted / "model.npz")

@@ -44,7 +44,7 @@ def test_the_model_is_the_one_that_python_fits(fitted: Path, table: Path) -> Non
     assert model.verbose == 0
 
 
-@pytest.mark.filterwarnings("ignore:5 rows have no weight")
+@pytest.mark.filterwarnings("ignore:7 rows have no weight")
 def test_tables_say_what_the_model_says(fitted: Path, table: Path, columns: list[str], rows: list[str]) -> None:
     model, data = load_model(fitted / "model.npz"), read_table(table)
     components = pd.read_csv(fitted / "components.csv")

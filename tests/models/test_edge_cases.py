@@ -139,7 +139,7 @@ def test_constant_data_are_explained_perfectly(name):
 
 def test_enough_components_for_every_row_explain_them_all():
     X = some(4, 30)
-    model = AspectBernoulli(7, n_init=3, random_state=0).fit(X)
+    model = AspectBernoulli(7, smoothing=0, n_init=3, random_state=0).fit(X)
     assert model.objective_ > -0.05
     np.testing.assert_array_equal(model.reconstruct(X) > 0.5, X)
 

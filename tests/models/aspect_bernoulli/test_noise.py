@@ -54,7 +54,7 @@ def black():
 
 @pytest.fixture(scope="module")
 def auto():
-    return AspectBernoulli(3, noise="auto", n_init=3, random_state=0).fit(ADDED.X)
+    return AspectBernoulli(3, noise="auto", smoothing=0, n_init=3, random_state=0).fit(ADDED.X)
 
 
 class TestLearner:

@@ -118,7 +118,7 @@ def sparse_table():
 class TestEstimator:
     def test_it_ends_near_an_exact_fit(self, sparse_table):
         expanded, exact = (
-            AspectBernoulli(3, n_init=3, random_state=0, tol=1e-7, zeros=zeros).fit(sparse_table)
+            AspectBernoulli(3, smoothing=0, n_init=3, random_state=0, tol=1e-7, zeros=zeros).fit(sparse_table)
             for zeros in ("expanded", "exact")
         )
         n_cells = 600 * 200

@@ -70,7 +70,7 @@ def logs_of_weights(model, cells):
 def test_with_much_data_em_finds_the_components_of_aspect_bernoulli():
     """Rows of weight w count w times; the prior's weight and the width of the posteriors fade as 1 / w."""
     cells = simulate.aspect_bernoulli(200, 20, 3, concentration=0.3, sharpness=0.3, random_state=1).X
-    plain = AspectBernoulli(3, n_init=3, tol=1e-8, random_state=0).fit(cells)
+    plain = AspectBernoulli(3, smoothing=0, n_init=3, tol=1e-8, random_state=0).fit(cells)
 
     def difference(weight):
         model = BetaICA(3, inference="em", n_init=3, tol=1e-8, random_state=0)

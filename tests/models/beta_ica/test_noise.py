@@ -89,7 +89,7 @@ class TestAuto:
 
     def test_maximum_likelihood_decides(self, auto):
         """The evidence bound would keep nothing, and variational EM keeps white on clean sparse tables."""
-        likeliest = AspectBernoulli(3, noise="auto", n_init=2, random_state=0).fit(ADDED)
+        likeliest = AspectBernoulli(3, noise="auto", smoothing=0, n_init=2, random_state=0).fit(ADDED)
         assert likeliest.noise_trials_.equals(auto.noise_trials_)
 
     def test_keeps_nothing_of_sparse_clean_data(self, auto):

@@ -317,7 +317,7 @@ class BetaICA(SampledModel):
     def _noise_judge(self) -> AspectModel:
         """Maximum likelihood: the evidence bound loosens, and a prior pays for blankness, by more than noise gains."""
         shared = ("n_components", "noise", "noise_rate", "n_init", "max_iter", "tol", "n_jobs", "verbose")
-        return AspectBernoulli(**{name: getattr(self, name) for name in shared})
+        return AspectBernoulli(smoothing=0.0, **{name: getattr(self, name) for name in shared})
 
     def _weights_solver(self, components: Components) -> RowSolver:
         if self.inference == "em":
