@@ -91,7 +91,7 @@ class TestTheThreeAnswers:
     def test_overconfidence_is_no_reason_to_say_nothing(self):
         """Its own probabilities lose against frequencies, and yet they rank the hidden cells."""
         X = simulate.aspect_bernoulli(128, 36, 4, density=0.127, random_state=1).X
-        found = verdict(aspects(4), X, random_state=0)
+        found = verdict(aspects(4).set_params(smoothing=0), X, random_state=0)
         over = found.over_rows_and_columns
         assert over.own_gain < -2 * over.own_gain_se
         assert found.predicts
