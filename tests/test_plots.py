@@ -498,7 +498,7 @@ class TestBinaryFactorsAndSources:
         model = SimpleNamespace(factor_probabilities_=np.array([0.4, 0.6]), predict_proba=lambda X: probabilities)
         ax = plot_causes(model, np.zeros((3, 2))).axes[0]
         np.testing.assert_array_equal(ax.images[0].get_array(), probabilities.T)
-        assert labels_of(ax.get_yticklabels()) == ["factor 0, 40 %", "factor 1, 60 %"]
+        assert labels_of(ax.get_yticklabels()) == ["factor 1, 40 %", "factor 2, 60 %"]
         with pytest.raises(ValueError, match="no factor"):
             plot_causes(SimpleNamespace(factor_probabilities_=np.empty(0)), np.zeros((3, 2)))
 
@@ -528,7 +528,7 @@ class TestBinaryFactorsAndSources:
         effects = np.arange(12.0).reshape(2, 2, 3)
         ax = plot_source_effects(SimpleNamespace(source_effects_=effects, n_sources_=[1, 2])).axes[0]
         np.testing.assert_array_equal(ax.images[0].get_array(), [[3, 9, 10], [0, 6, 7]])
-        assert labels_of(ax.get_xticklabels()) == ["0.0", "1.0", "1.1"]
+        assert labels_of(ax.get_xticklabels()) == ["1.1", "2.1", "2.2"]
         with pytest.raises(ValueError, match="switched off"):
             plot_source_effects(SimpleNamespace(source_effects_=effects, n_sources_=[0, 0]))
 
@@ -575,7 +575,7 @@ class TestSuspectsMap:
         scores[250, 150] = 1
         ax = plot_suspects(self.scored(scores), X, top=1).axes[0]
         assert len(ax.collections[0].get_offsets()) == 1
-        assert (ax.get_ylabel(), ax.get_xlabel()) == ("60 of 300 rows", "60 of 200 columns")
+        assert (ax.get_ylabel(), ax.get_xlabel()) == ("80 of 300 rows", "60 of 200 columns")
 
     def test_no_candidate_and_no_top(self):
         assert render(plot_suspects(self.scored(np.zeros((2, 2))), np.ones((2, 2), dtype=int)))
