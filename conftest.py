@@ -10,6 +10,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def pytest_configure() -> None:
+    """Workers are told the width of the window that started them, by which programs would wrap what they print."""
+    os.environ.pop("COLUMNS", None)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c_arrives():
     """Programs that a shell starts in the background ignore Ctrl-C, and with it what these tests send themselves."""

@@ -465,7 +465,7 @@ def _neighbours_alone(found: Verdict) -> list[str]:
         f"together as much in {order.p:.0%} of the trials; to hold out neighbouring rows together, use blocks "
         "(--blocks) or groups (--groups)."
     )
-    third = "Rows that were sorted by their own cells, as in a seriation, are alike for that reason: shuffle them first."
+    third = "Rows that were sorted by their own cells, as in a seriation, are alike by that: shuffle them first."
     return [first, second, third]
 
 

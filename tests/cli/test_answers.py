@@ -89,7 +89,7 @@ def test_explain_cells(run: Run, fitted: Path, table: Path) -> None:
 def test_a_missing_cell_has_no_value(run: Run, fitted: Path, tmp_path: Path, columns: list[str]) -> None:
     file = write_table(tmp_path / "t.csv", np.array([["NA"] + ["1"] * 11]), columns, ["a"])
     result = run("explain", fitted, file, "--cell", "a", "species0")
-    assert result.stdout.splitlines()[1].startswith("a,species0,,0,")
+    assert result.stdout.splitlines()[1].startswith("a,species0,,1,")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
