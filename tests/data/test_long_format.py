@@ -76,6 +76,34 @@ def test_long_format_is_recognised(read: Reader, text: str, advised: str, thresh
 
 
 @pytest.mark.parametrize(
+    ("text", "advised"),
+    [
+        ("site,day,species\nP,1 May,oak\nP,1 May,ash\nQ,2 May,oak\n", "--long site species --visits day (read"),
+        (
+            "when,bird,place\n2025-05-23,owl,P\n2025-05-24,tit,P\n2025-05-23,,Q\n",
+            "--long place bird --visits when (read",
+        ),
+        (
+            "bird,plot,date,n\nowl,P,1/5/25,2\ntit,P,2/5/25,1\nowl,Q,1/5/25,3\n",
+            "--long plot bird n --visits date (read",
+        ),
+        ("site,species,visit\nP,oak,1\nP,ash,2\nQ,oak,2\n", "--long site species --visits visit (read"),
+    ],
+)
+def test_repeat_visits_are_recognised(read: Reader, text: str, advised: str) -> None:
+    with pytest.raises(DataError, match=re.escape(f"use latentbits repeat-visits {advised}")) as refused:
+        read(text)
+    assert ("or long=" in str(refused.value)) == (",,Q" not in text), "long= refuses a line without a species"
+
+
+def test_lines_of_visits_in_vain_are_for_repeat_visits(read: Reader) -> None:
+    with pytest.raises(DataError, match="fill it in, leave such lines out, or use latentbits repeat-visits if they"):
+        read("site,species\nP,oak\nQ,\n", long=["site", "species"])
+    with pytest.raises(DataError, match=r"fill it in$"):
+        read("site,species\nP,oak\n,ash\n", long=["site", "species"])
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "senator,party,vote\nP,red,1\nQ,red,0\nR,blue,1\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +12,7 @@ from latentbits.data.messages import Origin, quoted
 from latentbits.data.read_options import ReadOptions
 from latentbits.data.refusals import BadCells, BadColumn, Surroundings, options_for_numbers, refusal
 from latentbits.data.roles import ColumnChoice, Content, Roles, is_identifier, is_visit, positions
+from latentbits.errors import DataError
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
@@ -85,7 +87,9 @@ class Observations:
         for text, j in zip(keys[:n_named], self.where, strict=False):
             if not text:
                 place = self.origin.place(line, self.names[j])
-                raise self.origin.error("the cell is empty, so it names nothing; fill it in", place)
+                in_vain = ", leave such lines out, or use latentbits repeat-visits if they are visits that saw nothing"
+                way_out = "fill it in" + in_vain * (self.n_keys == 2 and j == self.where[1])
+                raise self.origin.error(f"the cell is empty, so it names nothing; {way_out}", place)
         return keys, row[self.where[-1]].strip() if len(self.where) > self.n_keys else "1"
 
     def position(self, key: int, name: str) -> int:
@@ -149,19 +153,21 @@ def refuse_long_format(
     numbers_rows = label is not None and not names[label] and contents[label].whole
     if (label is not None and not numbers_rows) or choice.is_made:
         return
-    keys = [j for j, content in sorted(contents.items()) if j != label and _is_key(j, names[j], content)]
-    values = [j for j in range(len(names)) if j not in keys and j != label]
+    columns = [j for j in range(len(names)) if j != label]
+    visits = [j for j in columns if is_visit(names[j]) or (j in contents and _holds_dates(contents[j]))][:1]
+    keys = [j for j in columns if j in contents and _is_key(j, names[j], contents[j])]
+    if len({*keys} - {*visits}) == 2:
+        keys = [j for j in keys if j not in visits]
+    else:
+        visits = []
+    values = [j for j in columns if j not in (*keys, *visits)]
     if len(keys) != 2 or len(values) > 1 or not any(contents[j].text for j in keys):
         return
-    if is_identifier(names[keys[1]]) and not is_identifier(names[keys[0]]):
-        keys.reverse()
+    # The first is that of sites: named like one, and never empty, as a visit in vain has no species.
+    keys.sort(key=lambda j: (not is_identifier(names[j]), not contents[j].filled))
     long = [names[j] for j in keys + values]
-    if values and is_visit(names[values[0]]):
-        raise origin.error(
-            f"this looks like repeat visits, a row for each observation; use latentbits repeat-visits --long "
-            f"{shlex.join(long[:2])} --visits {shlex.quote(long[2])} (read_histories in Python), or long={long[:2]!r} "
-            f"(--long {shlex.join(long[:2])}) for what was ever seen"
-        )
+    if visits:
+        raise _visits_error(long, names[visits[0]], contents[keys[1]].filled, origin)
     options = options_for_numbers(bad[values[0]].words) if values and values[0] in bad else {}
     python = " and ".join(f"{name}={value!r}" for name, value in {"long": long, **options}.items())
     meaning = "".join(f" --{name} {value}" for name, value in options.items())
@@ -170,6 +176,26 @@ def refuse_long_format(
         f"this looks like long format, a row for each observation; use {python} (--long {shlex.join(long)}{meaning}) "
         f"for a table of {quoted(long[0])} by {quoted(long[1])}, or metadata ({beside}{meaning}) if the rows are cases"
     )
+
+
+def _visits_error(long: list[str], visit: str, filled: bool, origin: Origin) -> DataError:
+    """The error for repeat visits; where a species is empty nothing but repeat-visits can read them."""
+    if filled:
+        otherwise = f", or long={long!r} (--long {shlex.join(long)}) for what was ever seen"
+    else:
+        otherwise = f"; a line without {quoted(long[1])} is a visit that saw nothing"
+    return origin.error(
+        f"this looks like long format of repeat visits, a row for each observation; use latentbits repeat-visits "
+        f"--long {shlex.join(long)} --visits {shlex.quote(visit)} (read_histories in Python){otherwise}"
+    )
+
+
+_DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([ t].*)?")
+
+
+def _holds_dates(content: Content) -> bool:
+    """Whether a column of text holds dates."""
+    return bool(content.words) and all(map(_DATE.fullmatch, content.words))
 
 
 def _is_key(j: int, name: str, content: Content) -> bool:
