@@ -58,6 +58,11 @@ def test_one_command_leaves_list_map_curves_and_probabilities(folder):
     probabilities = pd.read_csv(run / "probabilities.csv").set_index("site")
     assert probabilities.shape == X.shape
     assert ((probabilities > 0) & (probabilities < 1)).all().all()
+    likely = summary_of(run)["likely"]
+    assert likely["count"] == ((probabilities.to_numpy() > 0.5) & (X == 0)).sum() > 0
+    exported = invoke("export", run, "--what", "probabilities", "--out", folder / "exported.csv")
+    assert exported.exit_code == 0, exported.output
+    np.testing.assert_allclose(pd.read_csv(folder / "exported.csv").set_index("site"), probabilities, atol=1e-6)
     assert set(pd.read_csv(run / "responses.csv")["covariate"]) == {"elevation", "habitat"}
     assert {"map.png", "responses.png", "variation.png"} <= {file.name for file in (run / "plots").iterdir()}
 

@@ -1,5 +1,6 @@
 """What is known of rows: validated, carried with the data, and used by the models that can."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -175,6 +176,21 @@ class TestProbitFactors:
         with pytest.warns(UserWarning, match='"elevation" is missing in 2 rows, where the median is used'):
             P = model.predict_rows(lacking)
         assert P.notna().all().all()
+
+    def test_new_rows_outside_of_the_fit_are_noted_once_for_each_covariate(self, model):
+        last = SITES["elevation"][:180].max()
+        rows = SITES[180:183].assign(elevation=[6000.0, last, last + 1], lon=[30.0, 7.5, 8.5])
+        with pytest.warns(UserWarning, match="of the fit") as warned:
+            P = model.predict_rows(rows)
+        elevation, place = (str(warning.message) for warning in warned)
+        assert elevation.startswith("elevation of 2 rows is outside of the range of the fit (")
+        assert place.startswith("lon and lat of 1 row are far from all rows of the fit")
+        assert P.notna().all().all()
+
+    def test_rows_of_the_fit_are_inside_of_it(self, model):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.predict_rows(SITES[:180])
 
     def test_unvisited_rows(self, model):
         P = model.predict_rows(SITES[180:])

@@ -51,7 +51,7 @@ def test_a_dot_for_each_row_tells_its_value(open_page: Open, ensemble: Fitted) -
     assert readout(page).startswith("site 5 (")
     assert readout(page).endswith(f"ones in the row {ensemble.data.ones_per_row()[5]:g}.")
     page.locator("#map-layer").select_option(value="p2")
-    p = ensemble.model.reconstruct(ensemble.data)[5, 2]
+    p = ensemble.model.predict_proba(ensemble.data)[5, 2]
     assert float(readout(page).split()[-1].strip(".")) == pytest.approx(p, abs=0.004)
 
 

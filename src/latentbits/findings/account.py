@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 import numpy as np
 import pandas as pd
 
+from latentbits.models.abilities import Ability, abilities_of
 from latentbits.notes import Code, Level, Note, Role, frozen
 from latentbits.wording import place
 
@@ -413,6 +414,12 @@ class Findings:
 def data_table(cells: np.ndarray, data: Data) -> pd.DataFrame:
     """Cells of the shape of the data, with their labels."""
     return labelled(cells, attributes(data), data)
+
+
+def cell_probabilities(model: Any, data: Data) -> np.ndarray:
+    """The probability of a 1 in each cell; an ensemble's is P(1 | the rest), as its `reconstruct` is the score."""
+    P = model.predict_proba(data) if Ability.MEMBERS in abilities_of(model) else model.reconstruct(data)
+    return np.asarray(P)
 
 
 def labelled(values: np.ndarray, names: list[str], data: Data) -> pd.DataFrame:

@@ -11,7 +11,16 @@ import pandas as pd
 from latentbits import plots
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.row_facts import RowFacts
-from latentbits.findings.account import Figure, Parts, Subject, data_table, from_one, labelled, unused
+from latentbits.findings.account import (
+    Figure,
+    Parts,
+    Subject,
+    cell_probabilities,
+    data_table,
+    from_one,
+    labelled,
+    unused,
+)
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.notes import Code
 from latentbits.tasks.associations import associations
@@ -46,7 +55,7 @@ def with_rows(parts: Parts, subject: Subject) -> Parts:
         tables["variation"] = subject.model.variation().rename_axis("column").reset_index()
         figures.append(Figure("variation", partial(plots.plot_variation, subject.model), Code.KNOWN_OF_ROWS))
         if "suspects" in tables and np.prod(subject.data.shape) <= MOST_PROBABILITIES:
-            tables["probabilities"] = data_table(subject.model.reconstruct(subject.data), subject.data)
+            tables["probabilities"] = data_table(cell_probabilities(subject.model, subject.data), subject.data)
     if subject.solved is not None and facts.names:
         table = associations(subject.solved.weights, facts)
         if len(table):

@@ -442,7 +442,8 @@ class ProbitFactors(KnowsRows, RestartedFactorModel):
         Parameters
         ----------
         rows : data frame or RowFacts
-            What is known of them, with the columns of the fit.
+            What is known of them, with the columns of the fit. A number outside of its range at the fit counts as that
+            range's end, and a warning says so.
 
         Returns
         -------
@@ -467,6 +468,7 @@ class ProbitFactors(KnowsRows, RestartedFactorModel):
         facts = self._roles_of(rows)
         encoder.encode(facts)  # so that what is refused is said of all rows at once
         encoder.note_missing(facts)
+        encoder.note_outside(facts)
         P = np.concatenate([self._of_unseen(facts[part]) for part in _parts(len(facts))])
         return pd.DataFrame(P, columns=self._column_labels())
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from latentbits.data.row_facts import RowFacts
 from latentbits.errors import DataError, warn_user
@@ -188,6 +189,26 @@ class RowFeatures:
         for name, values in {**facts.numbers, **facts.categories}.items():
             if name in self.slices():
                 _note_missing(name, values)
+
+    def note_outside(self, facts: RowFacts) -> None:
+        """Warn of covariates outside of their range at the fit, and of places far from all that the fit had."""
+        for number in self.numbers:
+            values = facts.numbers[number.name]
+            outside = int(((values < number.low) | (values > number.high)).sum())
+            if outside:
+                warn_user(
+                    f"{number.name} of {counted(outside, 'row')} is outside of the range of the fit "
+                    f"({number.low:,.6g} to {number.high:,.6g}) and is held at its ends"
+                )
+        if self.basis is None or facts.coordinates is None:
+            return
+        nearest, _ = cKDTree(self.basis.knots).query(self.in_plane(facts.coordinates))
+        far = int((nearest > max(SCALES) * self.basis.unit).sum())
+        if far:
+            names = " and ".join(facts.coordinate_names)
+            warn_user(
+                f"{names} of {counted(far, 'row')} are far from all rows of the fit, so the place says little there"
+            )
 
     def places(self, facts: RowFacts) -> np.ndarray | None:
         """The functions of space at rows, L x n x R; None without."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from latentbits.findings.account import Findings, attributes
+from latentbits.findings.account import Findings, attributes, cell_probabilities
 from latentbits.findings.rows import map_layers
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.report.workbench import packed_floats, page_names
@@ -44,7 +44,7 @@ def _chances(subject: Any) -> dict[str, Any] | None:
     n_rows, n_columns = subject.data.shape
     if n_rows * n_columns > MOST_CHANCES or Ability.PREDICT_CELLS not in abilities_of(subject.model):
         return None
-    P = subject.model.reconstruct(subject.data) if subject.solved is None else subject.solved.reconstruct()
+    P = cell_probabilities(subject.model, subject.data) if subject.solved is None else subject.solved.reconstruct()
     packed = b64encode(np.rint(np.asarray(P) * 255).astype(np.uint8).tobytes()).decode()
     return {"columns": attributes(subject.data), "values": packed}
 

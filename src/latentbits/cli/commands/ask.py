@@ -526,7 +526,7 @@ def methods(fitted: Path, terminal: Terminal) -> None:
     "--what",
     type=click.Choice(["probabilities", "weights"]),
     required=True,
-    help="The probability of a 1 in each cell, or the weights of the rows on the components.",
+    help="The probability of a 1 in each cell (of false-zeros P(1 | the rest)), or the rows' weights on components.",
 )
 @table_options
 @terminal_options
@@ -545,13 +545,13 @@ def export(
     """Write a matrix of the model in DIR: a line for each row of the data of the fit or, if FILE is given, of FILE."""
     needs = {"probabilities": Ability.PREDICT_CELLS, "weights": Ability.ROW_WEIGHTS}[what]
     model, data = open_model_and_rows(fitted, file, reading, read_afresh=read_afresh, out=out, force=force, needs=needs)
-    from latentbits.findings.account import data_table
+    from latentbits.findings.account import cell_probabilities, data_table
     from latentbits.findings.factors import weights_table
 
     if what == "weights":
         table = weights_table(model._solved(data).weights, data)
     else:
-        table = data_table(model.reconstruct(data), data)
+        table = data_table(cell_probabilities(model, data), data)
     output_table(table, out, force=force, terminal=terminal, details=f": {counted(len(table), 'row')}")
 
 
