@@ -43,6 +43,11 @@ def test_inference_is_in_words(cells):
     assert "by variational Bayes." in methods_text(lb.BetaICA(2, n_init=1, random_state=0).fit(cells))
 
 
+def test_smoothing_is_that_of_the_fit(cells):
+    model = lb.PLSA(2, n_init=1, random_state=0).fit(cells).set_params(smoothing=3)
+    assert "by maximum likelihood with a smoothing of 0.7." in methods_text(model)
+
+
 @pytest.mark.parametrize("contract", CONTRACTS, ids=repr)
 @pytest.mark.filterwarnings("ignore:the chains disagree")
 def test_every_estimator_has_a_paragraph(contract):

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
-from latentbits import load_model
+from latentbits import load_model, methods_text
 from latentbits.models.registry import MODELS, model_name
 from tests.stored_models.make import FOLDER, NEWEST, VARIANTS, question
 
@@ -70,3 +71,17 @@ def test_what_icamixture_called_weights_are_its_proportions() -> None:
     assert not hasattr(model, "weights_")
     assert model.proportions_.sum() == pytest.approx(1)
     assert_allclose(model.proportions_, np.bincount(model.labels_) / len(model.labels_), atol=0.02)
+
+
+@pytest.mark.parametrize("folder", [FOLDER, NEWEST], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("name", ["aspect-bernoulli", "bernoulli-nmf", "plsa"])
+def test_fits_from_before_there_was_smoothing_are_by_maximum_likelihood(folder: Path, name: str) -> None:
+    model = load_model(folder / f"{name}.npz")
+    assert clone(model).get_params()["smoothing"] == 0
+    assert "by maximum likelihood." in methods_text(model)
+
+
+def test_fits_from_before_ridges_were_learned_tell_theirs() -> None:
+    model = load_model(NEWEST / "logistic-pca.npz")
+    assert model.ridge == 0.1
+    assert "a ridge of 0.1" in methods_text(model)

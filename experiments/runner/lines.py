@@ -16,7 +16,8 @@ RULE = (
     "A published result comes out **whole** if all its claims do under one and the same named setting, on the paper's "
     "data; **under a condition** if one stated departure from the paper (another setting, substitute public data) "
     "serves all its claims; **in part** otherwise, with the share of claims that come out together. A setting names "
-    "whose algorithm it is, the printed one or ours, and what the paper leaves open. A changed claim is a row *what we "
+    "whose algorithm it is, the printed one or ours, and what the paper leaves open; the one in which most claims come "
+    "out is named, with the number of those it is the best of. A changed claim is a row *what we "
     "find instead* and is never counted; a claim that was not run counts as not shown; a tie is a tie. A row that "
     "differs has one of four reasons: it *does not come out*, it *depends on the local optimum*, its *data are not "
     "public*, or it is *underspecified*, with the readings that were tried. Rows are judged from stored numbers by "
@@ -47,23 +48,25 @@ class Setting(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What follows for a published result: `n_good` of its `n_claims` come out together under `setting`."""
+    """What follows for a published result: `n_good` of its `n_claims` come out together under the best `setting`."""
 
     status: Status
     setting: Setting
     n_good: int
     n_claims: int
     n_not_run: int
+    n_settings: int
     substitute: bool
 
     @property
     def words(self) -> str:
         """The verdict of the result with its setting, or with its share."""
+        tried = f" (best of {self.n_settings} settings)" * (self.n_settings > 1)
         where = f"{self.setting}{', on substitute data' * self.substitute}"
         if self.status in (Status.WHOLE, Status.UNDER_A_CONDITION):
-            return f"**{self.status}**: {where}"
+            return f"**{self.status}**: {where}{tried}"
         share = f"{self.n_good} of {self.n_claims}{f', {self.n_not_run} not run' * bool(self.n_not_run)}"
-        return f"**{self.status}**: {share} ({where})" if self.status == Status.IN_PART else f"**{self.status}**"
+        return f"**{self.status}**: {share} ({where}){tried}" if self.status == Status.IN_PART else f"**{self.status}**"
 
 
 class Line(NamedTuple):
@@ -150,9 +153,10 @@ def outcome_of(lines: Iterable[Line]) -> Outcome:
     """The rule: the setting in which the most claims come out together, of equals the one nearest to the paper."""
     claims = statements(line for line in lines if line.counted)
     rows = [line for claim in claims for line in claim if line.run]
-    size = {"n_claims": len(claims), "n_not_run": len(claims) - len(statements(rows))}
+    settings = dict.fromkeys(setting for line in rows for setting in line.settings)
+    size = {"n_claims": len(claims), "n_not_run": len(claims) - len(statements(rows)), "n_settings": len(settings)}
     best = Outcome(Status.NOT_JUDGED, Setting("", "", ""), 0, **size, substitute=False)
-    for setting in dict.fromkeys(setting for line in rows for setting in line.settings):
+    for setting in settings:
         own = [line for line in rows if setting in line.settings and line.holds]
         substitute, n_good = any(line.claim["substitute"] for line in own), len(statements(own))
         if not n_good:

@@ -115,6 +115,18 @@ def test_rows_that_nobody_has_looked_at(folder, tmp_path):
     assert table.loc["N1"].corr(table.loc["N2"]) < 0  # species of the valley and of the mountains
 
 
+def test_without_labels_in_the_fit_no_column_names_the_rows(tmp_path):
+    FRAME.drop(columns="site").to_csv(tmp_path / "sites.csv", index=False)
+    args = ["--model", "probit-factors", "--components", 1, "--restarts", 1, "--no-verdict", "--no-report"]
+    roles = ["--covariates", "elevation,habitat", "--coordinates", "lon,lat"]
+    fitted = invoke("fit", tmp_path / "sites.csv", *roles, "--out", tmp_path / "run", *args)
+    assert fitted.exit_code == 0, fitted.output
+    NEW.rename(columns={"site": "None"}).to_csv(tmp_path / "new.csv", index=False)
+    result = invoke("predict", tmp_path / "run", tmp_path / "new.csv", "--out", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    assert pd.read_csv(tmp_path / "p.csv")["row"].tolist() == ["row 1", "row 2"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

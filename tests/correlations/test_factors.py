@@ -89,7 +89,7 @@ class TestKit:
     def test_without_samples_there_are_no_standard_errors(self):
         found = factor_analysis(items(500), 2)
         assert found.standard_errors is None
-        assert list(found.to_frame()) == ["factor_1", "factor_2", "uniqueness"]
+        assert list(found.to_frame()) == ["factor_0", "factor_1", "uniqueness"]
 
     @pytest.mark.filterwarnings("ignore:a Heywood case")
     def test_standard_errors_are_the_scatter_over_samples(self):
@@ -387,7 +387,7 @@ class TestScores:
             np.testing.assert_allclose(mean, expected, atol=0.03)
             np.testing.assert_allclose(se, np.sqrt(weight @ (Z - expected) ** 2), atol=0.03)
         np.testing.assert_allclose(found.standard_errors[1], 1, atol=1e-5)
-        assert found.to_frame().columns.tolist() == ["factor_1", "factor_2", "se_factor_1", "se_factor_2"]
+        assert found.to_frame().columns.tolist() == ["factor_0", "factor_1", "se_factor_0", "se_factor_1"]
 
     def test_standard_errors_are_those_of_known_factors(self):
         rng = np.random.default_rng(0)

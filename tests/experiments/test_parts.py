@@ -99,14 +99,26 @@ PRINTED, OURS, BOTH = ({"algorithm": name} for name in ("as printed", "ours", "b
     [
         ([good("a"), good("b")], "**whole**: the algorithm as printed"),
         ([good("a", **OURS), good("b", **OURS)], "**whole**: our algorithm"),
-        ([good("a", **OURS), good("b", **BOTH)], "**whole**: our algorithm"),
-        ([good("a", **OURS), good("b", **PRINTED)], "**in part**: 1 of 2 (the algorithm as printed)"),
+        ([good("a", **OURS), good("b", **BOTH)], "**whole**: our algorithm (best of 2 settings)"),
+        (
+            [good("a", **OURS), good("b", **PRINTED)],
+            "**in part**: 1 of 2 (the algorithm as printed) (best of 2 settings)",
+        ),
         ([good("a"), good("b", substitute="s")], "**under a condition**: the algorithm as printed, on substitute data"),
-        ([bad("a"), good("a", condition="c")], "**under a condition**: the algorithm as printed, c"),
+        (
+            [bad("a"), good("a", condition="c")],
+            "**under a condition**: the algorithm as printed, c (best of 2 settings)",
+        ),
         ([good("a", setting="one"), good("b", setting="one")], "**whole**: the algorithm as printed, one"),
         # Claims that come out under settings that exclude each other don't come out together.
-        ([good("a", setting="one"), good("b", setting="five")], "**in part**: 1 of 2 (the algorithm as printed, one)"),
-        ([good("a"), good("b", condition="c")], "**in part**: 1 of 2 (the algorithm as printed)"),
+        (
+            [good("a", setting="one"), good("b", setting="five")],
+            "**in part**: 1 of 2 (the algorithm as printed, one) (best of 2 settings)",
+        ),
+        (
+            [good("a"), good("b", condition="c")],
+            "**in part**: 1 of 2 (the algorithm as printed) (best of 2 settings)",
+        ),
         # What is found instead is never counted, neither for a result nor against it.
         ([bad("a"), good("b", instead=True)], "**not at all**"),
         ([good("a"), bad("b", instead=True)], "**whole**: the algorithm as printed"),

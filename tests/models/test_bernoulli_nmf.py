@@ -13,6 +13,7 @@ from latentbits.fitting.climb import Monitor, climb
 from latentbits.fitting.workers import Workers
 from latentbits.kernels.tanh_rows import tanh_bound
 from latentbits.models.bernoulli_nmf import (
+    GAP,
     LEAST,
     MOST,
     BernoulliNMF,
@@ -354,3 +355,12 @@ class TestPseudoCounts:
                 losses.append(-np.log(np.where(cells[hidden] == 1, p, 1 - p)).mean())
             gains.append(losses[0] - losses[1])
         assert np.mean(gains) > 3 * np.std(gains, ddof=1) / 20**0.5
+
+
+def test_rows_are_solved_whatever_the_sign_of_their_objective():
+    """Many pseudo-counts of heavy weights make it positive, and rounding is allowed all the same."""
+    rng = np.random.default_rng(0)
+    components, X = rng.uniform(size=(4, 12)), (rng.random((200, 12)) < 0.4).astype(float)
+    with Workers(1) as workers:
+        found = solve_rows(BinaryData.of(X), components, rng.uniform(15, 45, 4), workers, 10.0)
+    assert found.gap.max() <= GAP

@@ -30,7 +30,7 @@ from tests.stored_models.make import fitted as fit_variant
 
 fitted = cache(fit_variant)
 NAN, INF = float("nan"), float("inf")
-Line = resolve("latentbits.models.false_zeros.stacking:Line")
+Line = resolve("latentbits.fitting.held_out:Line")
 
 
 @pytest.mark.parametrize("name", VARIANTS)

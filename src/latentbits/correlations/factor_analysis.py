@@ -73,10 +73,10 @@ class FactorScores:
         Returns
         -------
         DataFrame
-            `factor_1`, ... and `se_factor_1`, ...
+            `factor_0`, ... and `se_factor_0`, ...
         """
         N, K = self.scores.shape
-        names = [f"factor_{k + 1}" for k in range(K)]
+        names = [f"factor_{k}" for k in range(K)]
         return pd.DataFrame(
             np.hstack([self.scores, self.standard_errors]),
             columns=[*names, *(f"se_{name}" for name in names)],
@@ -116,7 +116,7 @@ class FactorSolution:
     >>> from latentbits import factor_analysis, simulate
     >>> found = factor_analysis(simulate.binary_ica(1000, 6, 2, 1, random_state=1).X, 2, n_samples=5)
     >>> found.to_frame().columns.tolist()
-    ['factor_1', 'factor_2', 'se_factor_1', 'se_factor_2', 'uniqueness']
+    ['factor_0', 'factor_1', 'se_factor_0', 'se_factor_1', 'uniqueness']
     >>> found.factor_correlations.shape, found.n_factors
     ((2, 2), 2)
     """
@@ -143,10 +143,10 @@ class FactorSolution:
         Returns
         -------
         DataFrame
-            `factor_1`, ..., `se_factor_1`, ... and `uniqueness`.
+            `factor_0`, ..., `se_factor_0`, ... and `uniqueness`.
         """
         D, K = self.loadings.shape
-        names = [f"factor_{k + 1}" for k in range(K)]
+        names = [f"factor_{k}" for k in range(K)]
         table = pd.DataFrame(self.loadings, columns=names, index=self.column_names or range(D))
         if self.standard_errors is not None:
             table[[f"se_{name}" for name in names]] = self.standard_errors
@@ -177,7 +177,7 @@ class FactorSolution:
         >>> from latentbits import factor_analysis, simulate
         >>> X = simulate.binary_ica(500, 8, 2, 1, random_state=1).X
         >>> factor_analysis(X, 2).scores(X).to_frame().columns.tolist()
-        ['factor_1', 'factor_2', 'se_factor_1', 'se_factor_2']
+        ['factor_0', 'factor_1', 'se_factor_0', 'se_factor_1']
         """
         if self.thresholds is None:
             raise DataError("a bare correlation matrix has no thresholds, so it gives no scores; fit the rows instead")

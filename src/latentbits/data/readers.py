@@ -111,14 +111,14 @@ def read_table(path: str | Path, **given: Any) -> BinaryData:
         position in the file.
     array : str, optional
         The array to read from an .npz file that holds several.
+    missing_as : {"0", "unknown"}, optional
+        What the cells of columns are that the fit has and this file lacks: 0 if what they stand for would have been
+        noticed, unknown if nobody looked for it. By default such a file is refused.
     like : fitted model, path or dict, optional
         Read the file as the one of a fit was read: a fitted model, the folder of a fit (or its model file), or a
         record of reading (`reading` of BinaryData, `reading_` of a model). Options that are given here go before those
         of the fit. Of a model that knows the names of its columns these are read, in its order. A label column or an
         excluded column that this file doesn't have, and options that mean nothing for its format, don't count.
-    missing_as : {"0", "unknown"}, optional
-        What the cells of columns are that the fit has and this file lacks: 0 if what they stand for would have been
-        noticed, unknown if nobody looked for it. By default such a file is refused.
 
     Returns
     -------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
@@ -449,6 +450,12 @@ def from_one(table: pd.DataFrame) -> pd.DataFrame:
     numbered = [name for name in ("component", "cluster", "other", "source", "factor") if name in table]
     whole = {name: table[name] for name in numbered if table[name].dtype.kind in "iu"}
     return table.assign(**{name: (k + 1).where(k >= 0, "") if (k < 0).any() else k + 1 for name, k in whole.items()})
+
+
+def factors_from_one(table: pd.DataFrame) -> pd.DataFrame:
+    """The same of a factor analysis, whose columns are named by factors: "se_factor_0" becomes "se_factor_1"."""
+    names = [re.sub(r"(?<=factor_)\d+$", lambda k: str(int(k[0]) + 1), str(name)) for name in table]
+    return table.set_axis(names, axis=1)
 
 
 def components_checksum(model: Any) -> str:

@@ -47,7 +47,7 @@ _MODELS = {
         "Schein, Saul and Ungar, A generalized linear model for principal component analysis of binary data, 2003",
     ),
     "plsa": Described(
-        "a probabilistic latent semantic analysis of the ones with {components}",
+        "a probabilistic latent semantic analysis of the ones with {components}, by {likelihood}",
         "Hofmann, Unsupervised learning by probabilistic latent semantic analysis, 2001",
     ),
     "nmf": Described(
@@ -197,8 +197,8 @@ def _words(model: Any) -> dict[str, Any]:
     abilities = abilities_of(model)
     spec = spec_of(type(model))
     values = dict(model.get_params(deep=False))
-    values["ridge"] = vars(model).get("ridge_", values.get("ridge"))
-    smoothing = values.get("smoothing")
+    values |= {name: vars(model).get(f"{name}_", values.get(name)) for name in ("ridge", "smoothing")}
+    smoothing = values["smoothing"]
     values["likelihood"] = "maximum likelihood" + (f" with a smoothing of {smoothing:g}" if smoothing else "")
     K = _number_fitted(model, abilities)
     if K is not None:

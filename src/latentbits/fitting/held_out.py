@@ -232,14 +232,14 @@ def gain_over(cells: HiddenCells, model: np.ndarray, baseline: np.ndarray) -> Ga
     # Not of what is added within a column: with trust 1 it has to be the model's own probabilities.
     trust = _trust(cells.x, base, difference)
     trusted = base + trust * difference
-    reference = _log_likelihood(cells.x, base)
-    gain, gain_se = mean_and_error(cells.unit, _log_likelihood(cells.x, trusted) - reference)
-    own, own_se = mean_and_error(cells.unit, _log_likelihood(cells.x, base + difference) - reference)
+    reference = log_likelihood(cells.x, base)
+    gain, gain_se = mean_and_error(cells.unit, log_likelihood(cells.x, trusted) - reference)
+    own, own_se = mean_and_error(cells.unit, log_likelihood(cells.x, base + difference) - reference)
     return Gain(z, gain, gain_se, own, own_se, trust, float(roc_auc_score(cells.x, trusted)))
 
 
-def _log_likelihood(x: np.ndarray, odds: np.ndarray) -> np.ndarray:
-    """log P(x) = -log(1 + exp(-odds)) for a 1, with the sign of the odds turned for a 0."""
+def log_likelihood(x: np.ndarray, odds: np.ndarray) -> np.ndarray:
+    """Of cells by their log odds of a 1: -log(1 + exp(-odds)) for a 1, with the sign of the odds turned for a 0."""
     return -np.logaddexp(0.0, np.where(x == 1, -odds, odds))
 
 

@@ -244,7 +244,7 @@ def tanh_rows(cells, H, start, count, rate, most, tol, max_iter, W, gap):
                 for k in range(K):
                     trial[k] = w[k] + length * (y[k] - w[k])
                 new = _evaluate(code, trial, H, u, first, second) + _counted(trial, count, rate)
-                if new >= value - ROUNDING * (1.0 - value):
+                if new >= value - ROUNDING * (1.0 + abs(value)):
                     break
                 length *= 0.25
             if length <= SHORTEST:

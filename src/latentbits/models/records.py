@@ -35,6 +35,9 @@ _PSEUDO_COUNTS = {
         Number(0), Option("smoothing", "what rows and components have seen beside the data; 0: maximum likelihood")
     )
 }
+_MAXIMUM_LIKELIHOOD = {"smoothing": 0.0}
+"""What models that are smoothed by default were fitted by before they had the parameter."""
+
 _PROBABILITIES = Array("K", "D", low=0, high=1)
 _SHARES = Array("K", "D", low=1e-11, high=1, total=1)  # at least 1e-10 before they are made to sum to 1
 
@@ -87,6 +90,7 @@ _BERNOULLI_NMF = ModelSpec(
         weights_=Array("N", "K", low=0),
     ),
     added=("smoothing_",),
+    formerly=_MAXIMUM_LIKELIHOOD,
 )
 
 _PLSA = ModelSpec(
@@ -102,6 +106,7 @@ _PLSA = ModelSpec(
         _average=Array("K", low=0),
     ),
     added=("smoothing_",),
+    formerly=_MAXIMUM_LIKELIHOOD,
 )
 
 # ---- probit factors, which are sampled ---------------------------------------------------------------------------

@@ -97,6 +97,8 @@ class ModelSpec:
         Fitted attributes that older model files lack.
     renamed : mapping of str to str
         Fitted attributes by the names that older model files have for them.
+    formerly : mapping of str to value
+        Parameters that older model files lack, where fits of then were not what today's default makes.
     """
 
     name: str
@@ -113,6 +115,7 @@ class ModelSpec:
     stored_types: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
+    formerly: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def class_name(self) -> str:

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from latentbits import sentences
+from latentbits.findings.account import factors_from_one
 from latentbits.notes import Level
 from latentbits.report.frame import framed
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def factor_page(found: FactorSolution, title: str) -> str:
     """The page of a solution; everything that comes from data is escaped."""
     headline, *others = str(found).split("\n")
-    loadings = found.to_frame().reset_index(names="column")
+    loadings = factors_from_one(found.to_frame()).reset_index(names="column")
     return framed(
         headline,
         level=_level(found),

@@ -341,15 +341,15 @@ class _Unpacker:
                 f"{self._file}: there is no model {quoted(str(node['model']))}; the known ones are "
                 f"{', '.join(sorted(MODELS))}; upgrade latentbits if the file is newer"
             )
-        kind = model_class(node["model"])
-        params = {key: self.unpack(value) for key, value in node["params"].items()}
+        kind, spec = model_class(node["model"]), MODELS[node["model"]]
+        params = {**spec.formerly} | {key: self.unpack(value) for key, value in node["params"].items()}
         unknown = sorted(set(params) - set(kind._get_param_names()))
         if unknown:
             raise ModelFileError(
                 f"{self._file}: {kind.__name__} has no parameter {quoted(unknown[0])}; upgrade latentbits if it is "
                 "newer"
             )
-        MODELS[node["model"]].check(params)
+        spec.check(params)
         return kind(**params)  # by scikit-learn's convention constructors only assign
 
     def _array(self, node: dict[str, Any]) -> np.ndarray:

@@ -67,6 +67,15 @@ def test_the_probability_is_that_of_the_noise_model_and_no_larger_than_that_of_t
             np.testing.assert_allclose(found, [expected], rtol=1e-6)
 
 
+def test_components_of_exact_zeros_and_ones_have_probabilities_too() -> None:
+    steep = {0: Line(0.0, 1e4), 1: Line(0.0, 1e4)}  # makes probabilities of exactly 0 and 1
+    cells, p = np.array([[0, 0, 1, 1]] * 3), np.array([[0.0, 1.0, 0.0, 1.0]] * 3)
+    weights = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    found = NoiseEvidence(np.array(["white", "black", "content"]), None, None, steep).other_value(cells, p, weights)
+    assert ((found >= 0) & (found <= 1)).all()
+    assert (found[0] == 0).all(), "a row without noise has no false cells"
+
+
 def test_sparse_content_is_not_noise() -> None:
     model = AspectBernoulli(4, n_init=5, random_state=0).fit(SPARSE)
     assert "white" in model.phantoms_, "it looks like noise"

@@ -746,8 +746,9 @@ def predict(fitted: Path, file: Path, out: Path | None, force: bool, terminal: T
         )
     raw = read_raw(file)
     table = model.predict_rows({name: raw.column(name) for name in facts.names if name in raw.names})
-    label = str((run.reading_of(model) or {}).get("row_labels"))
-    known_by_name = label in raw.names
-    names = raw.column(label) if known_by_name else [f"row {i + 1}" for i in range(len(table))]
-    table.insert(0, label if known_by_name else "row", names)
+    label = (run.reading_of(model) or {}).get("row_labels")
+    if label is not None and str(label) in raw.names:
+        table.insert(0, str(label), raw.column(str(label)))
+    else:
+        table.insert(0, "row", [f"row {i + 1}" for i in range(len(table))])
     output_table(table, out, force=force, terminal=terminal, details=f": {counted(len(table), 'row')}")

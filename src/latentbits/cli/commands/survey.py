@@ -293,7 +293,7 @@ def factors(
     summary = _summary_of(found, file)
     if out is not None:
         _save_factors(found, data, summary, out, force=force)
-    terminal.print_json(summary | {"loadings": to_records(_named_columns(found.to_frame()))})
+    terminal.print_json(summary | {"loadings": to_records(_loadings(found))})
     for line in str(found).split("\n"):
         terminal.print(line)
     if out is not None:
@@ -305,6 +305,12 @@ def _summary_of(found: FactorSolution, file: Path) -> dict[str, Any]:
     return {"file": file.name, "n_factors": found.n_factors, "rms_residual": found.rms_residual, "fit": fit}
 
 
+def _loadings(found: FactorSolution) -> pd.DataFrame:
+    from latentbits.findings.account import factors_from_one
+
+    return _named_columns(factors_from_one(found.to_frame()))
+
+
 def _named_columns(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename_axis(columns=None).reset_index(names="column")
 
@@ -312,12 +318,13 @@ def _named_columns(table: pd.DataFrame) -> pd.DataFrame:
 def _save_factors(found: FactorSolution, data: BinaryData, summary: dict[str, Any], out: Path, *, force: bool) -> None:
     import pandas as pd
 
+    from latentbits.findings.account import factors_from_one
     from latentbits.report.factor_page import factor_page
 
     names = list(found.to_frame().index)
     tables = {
-        "loadings": _named_columns(found.to_frame()),
-        "scores": found.scores(data).to_frame().reset_index(names="row"),
+        "loadings": _loadings(found),
+        "scores": factors_from_one(found.scores(data).to_frame()).reset_index(names="row"),
         "correlations": _named_columns(pd.DataFrame(found.correlations, index=names, columns=names)),
     }
     folder = OutputFolder(out)

@@ -133,6 +133,7 @@ SPECS = (
             ),
         },
         stored_types=_STORED,
+        formerly={"smoothing": 0.0},
     ),
     ModelSpec(
         "beta-ica",

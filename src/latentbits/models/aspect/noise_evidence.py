@@ -15,7 +15,16 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.fitting.held_out import Folds, Line, fit_line, log_odds, mean_and_error, observed_cells
+from latentbits.fitting.held_out import (
+    SURE,
+    Folds,
+    Line,
+    fit_line,
+    log_likelihood,
+    log_odds,
+    mean_and_error,
+    observed_cells,
+)
 from latentbits.fitting.workers import run_all
 from latentbits.models.aspect.noise_components import BLACK, CONTENT, EXTINCT, NESTED, WHITE
 
@@ -74,6 +83,7 @@ class NoiseEvidence(NamedTuple):
         p = np.full(cells.shape, 0.5)  # of missing cells, whose answer is 0
         for value, line in self.lines.items():
             p[cells == value] = expit(line(log_odds(probabilities[cells == value])))
+        p = np.clip(p, SURE, 1 - SURE)  # of steep lines, or 0 / 0 would be the answer
         w, b = (weights[:, self.kinds == kind].sum(axis=1, keepdims=True) for kind in (WHITE, BLACK))
         content = np.maximum(1 - w - b, np.finfo(float).tiny)
         t = np.clip((p - b) / content, 0.0, 1.0)
@@ -103,7 +113,9 @@ def judge_noise(model: AspectModel, data: BinaryData) -> NoiseEvidence | None:
     lines = _lines(x, log_odds(model.reconstruct(part)[seen]), log_odds(predicted[0]))
     if not is_asked:
         return NoiseEvidence(model.phantoms_, None, None, lines)
-    gain, error = mean_and_error(row, _log_likelihood(x, predicted[1]) - _log_likelihood(x, predicted[0]))
+    gain, error = mean_and_error(
+        row, log_likelihood(x, log_odds(predicted[1])) - log_likelihood(x, log_odds(predicted[0]))
+    )
     kinds = model.phantoms_
     if gain < -error:  # the model with noise is simpler: it is to be as good within one standard error
         kinds = np.where(kinds == EXTINCT, EXTINCT, CONTENT)
@@ -143,8 +155,3 @@ def _lines(x: np.ndarray, seen_odds: np.ndarray, held_out_odds: np.ndarray) -> d
     """First held-out odds to what held-out cells are, then the odds of fits that saw a cell of each value to those."""
     calibrated = fit_line(held_out_odds, np.where(x == 1, np.inf, -np.inf), np.ones(len(x)))(held_out_odds)
     return {v: fit_line(seen_odds[x == v], calibrated[x == v], np.ones(int((x == v).sum()))) for v in (0, 1)}
-
-
-def _log_likelihood(x: np.ndarray, p: np.ndarray) -> np.ndarray:
-    odds = log_odds(p)
-    return np.asarray(x * odds - np.logaddexp(0.0, odds))
