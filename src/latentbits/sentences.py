@@ -701,6 +701,15 @@ def suspected(kind: str, count: int, of: int) -> str:
     )
 
 
+def none_suspected(kind: str) -> str:
+    """That a list of suspects is a ranking alone."""
+    what = ZEROS_OR_ONES[kind]
+    return (
+        f"the fit suspects none of the {what}: by held-out cells none is more likely false than not; listed are those "
+        "that are least like their rows"
+    )
+
+
 def suspected_and_stable(counts: Mapping[str, tuple[int, int]], **agreement: Any) -> str:
     count, of = counts["absence"]
     doubts = [f"{count:,} of {of:,} zeros are suspected to hide a 1"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 from pathlib import Path
 
@@ -70,6 +71,15 @@ def test_suspects_are_the_models(run: Run, fitted: Path, table: Path, kind: str)
     answer = frame(run("suspects", fitted, table, "--kind", kind, "--top", 7))
     expected = load_model(fitted / "model.npz").suspects(read_table(table), kind=kind, top=7)
     assert_frame_equal(answer, expected, check_dtype=False, rtol=1e-8)
+
+
+def test_a_list_of_none_suspected_is_noted(run: Run, fitted: Path, table: Path, tmp_path: Path) -> None:
+    told = "note: the fit suspects none of the zeros"
+    shutil.copytree(fitted, tmp_path / "run")
+    for count in (0, 3):
+        summary = json.loads((fitted / "summary.json").read_text()) | {"suspected": {"absence": count}}
+        (tmp_path / "run" / "summary.json").write_text(json.dumps(summary))
+        assert (told in run("suspects", tmp_path / "run", table).stderr) == (count == 0)
 
 
 def test_explain_a_row(run: Run, fitted: Path, table: Path, columns: list[str]) -> None:

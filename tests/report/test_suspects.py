@@ -56,6 +56,19 @@ def choose(page: Any, kind: str) -> None:
     page.locator("#suspect-kind").select_option(str(KINDS.index(kind)))
 
 
+def test_a_list_of_none_suspected_is_no_finding(open_page: Open, white: Fitted, fit: Any) -> None:
+    title, rings = "#suspect-title", "latentbits.overview.rings.length"
+    page = open_page(white.file)
+    expect(page.locator(title)).to_have_text("Suspects")
+    assert page.evaluate(rings) > 0
+    page = open_page(fit("plain").file)
+    expect(page.locator(title)).to_have_text("No suspects: the zeros that are least like their rows")
+    assert page.evaluate(rings) == 0
+    assert not page.locator(".of-rings").first.is_visible()
+    rate(page, [1, 1, 1, 0])
+    expect(page.locator(title)).to_have_text("Suspects")
+
+
 class TestOneList:
     @every_kind
     def test_the_page_is_python(self, open_page: Open, fitted: Fitted) -> None:

@@ -91,7 +91,7 @@ def test_what_was_saved_comes_back(run: RunFolder, fitted: tuple[AspectBernoulli
     assert run.file_name == "sites.csv"
     assert run.reading == READING
     assert run.image_shape == (2, 3)
-    assert run.fit_record == {"notes": ["a note"], "seconds": {"fit": 0.5}}
+    assert run.fit_record == {"notes": ["a note"], "suspected": {"absence": 0}, "seconds": {"fit": 0.5}}
     assert run.selection is None
     assert run.is_folder
 

@@ -154,7 +154,7 @@ class RunFolder(OutputFolder):
 
     @property
     def fit_record(self) -> dict[str, Any]:
-        """What the summary says of the fit that the model doesn't know: verdict, notes, seconds, how K was selected."""
+        """What the summary says of the fit that the model doesn't know: verdict, notes, suspects, seconds, selection."""
         record: dict[str, Any] = {}
         summary = self.summary
         match summary:
@@ -164,6 +164,9 @@ class RunFolder(OutputFolder):
         match summary:
             case {"notes": list(notes)} if all(isinstance(note, str) for note in notes):
                 record["notes"] = notes
+        match summary:
+            case {"suspected": dict(suspected)} if all(isinstance(value, int) for value in suspected.values()):
+                record["suspected"] = suspected
         match summary:
             case {"seconds": dict(seconds)} if all(isinstance(value, int | float) for value in seconds.values()):
                 record["seconds"] = seconds

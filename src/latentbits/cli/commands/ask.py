@@ -489,6 +489,8 @@ def suspects(
         table = model.suspects(data, top=most, marks=marks, **question_about(data, asking, kind=kind))
     else:
         refuse_asking(model)
+        if RunFolder.open(fitted).fit_record.get("suspected", {}).get(kind) == 0:
+            click.echo(f"note: {sentences.none_suspected(kind)}", err=True)
         table = model.suspects(data, kind=kind, top=top, ratings=values_for(model, ratings), marks=marks)
     from latentbits.findings.account import with_names
 

@@ -25,7 +25,7 @@ function makeOverview(page) {
   view.xOf = new Uint32Array(view.D);
   view.row_order.forEach((i, y) => { view.yOf[i] = y; });
   view.column_order.forEach((d, x) => { view.xOf[d] = x; });
-  view.canvas = element("canvas", { role: "img", ariaLabel: `${content.headline} ${plural(view.N, "row")} by ${plural(view.D, "column")}; the listed cells are ringed` });
+  view.canvas = element("canvas", { role: "img" });
   field.replaceChildren(view.canvas);
   page.overview = view;
   field.addEventListener("pointermove", (event) => readOverview(page, event));
@@ -51,7 +51,10 @@ function drawOverview(page) {
   context.scale(zoom, zoom);
   view.wide = wide / D;
   view.high = high / N;
-  view.rings = (page.shownSuspects ?? []).slice(0, N_RINGS).flatMap((cell) => {
+  const ringed = suspectsNone(page, chosenValue()) ? [] : page.shownSuspects ?? [];
+  for (const part of document.querySelectorAll(".of-rings")) part.hidden = !ringed.length;
+  canvas.ariaLabel = `${content.headline} ${plural(N, "row")} by ${plural(D, "column")}${ringed.length ? "; the listed cells are ringed" : ""}`;
+  view.rings = ringed.slice(0, N_RINGS).flatMap((cell) => {
     const place = view.placeOf(cell);
     return place ? [{ cell, x: (view.xOf[place[1]] + 0.5) * view.wide, y: (view.yOf[place[0]] + 0.5) * view.high }] : [];
   });

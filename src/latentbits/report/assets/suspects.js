@@ -108,10 +108,16 @@ function showMatches(page, n, nAll) {
   line.replaceChildren(...parts);
 }
 
+// Whether the fit suspects no cell of the value, so that its list is a ranking and no finding.
+function suspectsNone(page, value) {
+  return Boolean(page.counts) && page.asFitted && !page.counts[KINDS[value]];
+}
+
 // Which list this is, and how many suspects there are by its definition.
 function showWhoseList(page, value) {
   const { bench, counts } = page, what = value ? "one" : "zero", n = counts[KINDS[value]];
   const many = `${plural(n, what)} score${n === 1 ? "s" : ""} ${twoDigits(bench.suspected)} or more`;
+  byId("suspect-title").textContent = suspectsNone(page, value) ? `No suspects: the ${what}s that are least like their rows` : "Suspects";
   const where = bench.sampled ? ", in the part of the data shown" : "";
   byId("suspect-list").textContent = page.asFitted
     ? `${page.content.fitted ? "The fit's own list, as in suspects.csv" : "The list of the fitted model for these rows"}${bench.n_restarts > 1 ? `: the mean of the ${bench.mean_of}` : ""}.${page.content.predicts ? ` ${plural(n, what)} more likely false than not by held-out cells.` : ""}`
