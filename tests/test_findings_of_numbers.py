@@ -43,7 +43,7 @@ def test_factors_have_their_rows_their_margins_and_a_picture_of_their_states():
     effects = table[table["quantity"] == "effect"]
     for factor in said(found, Code.FACTOR):
         name, value, margin = factor["changes"][0]
-        line = effects[(effects["variable"] == name) & (effects["factor"] == factor["factor"])].iloc[0]
+        line = effects[(effects["variable"] == name) & (effects["factor"] == factor["factor"] + 1)].iloc[0]
         assert value == pytest.approx(line["value"])
         assert margin == pytest.approx(line["high"] - line["value"])
         on = model.transform(pd.DataFrame(truth.X, columns=list("abcdefgh")))[:, factor["factor"]] > 0

@@ -85,7 +85,7 @@ def test_a_failure_half_way_leaves_nothing_new(
         assert run("fit", table, *FAST, "--out", out).exit_code == 0
     written: list[Path] = []
 
-    def fail(_: Any, plots: Path) -> None:
+    def fail(_: Any, plots: Path, *formats: Any) -> None:
         written.extend(plots.parent.iterdir())
         raise error
 

@@ -318,7 +318,8 @@ CONTRACTS = [
     Contract(_aspect_bernoulli, _separated, _empirical_bayes, _likeliest, ASPECT, CONTINUOUS),
     _factorisation(LogisticPCA, CLIMBS, CONTINUOUS, ridge=0.1),
     replace(
-        _factorisation(LogisticPCA, frozenset({"climb", "likelihood"}), CONTINUOUS, OTHER_CELLS),
+        # No "climb": rows in another order have other cells hidden, and so another ridge; the entry above has it.
+        _factorisation(LogisticPCA, frozenset({"likelihood"}), CONTINUOUS, OTHER_CELLS),
         variant={"ridge": None},
     ),
     _factorisation(BernoulliNMF, CLIMBS, CONTINUOUS, MANY_OPTIMA, tol=1e-4),

@@ -139,6 +139,7 @@ class TestVerdict:
             verdict(AspectBernoulli(2), TRUTH.X, segments=TRUTH.segments)
 
 
+@pytest.mark.filterwarnings("ignore:more alike than")  # by chance, in half of the rows
 def test_sessions_by_time_by_channels_are_segments_of_comparison_and_selection():
     X = TRUTH.X.reshape(6, 60, 6)
     sessions = compare([model()], X, n_folds=2, random_state=0)

@@ -39,7 +39,8 @@ COPIES = 0.98
 ALIKE, BEYOND = 0.9, 0.6
 """Pairs with a correlation above the first, on average over segments, may share more than the sources: they do if that
 is beyond what a model of all other pairs makes of them by the second, as Fisher's z. In simulations of the model itself
-it was 0.43 at most; two columns of which 6 to 12 % of cells differ had 0.66 to 1.4."""
+it was 0.43 at most; two columns of which 6 to 12 % of cells differ had 0.66 to 1.4. Three standard errors are added, as of
+few rows pairs are more alike by chance."""
 
 QUICK_STARTS, QUICK_STEPS = 2, 500
 """Of the fit that asks for such pairs."""
@@ -145,7 +146,9 @@ def pairs_beyond_sources(
     A, log_s = max(climbs, key=lambda climbed: climbed.objective).state
     implied = average_correlations(replace(found, correlations=correlations(A * np.exp(log_s)[:, None, :])))
     z = np.arctanh(np.clip([np.abs(C), implied * np.sign(C)], -0.9999, 0.9999))
-    pairs = suspected & (z[0] - z[1] > BEYOND)
+    with np.errstate(divide="ignore"):
+        error = np.sum(np.atleast_3d(found.standard_errors.T) ** -2.0, axis=2) ** -0.5  # of the average over segments
+    pairs = suspected & (z[0] - z[1] > BEYOND + 3 * error / (1 - np.minimum(np.abs(C), 0.9999) ** 2))
     alone = pairs.sum(axis=0) == 1
     return np.asarray(pairs & np.outer(alone, alone))
 
