@@ -57,7 +57,8 @@ REFUSED_BY_BINARY_ICA = ("one column", "one cell", "K above columns")
 OWN = (
     r"no segments are given"
     r"|the rows vary in \d+ directions? only|constant columns|columns that are|mixing_ may be|.*too few for"
-    r"|n_components is not given|no phantom was found|by the verdict on the fit: |cells are too few to judge by|what looks like noise predicts|.*no weight on any kept component"
+    r"|n_components is not given|no phantom was found|by the verdict on the fit: |.*no weight on any kept component"
+    r"|cells are too few to judge by|what looks like noise predicts"
     r"|the chains disagree|.* fits have chains that disagree"
 )
 """What models say about themselves beside that."""

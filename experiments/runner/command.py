@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,7 +106,7 @@ def run_experiments(
         out=out.absolute(),
         n_jobs=jobs or _cores(),
         again=Again.ALL if fresh else Again.OLDER if stale else Again.NOTHING,
-        progress=terminal.shows_progress,
+        progress=terminal.shows_progress and sys.stderr.isatty(),
     )
     results, refused = [], False
     for outcome in outcomes:

@@ -223,7 +223,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toys: Toys, command: Run) -
     assert len(toys.runs()) > 1  # something was finished before
     os.kill(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=20)
-    assert (process.returncode, errors) == (130, "error: interrupted\n")
+    assert (process.returncode, errors.startswith("error: interrupted")) == (130, True)
     broken.unlink()
     assert command("run", "toys/coin").exit_code == 0
     assert toys.runs() == [0, 1, 2, 2]
