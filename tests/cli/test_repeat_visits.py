@@ -96,6 +96,13 @@ def test_effort_of_visits(run: Run, visits: Path, tmp_path: Path) -> None:
     assert len(result.stdout.splitlines()) == 4
 
 
+def test_a_site_has_one_line(run: Run, visits: Path, tmp_path: Path) -> None:
+    sites = tmp_path / "sites.csv"
+    sites.write_text("plot,height\n" + "".join(f"p{i},{i}\n" for i in (*range(40), 7)))
+    result = run("repeat-visits", visits, *ASKED, "--sites", sites, "--covariates", "height")
+    assert_refused(result, 'sites.csv: the site "p7" has two lines or more; leave one line for each site')
+
+
 def test_columns_must_be_named(run: Run, visits: Path) -> None:
     result = run("repeat-visits", visits, "--visits", "day")
     assert result.exit_code == 2

@@ -46,7 +46,7 @@ from latentbits.notes import Code, Note, Role, frozen
 from latentbits.numerics import RandomSource
 from latentbits.tasks.choose import ModelChoice
 from latentbits.tasks.select import OrderSelection
-from latentbits.tasks.verdict import Verdict, verdicts_of_selection
+from latentbits.tasks.verdict import Verdict, check_applies, verdicts_of_selection
 from latentbits.tasks.verdict import verdict as verdict_on
 from latentbits.version import __version__
 from latentbits.wording import place
@@ -149,6 +149,10 @@ def analyse(
     estimator = model.best_model if isinstance(model, OrderSelection | ModelChoice) else model
     known = provenance or Provenance()
     watch = _Stopwatch()
+    rows_are = {name: fit_params.get(name) for name in ("segments", "effort", "visit_facts")}
+    rows_are |= {"groups": groups, "blocks": blocks}
+    if verdict is True and _can_be_judged(estimator):
+        check_applies(estimator, rows_are)
     with kept_warnings() as warned:
         data = _data_for(estimator, X)
         if not _is_fitted(estimator):
@@ -162,8 +166,6 @@ def analyse(
         stopped = any(isinstance(warning, InterruptedWarning) for warning in (*known.warnings, *warned))
         if verdict is True and _can_be_judged(estimator) and not stopped:
             with watch.timed("verdict"):
-                rows_are = {name: fit_params.get(name) for name in ("segments", "effort")}
-                rows_are |= {"groups": groups, "blocks": blocks}
                 judged = _verdict(estimator, found, subject.data, rows_are, random_state, n_jobs, verbose)
     left_out, of_visits = left_out_tables(judged) if judged is not None else ({}, ())
     figures = (*figures, *of_visits)
@@ -422,15 +424,14 @@ def _verdict(
     verbose: int,
 ) -> Verdict | None:
     """Whether the model predicts held-out cells; those of a selection are not predicted again."""
-    if Ability.VISITS in abilities_of(model):
-        return verdict_on(model, model.survey_, effort=rows_are["effort"])
+    asked = model.survey_ if Ability.VISITS in abilities_of(model) else data
     seed = random_state if random_state is not None else model.get_params(deep=False).get("random_state", 0)
     try:
         alone = rows_are["groups"] is None and rows_are["blocks"] is None
         known = {} if found is None or not alone else verdicts_of_selection(found, n_jobs=n_jobs, verbose=verbose)
         if found is not None and known:
             return known[found.best_order].beside(known, found.best_order)
-        return verdict_on(model, data, **rows_are, random_state=seed, n_jobs=n_jobs, verbose=verbose)
+        return verdict_on(model, asked, **rows_are, random_state=seed, n_jobs=n_jobs, verbose=verbose)
     except KeyboardInterrupt:
         warn_user(sentences.no_verdict(), InterruptedWarning)
         return None

@@ -75,7 +75,8 @@ class RepeatedSurvey(ShownModel):
     ----------
     estimator : estimator, optional
         The model of what was ever seen: `fit(X)` and `reconstruct(X)`, the probability of a 1 in each cell; a class of
-        your own gets an array of 0 and 1 (with NaN where no visit was made). By default `FalseZeros()`.
+        your own gets an array of 0 and 1 (with NaN where no visit was made), and as `rows` the `RowFacts` of the sites,
+        if there are any. By default `FalseZeros()`.
     detection : float or array-like of shape (n_species,), optional
         The probability that a visit sees a *species* that is there, if it is known; above 0 and below 1. By default it
         is learned.
@@ -204,9 +205,9 @@ class RepeatedSurvey(ShownModel):
         rng = as_generator(self.random_state)
         estimator = self._unfitted()
         data = survey.ever_seen()
-        given = {} if sample_weight is None else {"sample_weight": weight}
+        given: dict[str, Any] = {} if sample_weight is None else {"sample_weight": weight}
         takes_rows = Ability.READ_ZERO_ONE in abilities_of(estimator)  # with the data; others take them by themselves
-        given |= {} if takes_rows or survey.facts is None else {"rows": rows}
+        given |= {} if takes_rows or survey.facts is None else {"rows": survey.facts}
         self.estimator_ = estimator.fit(_for(estimator, data), **given)
         self._adopt(survey)
         self.row_weight_ = weight
@@ -427,6 +428,15 @@ class RepeatedSurvey(ShownModel):
         """What the sampler sees of the survey of the fit."""
         return _visited(self.survey_, self.score_, self._visits, self._effort_of_sites, self.row_weight_)
 
+    def _told_at_fit(self) -> dict[str, Any]:
+        """What `fit` was given beside the histories, for fits to some of the visits; on scales that don't matter."""
+        first = int(self.effort_ is not None)
+        return {
+            "effort": np.exp(self._visits[0]) if first else None,
+            "visit_facts": {f"fact {k + 1}": table for k, table in enumerate(self._visits[first:])},
+            "sample_weight": None if (self.row_weight_ == 1).all() else self.row_weight_,
+        }
+
     def _summarise(self, asked: Visited, seed: int) -> None:
         self._seed = seed
         found, survey = answers(self.draws_, asked, 1.0, np.random.default_rng(seed)), self.survey_
@@ -546,9 +556,11 @@ def _check_informative(survey: Histories, weight: Floats, known: bool) -> None:
 def _checked_facts(
     survey: Histories, effort: ArrayLike | None, facts: Mapping[str, ArrayLike] | None
 ) -> dict[str, Floats]:
-    given = {} if effort is None else {"effort": effort}
+    given = {"effort": effort, **(facts or {})}  # effort is the first of them, if it is known
     result = {}
-    for name, values in {**given, **(facts or {})}.items():
+    for name, values in given.items():
+        if values is None:
+            continue
         table = np.asarray(values, float)
         if table.shape != survey.surveyed.shape:
             raise DataError(f"{name} has the shape {table.shape}; give a number for each site and visit")

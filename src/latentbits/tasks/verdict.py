@@ -299,6 +299,7 @@ def verdict(
     groups: Any = None,
     blocks: int | None = None,
     effort: Any = None,
+    visit_facts: Mapping[str, Any] | None = None,
     n_folds: int = N_FOLDS,
     random_state: RandomSource = None,
     n_jobs: int | None = None,
@@ -340,7 +341,8 @@ def verdict(
     ----------
     model : estimator
         A model of 0-1 tables, fitted or not; it isn't changed. A `FalseZeros` that isn't fitted to X is fitted. Of
-        `RepeatedSurvey` (X are histories) each visit is left out in turn, and predicted from the others.
+        `RepeatedSurvey` (X are histories) each visit is left out in turn and predicted from the others; the baseline
+        has `IndependentBernoulli()` as its estimator.
     X : array-like, sparse matrix, data frame or BinaryData, of shape (n_rows, n_features)
         The data that it is, or would be, fitted to.
     segments : array-like of shape (n_rows,), str, int or None, default=None
@@ -353,7 +355,9 @@ def verdict(
         The same for rows in an order: runs of so many successive rows are held out together. Take several times as many
         as rows resemble each other.
     effort : array-like of shape (n_sites, n_visits) or None, default=None
-        Of repeat visits, as in the `fit` of `RepeatedSurvey`.
+        Of repeat visits, as in the `fit` of `RepeatedSurvey`; by default what a model fitted to X was fitted with.
+    visit_facts : mapping of str to array-like of shape (n_sites, n_visits) or None, default=None
+        The same, of other facts of the visits.
     n_folds : int, default=5
         Number of parts of the cells; `FalseZeros` has its own.
     random_state : int, Generator, RandomState or None, default=None
@@ -389,10 +393,12 @@ def verdict(
     >>> print(found.sentences[0].partition(" (")[0])
     Held-out pairs of cells are predicted better than by independent columns
     """
+    about_visits = {"effort": effort, "visit_facts": visit_facts}
+    check_applies(model, {"segments": segments, "groups": groups, "blocks": blocks, **about_visits}, n_folds)
     if Ability.VISITS in abilities_of(model):
         from latentbits.tasks.left_out_visits import leave_out_visits  # late: it makes a verdict
 
-        return leave_out_visits(model, X, effort=effort).verdict
+        return leave_out_visits(model, X, **about_visits, random_state=random_state, n_jobs=n_jobs).verdict
     X, groups = take_out(X, groups)
     check_estimator(model)
     in_segments = segments is not None or Ability.PAIR_SCORES in abilities_of(model)
@@ -418,6 +424,31 @@ def verdict(
     if together is not None:
         basis = replace(basis, together="blocks" if groups is None else "groups")
     return _judge(predicted, folds, basis)
+
+
+def check_applies(model: Any, given: Mapping[str, Any], n_folds: int = N_FOLDS) -> None:
+    """Refuse arguments of `verdict` that say nothing about such a model, rather than pass over them.
+
+    Parameters
+    ----------
+    model : estimator
+        Of repeat visits or not.
+    given : mapping of str to object
+        Arguments by name; those that are None weren't given.
+    n_folds : int
+        Which repeat visits can't choose.
+    """
+    names = [name for name, value in given.items() if value is not None]
+    if Ability.VISITS not in abilities_of(model):
+        for name in names:
+            if name in ("effort", "visit_facts"):
+                raise DataError(
+                    f"{name} is about repeat visits, of which {type(model).__name__} is no model; leave it out"
+                )
+        return
+    for name in [*names, *([] if n_folds == N_FOLDS else ["n_folds"])]:
+        if name not in ("effort", "visit_facts"):
+            raise DataError(f"{name} is about cells or rows that are held out; here whole visits are, so leave it out")
 
 
 def _rows_together(groups: Any, blocks: int | None, n_rows: int) -> np.ndarray | None:

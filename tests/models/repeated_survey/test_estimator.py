@@ -390,6 +390,23 @@ class Frequencies(BaseEstimator):
         return np.tile(self.mean_, (len(X), 1))
 
 
+class KnowsSites(Frequencies):
+    """It keeps what it is told of the sites."""
+
+    def fit(self, X, rows=None):
+        self.rows_ = rows
+        return super().fit(X)
+
+
+def test_an_estimator_of_ones_own_gets_what_is_known_of_sites(survey):
+    """Whether that comes with the histories or beside them."""
+    known = Histories.of(survey).rows(slice(0, 150))
+    beside = RepeatedSurvey(KnowsSites(), random_state=0).fit(known, rows=SITES).estimator_.rows_
+    within = RepeatedSurvey(KnowsSites(), random_state=0).fit(known.with_facts(SITES)).estimator_.rows_
+    for told in (beside, within):
+        assert told.numbers["elevation"].tolist() == SITES.numbers["elevation"].tolist()
+
+
 class Blind(BaseEstimator):
     """Predicts nothing."""
 

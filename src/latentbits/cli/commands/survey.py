@@ -191,7 +191,11 @@ def _with_sites(histories: Histories, file: Path, known: Values) -> Histories:
 
     table = read_raw(file)
     name, *others = table.names
-    lines = {site: n for n, site in enumerate(table.column(name))}
+    sites = list(table.column(name))
+    lines = {site: n for n, site in enumerate(sites)}
+    if len(lines) < len(sites):
+        twice = next(site for n, site in enumerate(sites) if lines[site] != n)
+        raise DataError(f"{file.name}: the site {quoted(twice)} has two lines or more; leave one line for each site")
     lacking = [site for site in histories.row_names or [] if site not in lines]
     if lacking or histories.row_names is None:
         which = f"the site {quoted(lacking[0])} is not" if lacking else "the sites of the visits have no names to find"
