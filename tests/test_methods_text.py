@@ -84,9 +84,27 @@ def test_factors_that_were_found_are_told(numbers, inference, words):
 def test_an_ensemble_cites_its_members(cells, n_folds):
     model = lb.FalseZeros(n_folds=n_folds, members=["aspects_2", "ising"], random_state=0).fit(cells)
     text = methods_text(model)
-    assert text.startswith("To 60 rows and 12 columns we fitted an ensemble of 2 models (aspects_2, ising)")
+    assert text.startswith("To 60 rows and 12 columns we fitted an ensemble of 2 models (")
+    first = max(zip(model.member_weights_, model.members_, strict=True))
+    assert (f"({first[1]} {first[0]:.2f}" if n_folds else "(aspects_2, ising)") in text
     assert ("weighted equally" in text) == (n_folds is None)
     assert [line.partition(",")[0] for line in text.splitlines()[1:]] == ["- Wolpert", "- Bingham", "- Besag"]
+
+
+def test_what_was_known_of_the_rows_is_told(cells):
+    rows = {"height": np.linspace(0, 1, 60), "lon": np.arange(60) / 60, "lat": np.arange(60) % 7}
+    facts = lb.RowFacts.of(rows, coordinates=("lon", "lat"))
+    model = lb.ProbitFactors(1, n_init=1, n_samples=20, n_burn=20, random_state=0).fit(cells, rows=facts)
+    assert "known of the rows: covariate height; coordinates lon, lat." in methods_text(model)
+    assert "known of the rows" not in methods_text(lb.IsingModel().fit(cells))
+
+
+def test_a_model_that_was_chosen_says_among_how_many(cells):
+    found = lb.choose(cells, components=[2], n_folds=2, random_state=0)
+    told = "chosen among 4 models by held-out cells: the simplest within one standard error of the best."
+    assert told in methods_text(found)
+    assert told in methods_text(found.model, n_compared=4)
+    assert "chosen among" not in methods_text(found.model)
 
 
 @pytest.mark.filterwarnings("ignore:n_components is not given")

@@ -100,6 +100,9 @@ _MODELS = {
         "and Nichols, Estimating abundance from repeated presence-absence data or point counts, 2003",
     ),
 }
+HAS_A_SAY = 0.05
+"""Members of an ensemble with at least this weight are told with it."""
+
 _INFERENCE = {
     "beta-ica": {"vb": "variational Bayes", "em": "variational expectation-maximisation", "gibbs": "Gibbs sampling"},
     "binary-factors": {
@@ -112,16 +115,18 @@ _INFERENCE = {
 _CRITERIA = {"aic": "AIC", "bic": "BIC", "cv": "held-out rows", "cells": "held-out cells", "pairs": "held-out pairs"}
 
 
-def methods_text(model: Any, *, verdict: Verdict | None = None) -> str:
+def methods_text(model: Any, *, verdict: Verdict | None = None, n_compared: int = 0) -> str:
     """Write a methods paragraph from a fitted model: what was fitted, to what, how, from which seed, and whom to cite.
 
     Parameters
     ----------
-    model : fitted estimator or OrderSelection
-        Any of the library's; or what `select_order` has returned, which tells also how the number of components was
-        chosen.
+    model : fitted estimator, OrderSelection or ModelChoice
+        Any of the library's; or what `select_order` or `choose` has returned, which tells also how the number of
+        components, or the model, was chosen.
     verdict : Verdict, optional
         What `verdict` has said of the same data; then it is reported, whatever it says.
+    n_compared : int, default=0
+        How many models `choose` has chosen the model among, if it did; a ModelChoice knows that itself.
 
     Returns
     -------
@@ -137,8 +142,11 @@ def methods_text(model: Any, *, verdict: Verdict | None = None) -> str:
     """
     from sklearn.utils.validation import check_is_fitted
 
+    from latentbits.tasks.choose import ModelChoice
     from latentbits.tasks.select import OrderSelection
 
+    if isinstance(model, ModelChoice):
+        model, n_compared = model.model, len(model.comparison.table)
     selection = model if isinstance(model, OrderSelection) else None
     if selection is not None:
         model = selection.best_model
@@ -149,7 +157,9 @@ def methods_text(model: Any, *, verdict: Verdict | None = None) -> str:
     check_is_fitted(model)
     sentences = [
         f"{_to_what(model)} fitted {_described(model)}.",
+        *_known(model),
         *_found(model),
+        *([_compared(n_compared)] if n_compared else []),
         *([] if selection is None else [_chosen(selection)]),
         *_how(model, model if selection is None else selection.estimator),
         *_noise(model),
@@ -211,7 +221,7 @@ def _words(model: Any) -> dict[str, Any]:
     if Ability.MEMBERS in abilities:
         made = counted(len(model.members_), "model")
         held_out = "weighted by how well they predict held-out cells" if model.n_hidden_ else "weighted equally"
-        values |= {"members": f"{made} ({', '.join(model.members_)})", "weighted": held_out}
+        values |= {"members": f"{made} ({_members(model)})", "weighted": held_out}
     if Ability.SEGMENTS in abilities:
         values["segments"] = counted(len(model.segments_), "segment")
     if Ability.CLUSTERS in abilities:
@@ -220,6 +230,17 @@ def _words(model: Any) -> dict[str, Any]:
         values["estimator"] = _described(model.estimator_)
         values["missed"] = "because they are few" if model.abundance_share_ >= 0.5 else "wherever they are"
     return values
+
+
+def _members(model: Any) -> str:
+    """Those with a say and their weights, then the others; equal weights are not told."""
+    weights = dict(sorted(zip(model.members_, model.member_weights_, strict=True), key=lambda pair: -pair[1]))
+    if not model.n_hidden_:
+        return ", ".join(weights)
+    first = [f"{name} {weight:.2f}" for name, weight in weights.items() if weight >= HAS_A_SAY]
+    others = ", ".join(name for name, weight in weights.items() if weight < HAS_A_SAY)
+    below = [f"with weights below {HAS_A_SAY}: {others}"] if others else []
+    return "; ".join([", ".join(first), *below] if first else below)
 
 
 def _number_fitted(model: Any, abilities: frozenset[Ability]) -> int | None:
@@ -278,6 +299,29 @@ def _how(model: Any, given: Any) -> Iterator[str]:
         )
     elif "random_state" in parameters:
         yield f"Random numbers came from a generator{from_seed}."
+
+
+def _known(model: Any) -> Iterator[str]:
+    """What was known of the rows beside their cells, where the model uses it."""
+    inner = model.estimator_ if Ability.VISITS in abilities_of(model) else model
+    facts = inner._facts if Ability.KNOW_ROWS in abilities_of(inner) else None
+    if facts is None:
+        return
+    roles = {
+        "covariate": [*facts.numbers, *facts.categories],
+        "coordinate": facts.coordinate_names,
+        "effort": [facts.effort_name] if facts.effort_name else [],
+    }
+    told = [f"{plural(len(names), role)} {', '.join(names)}" for role, names in roles.items() if names]
+    yield f"It also used what was known of the rows: {'; '.join(told)}."
+
+
+def _compared(n: int) -> str:
+    """How `choose` has chosen."""
+    return (
+        f"Model and number of components were chosen among {n} models by held-out cells: the simplest within one "
+        "standard error of the best."
+    )
 
 
 def _chosen(selection: OrderSelection) -> str:

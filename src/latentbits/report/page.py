@@ -114,7 +114,8 @@ def _counts(findings: Findings) -> bool:
 
 def _methods(findings: Findings) -> str:
     """A paragraph to copy; with the verdict, where there is one."""
-    return methods_text(findings.subject.model, verdict=findings.verdict)
+    compared = findings.tables.get("comparison", ())
+    return methods_text(findings.subject.model, verdict=findings.verdict, n_compared=len(compared))
 
 
 def _restarts(model: Any) -> dict[str, list[Any]]:

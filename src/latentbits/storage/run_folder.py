@@ -154,7 +154,7 @@ class RunFolder(OutputFolder):
 
     @property
     def fit_record(self) -> dict[str, Any]:
-        """What the summary says of the fit that the model doesn't know: verdict, notes, suspects, seconds, selection."""
+        """What the summary says of the fit that the model doesn't know: verdict, notes, suspects, seconds, search."""
         record: dict[str, Any] = {}
         summary = self.summary
         match summary:
@@ -175,6 +175,12 @@ class RunFolder(OutputFolder):
                 if all(isinstance(choice, dict) and {"criterion", "best"} <= choice.keys() for choice in choices):
                     record["selection"] = selection
         return record
+
+    @property
+    def n_compared(self) -> int:
+        """How many models the one of this folder was chosen among; 0 if it was named."""
+        file = self.path / "comparison.csv"
+        return len(file.read_text(encoding="utf-8").splitlines()) - 1 if file.is_file() else 0
 
     @property
     def file_name(self) -> str | None:

@@ -514,7 +514,7 @@ def methods(fitted: Path, terminal: Terminal) -> None:
     run = RunFolder.open(fitted)
     stored = run.fit_record.get("verdict")
     verdict = None if stored is None else Verdict.from_dict(stored)
-    text = methods_text(run.load_model(), verdict=verdict)
+    text = methods_text(run.load_model(), verdict=verdict, n_compared=run.n_compared)
     terminal.print_json({"methods": text})
     terminal.print_lines(text.splitlines())
 
