@@ -69,6 +69,8 @@ def test_a_folder_is_opened_again(run: Run, visits: Path, tmp_path: Path) -> Non
     assert pd.read_csv(out / "sites.csv")["look_for"].str.count(",").max() == 4
     table = pd.read_csv(io.StringIO(run("suspects", out, "--top", 7).stdout))
     assert_frame_equal(table, pd.read_csv(out / "suspects.csv").head(7)[list(table)])
+    refused = run("export", out, "--what", "probabilities")
+    assert_refused(refused, f"no probabilities of single cells; present.csv and seen_next.csv in {out} have those of")
     told = pd.read_csv(io.StringIO(run("explain", out, "--row", "p3").stdout))
     assert told["column"].nunique() == 10
     assert told.loc[told["sightings"] > 0, "present"].tolist() == [1.0] * int((told["sightings"] > 0).sum())

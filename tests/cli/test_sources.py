@@ -85,11 +85,23 @@ def items(tmp_path_factory):
 
 def test_factors_of_items_with_gaps(items, tmp_path):
     result = run("factors", items, "--out", tmp_path / "out")
-    first, one, other, fit, where = result.stdout.strip().split("\n")
+    first, one, other, fit, *between, where = result.stdout.strip().split("\n")
     assert first == "2 factors behind 20 columns."
     assert {one.count("item"), other.count("item")} == {10}
     assert fit.startswith("RMSEA 0.0")
     assert "report.html" in where
+    assert between[0] == "Correlations of the factors:"
+    factors = pd.read_csv(tmp_path / "out" / "factor_correlations.csv", index_col="factor")
+    r = factors.loc["factor_2", "factor_1"]
+    assert abs(r) < 0.3, "drawn without any"
+    assert [line.split() for line in between[1:]] == [
+        ["factor_1", "factor_2"],
+        ["factor_1", "1.00", f"{r:.2f}"],
+        ["factor_2", f"{r:.2f}", "1.00"],
+    ]
+    assert len({*map(len, between[1:])}) == 1, "aligned"
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["factor_correlations"] == [pytest.approx(row) for row in factors.to_numpy().tolist()]
     loadings = pd.read_csv(tmp_path / "out" / "loadings.csv")
     assert loadings.columns.tolist() == ["column", "factor_1", "factor_2", "uniqueness"]
     assert loadings["column"].tolist() == [f"item{j + 1}" for j in range(20)]
@@ -98,9 +110,15 @@ def test_factors_of_items_with_gaps(items, tmp_path):
     page = (tmp_path / "out" / "report.html").read_text()
     assert "2 factors behind 20 columns." in page
     assert page.count("data:image/svg") == 2
+    assert "correlations of the factors" in page
     assert "2 eigenvalues of the correlations (" in page
     assert sorted(path.name for path in (tmp_path / "out" / "plots").iterdir()) == ["loadings.png", "scree.png"]
+    for command in ("methods", "report", "suspects"):
+        refused = CliRunner().invoke(program, [command, str(tmp_path / "out")])
+        assert refused.exit_code == 1
+        assert "out holds tables and report.html but no model.npz, so nothing more can be asked of it" in refused.stderr
     run("factors", items, "--factors", "1", "--out", tmp_path / "out", "--force")
+    assert not (tmp_path / "out" / "factor_correlations.csv").exists()
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["n_factors"] == 1
 
 

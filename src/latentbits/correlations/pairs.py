@@ -146,10 +146,11 @@ def _warn_empty(empty: np.ndarray, impossible: int, places: Places, correct: flo
             else ""
         )
         counts_as = "half a row at most" if correct is None else f"correct={correct:g}"
+        first = ", then ".join(places.pair(*pair) for pair in found[:SHOWN])
         warnings.warn(
             f"{len(found)} of {counted(U * D * (D - 1) // 2, 'pair')} of columns "
             f"{'has' if len(found) == 1 else 'have'} an empty cell in the 2 x 2 table, which counts as "
-            f"{counts_as} (first: {places.pair(*found[0])}); zero_cells says which; their correlations are "
+            f"{counts_as} (first: {first}); their correlations are "
             f"{'drawn towards 0 by the prior' if correct is None else 'little more than a guess, even the sign'}"
             f"{perfect}",
             stacklevel=4,

@@ -7,6 +7,8 @@ import io
 from html import escape
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from latentbits import sentences
 from latentbits.findings.account import factors_from_one
 from latentbits.notes import Level
@@ -22,6 +24,9 @@ def factor_page(found: FactorSolution, title: str) -> str:
     """The page of a solution; everything that comes from data is escaped."""
     headline, *others = str(found).split("\n")
     loadings = factors_from_one(found.to_frame()).reset_index(names="column")
+    tables = {"loadings": loadings} if found.n_factors else {}
+    if found.n_factors > 1:
+        tables["correlations of the factors"] = factor_correlations(found)
     return framed(
         headline,
         level=_level(found),
@@ -29,9 +34,15 @@ def factor_page(found: FactorSolution, title: str) -> str:
         numbers=_numbers(found),
         found=others,
         figures={sentences.label(key): (headline, draw) for key, draw in found.figures().items()},
-        tables={"loadings": loadings} if found.n_factors else {},
+        tables=tables,
         file=title,
     )
+
+
+def factor_correlations(found: FactorSolution) -> pd.DataFrame:
+    """Correlations of the factors as a table with their names, which count from 1."""
+    names = [f"factor_{k + 1}" for k in range(found.n_factors)]
+    return pd.DataFrame(found.factor_correlations, names, names).reset_index(names="factor")
 
 
 def _level(found: FactorSolution) -> Level:

@@ -25,11 +25,11 @@ DATA_FILE, REPORT_FILE, SUMMARY_FILE, PLOTS_FOLDER = "data.npz", "report.html", 
 # Anybody may have written a summary, so that a file is deleted only if its name is one of these as well.
 TABLES = frozenset({
     "associations", "causes", "check", "choices", "clean", "clusters", "codes", "comparison", "components",
-    "components_interval", "correlations", "couplings", "curve", "curves", "denoised", "discards", "folds",
-    "history", "intervals", "left_out_visits", "loadings", "members", "mixing", "noisy", "overlaps", "pairs",
-    "present", "probabilities", "reconstruction", "reliability", "responses", "restarts", "rows", "scores",
-    "seen_next", "segments", "selection", "separation", "sites", "sizes", "sources", "species", "stability",
-    "suspects", "variation", "weights",
+    "components_interval", "correlations", "couplings", "curve", "curves", "denoised", "discards",
+    "factor_correlations", "folds", "history", "intervals", "left_out_visits", "loadings", "members", "mixing",
+    "noisy", "overlaps", "pairs", "present", "probabilities", "reconstruction", "reliability", "responses",
+    "restarts", "rows", "scores", "seen_next", "segments", "selection", "separation", "sites", "sizes",
+    "sources", "species", "stability", "suspects", "variation", "weights",
 })
 """The tables that outputs have, each as NAME.csv."""
 

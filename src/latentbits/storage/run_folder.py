@@ -61,6 +61,12 @@ class RunFolder(OutputFolder):
         if not run.path.exists():
             raise FileNotFoundError(f'{run.path}: no such folder; give one made by "latentbits fit", or a model file')
         if not run.model_file.is_file():
+            if run.files:  # such as that of `latentbits factors`
+                page = f" and {REPORT_FILE}" if REPORT_FILE in run.files else ""
+                raise FileNotFoundError(
+                    f"{run.path} holds tables{page} but no {MODEL_FILE}, so nothing more can be asked of it; give a "
+                    'folder made by "latentbits fit"'
+                )
             raise FileNotFoundError(f'{run.path} holds no {MODEL_FILE}; give a folder made by "latentbits fit"')
         return run
 

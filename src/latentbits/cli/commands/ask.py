@@ -156,7 +156,9 @@ def refuse_unable(model: Any, place: Path, needs: Ability) -> None:
     abilities = abilities_of(model)
     if needs in _MATRICES:
         if needs not in abilities:
-            raise DataError(f"{place}: {type(model).__name__} has no {_MATRICES[needs]}; its tables are in DIR")
+            tables = [f"{name}.csv" for name in ("present", "seen_next") if (place / f"{name}.csv").is_file()]
+            instead = f"; {' and '.join(tables)} in {place} have those of sites and species" if tables else ""
+            raise DataError(f"{place}: {type(model).__name__} has no {_MATRICES[needs]}{instead}")
         return
     if Ability.EXPLAIN_CELLS not in abilities:
         raise DataError(

@@ -283,7 +283,8 @@ def factors(
     """Factor analysis of the yes-no items of FILE on their tetrachoric correlations; cells may be missing.
 
     How many factors there are is found by parallel analysis, and may be none. --out makes a folder with the loadings,
-    the scores of the rows with their standard errors, the correlations, plots, and a page to open: report.html.
+    the scores of the rows with their standard errors, the correlations of items and of factors, plots, and a page to
+    open: report.html.
     """
     if out is not None:
         OutputFolder(out).check(force=force)
@@ -300,13 +301,26 @@ def factors(
     terminal.print_json(summary | {"loadings": to_records(_loadings(found))})
     for line in str(found).split("\n"):
         terminal.print(line)
+    if found.n_factors > 1:
+        from latentbits.report.factor_page import factor_correlations
+
+        terminal.print("Correlations of the factors:")
+        table = factor_correlations(found).set_index("factor").rename_axis(None)
+        for line in table.to_string(float_format="{:.2f}".format).split("\n"):
+            terminal.print(line)
     if out is not None:
         terminal.print(f"Open {out / REPORT_FILE}; tables are beside it, and pictures in {PLOTS_FOLDER}.")
 
 
 def _summary_of(found: FactorSolution, file: Path) -> dict[str, Any]:
     fit = {} if found.fit is None else asdict(found.fit)
-    return {"file": file.name, "n_factors": found.n_factors, "rms_residual": found.rms_residual, "fit": fit}
+    return {
+        "file": file.name,
+        "n_factors": found.n_factors,
+        "rms_residual": found.rms_residual,
+        "fit": fit,
+        "factor_correlations": found.factor_correlations.tolist(),
+    }
 
 
 def _loadings(found: FactorSolution) -> pd.DataFrame:
@@ -323,7 +337,7 @@ def _save_factors(found: FactorSolution, data: BinaryData, summary: dict[str, An
     import pandas as pd
 
     from latentbits.findings.account import factors_from_one
-    from latentbits.report.factor_page import factor_page
+    from latentbits.report.factor_page import factor_correlations, factor_page
 
     names = list(found.to_frame().index)
     tables = {
@@ -331,6 +345,8 @@ def _save_factors(found: FactorSolution, data: BinaryData, summary: dict[str, An
         "scores": factors_from_one(found.scores(data).to_frame()).reset_index(names="row"),
         "correlations": _named_columns(pd.DataFrame(found.correlations, index=names, columns=names)),
     }
+    if found.n_factors > 1:
+        tables["factor_correlations"] = factor_correlations(found)
     folder = OutputFolder(out)
     folder.save_tables(tables, summary, figures=found.figures(), force=force)
     (out / REPORT_FILE).write_text(factor_page(found, f"Factors of {summary['file']}"), encoding="utf-8")
