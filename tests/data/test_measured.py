@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from latentbits.data import read_table
+from latentbits.data import BinaryData, read_table
 from latentbits.data.measured import measured_columns, total
 from latentbits.errors import DataError
 from tests.data.tables import Reader, cells
@@ -110,6 +110,18 @@ def test_a_threshold_below_all_answers_is_refused(read: Reader) -> None:
     with pytest.raises(DataError, match=r"threshold=1 makes every cell 1, as the numbers go from 1 to 5; use a larger"):
         read(text, threshold=1)
     assert read(text, threshold=4).shape == (12, 2)
+
+
+def test_all_refusals_of_a_scale_advise_its_middle(read: Reader) -> None:
+    answers = [[1 + i % 5, 1 + (2 * i) % 5] for i in range(12)]
+    text = "id,q1,q2\n" + "".join(f"p{i},{a},{b}\n" for i, (a, b) in enumerate(answers))
+    lost = r"of 1 to 5 \(the order of the answers is lost\)"
+    with pytest.raises(DataError, match=rf"use threshold=3 \(--threshold 3\) to call every value >= 3 present, {lost}"):
+        read(text)
+    with pytest.raises(DataError, match=r"such as threshold=3 \(--threshold 3\)"):
+        read(text, threshold=1)
+    with pytest.raises(DataError, match=rf"use binarize=3 to call every value >= 3 present, {lost}"):
+        BinaryData.of(np.array(answers))
 
 
 @pytest.mark.parametrize(("given", "cell"), [("0", 0), ("unknown", -1)])

@@ -1,5 +1,7 @@
 """Columns of a file that describe its rows: covariates, coordinates and effort, by name or all of them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -110,6 +112,24 @@ def test_what_is_found_is_offered_by_name(table):
         read_table(table(FRAME[["site", "habitat", "s0", "s1"]]))
     with pytest.raises(DataError, match=r"or covariates='all' \(--covariates all\) if it describes the rows"):
         read_table(table(FRAME[["site", "elevation", "s0", "s1", "s2"]]))
+
+
+@pytest.mark.parametrize("axes", [("lon", "lat"), ("x", "y")])
+def test_coordinates_are_offered_by_name(table, axes):
+    frame = FRAME.rename(columns=dict(zip(("lon", "lat"), axes, strict=True))).drop(columns="minutes")
+    flags = f"--coordinates {','.join(axes)} --covariates all"
+    with pytest.raises(DataError, match=re.escape(f"or coordinates={[*axes]!r} and covariates='all' ({flags}) if")):
+        read_table(table(frame))
+    facts = read_table(table(frame), coordinates=axes, covariates="all").facts
+    assert facts.coordinates.shape == (N, 2)
+    alone = re.escape(f"or coordinates={[*axes]!r} (--coordinates {','.join(axes)}) if")
+    with pytest.raises(DataError, match=alone):
+        read_table(table(frame.drop(columns=["elevation", "habitat"])))
+
+
+def test_named_roles_are_confirmed(table):
+    told = "covariates: elevation, habitat; coordinates: lon, lat; effort: minutes"
+    assert told in read_table(table(), **NAMED).notes
 
 
 @pytest.mark.parametrize(

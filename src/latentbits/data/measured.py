@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latentbits.data.codes import MISSING_NUMBERS
-from latentbits.data.messages import Origin, option, quoted
+from latentbits.data.messages import Origin, middle, option, quoted
 from latentbits.data.roles import is_measure
 from latentbits.errors import DataError
 
@@ -88,10 +88,8 @@ def no_counts_error(numbers: np.ndarray, threshold: float, origin: Origin) -> Da
     larger = values[values > max(threshold, values[0])]
     way_out = ""
     if larger.size:
-        middle = float(f"{larger[larger.size // 2]:g}")
-        way_out = (
-            f"use a larger one, such as {option('threshold', int(middle) if middle.is_integer() else middle)}, or "
-        )
+        cut = float(f"{max(middle(values.tolist()), larger[0]):g}")
+        way_out = f"use a larger one, such as {option('threshold', int(cut) if cut.is_integer() else cut)}, or "
     return origin.error(
         f"threshold={threshold:g} makes every cell 1, as the numbers go from {values[0]:g} to {values[-1]:g}; {way_out}"
         "name the data by columns=[...] (--columns NAME) if it is meant"

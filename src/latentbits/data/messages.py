@@ -69,12 +69,18 @@ class Origin:
     def advice(self, value: float, answers: Sequence[float] = ()) -> str:
         """Advise what to do about a number that is neither 0 nor 1; `answers` are all numbers of a table without 0."""
         if answers and min(answers) >= 1:  # a threshold of 1 would make all of them ones
-            return f"use {self.calling(answers[len(answers) // 2])}, of {answers[0]:g} to {answers[-1]:g}"
+            scale = f"of {answers[0]:g} to {answers[-1]:g} (the order of the answers is lost)"
+            return f"use {self.calling(middle(answers))}, {scale}"
         return f"use {self.calling(0.5 if 0 < value < 1 else 1)}"
 
     def calling(self, cut: float) -> str:
         """Spell the option that thresholds values."""
         return f"{self.threshold.format(cut)} to call every value >= {cut:g} present"
+
+
+def middle(answers: Sequence[float]) -> float:
+    """The middle of the different answers of a scale, from which on one is called present."""
+    return answers[len(answers) // 2]
 
 
 def option(name: str, value: object) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, MISSING_NUMBERS, Tokens, has_decimal_comma
 from latentbits.data.messages import SHOWN, Origin, bad_cells_error, option, quoted
-from latentbits.data.roles import is_measure
+from latentbits.data.roles import LATITUDE, LONGITUDE, is_measure, place_among
 from latentbits.errors import DataError
 
 _KEPT_WORDS = 50
@@ -236,7 +236,7 @@ def _ways_out(bad: Mapping[int, BadColumn], around: Surroundings, tokens: Tokens
         if counted:
             return [*ways, f"{excluding}, and {_threshold(counted, origin)}"]
         binary_beside = around.has_zeros and around.has_ones and set(no_data) == set(bad)
-        describing = f"{option('covariates', 'all')} if it describes the rows"
+        describing = f"{_describing(no_data, around.names)} if it describes the rows"
         return [*ways, excluding, *([_threshold(measured, origin)] if measured and not binary_beside else [describing])]
     abundant = sorted(mostly) if len(mostly) < around.n_data and set(bad) == mostly else []
     return ways + _ways_for_cells(rest, abundant, around, tokens, origin)
@@ -298,13 +298,23 @@ def _ways_without_zeros(numbers: Sequence[float], around: Surroundings, origin: 
         return ["threshold=1 and false='' (--threshold 1 --false '') if empty cells are absences"]
     values = sorted({*numbers, *([1.0] if around.has_ones else [])})
     words = "true and false (--true, --false) to say which values mean present and which absent"
-    return [origin.calling(value) for value in values[1:2]] + [words]
+    return [origin.advice(values[0], values).removeprefix("use ")] * (len(values) > 1) + [words]
 
 
 def _excluding(columns: Sequence[int], names: Sequence[str]) -> str:
     """The option that leaves these columns out, or the first few of them."""
     more = f" and {len(columns) - SHOWN} more like it" if len(columns) > SHOWN else ""
     return f"{option('exclude', [names[j] for j in columns[:SHOWN]])}{more} to leave out what is not 0-1"
+
+
+def _describing(columns: Sequence[int], names: Sequence[str]) -> str:
+    """The options that keep these columns as what describes the rows."""
+    place = [names[j] for j in place_among(columns, names, (LONGITUDE | {"x"}, LATITUDE | {"y"}))]
+    if not place:
+        return option("covariates", "all")
+    more = len(columns) > len(place)
+    python, flags = f"coordinates={place!r}", f"--coordinates {shlex.quote(','.join(place))}"
+    return f"{python}{' and covariates={!r}'.format('all') * more} ({flags}{' --covariates all' * more})"
 
 
 class BadCells(dict[int, BadColumn]):

@@ -164,7 +164,7 @@ class ColumnChoice:
         if self.takes_all:
             others = [j for j in sorted(found) if j not in {*coordinates, effort} and not is_identifier(names[j])]
             if not self.coordinates:
-                coordinates = _place_among(others, names)
+                coordinates = place_among(others, names)
             covariates = [j for j in others if j not in coordinates]
         return FactColumns(covariates, coordinates, effort)
 
@@ -194,9 +194,11 @@ class RowsLeftOut(NamedTuple):
             raise UselessOptionError(str(self.origin.error(message)), "exclude_rows")
 
 
-def _place_among(columns: Sequence[int], names: Sequence[str]) -> list[int]:
-    """The columns named as longitude and latitude, if there is one of each."""
-    sides = [[j for j in columns if names[j].lower() in called] for called in (LONGITUDE, LATITUDE)]
+def place_among(
+    columns: Sequence[int], names: Sequence[str], axes: Sequence[Collection[str]] = (LONGITUDE, LATITUDE)
+) -> list[int]:
+    """The columns named as longitude and latitude, or as other axes, if there is one of each."""
+    sides = [[j for j in columns if names[j].lower() in called] for called in axes]
     return [side[0] for side in sides] if all(len(side) == 1 for side in sides) else []
 
 
@@ -478,7 +480,7 @@ def find_roles(
         beside += measured
         found_beside |= {*measured}
     facts = choice.facts(names, found_beside, origin)
-    if facts.columns and choice.takes_all:
+    if facts.columns:
         note(_of_facts(facts, names))
     return Roles(label, beside, tuple(notes), tuple(guesses), numbered, facts)
 
