@@ -125,7 +125,7 @@ class TestProgress:
         out, err = capfd.readouterr()
         assert out == ""
         assert "Fitting" in err
-        assert "3/3" in err
+        assert "3 of 3" in err
 
 
 class Bends(Slope):

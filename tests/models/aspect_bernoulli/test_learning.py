@@ -174,7 +174,7 @@ class TestParameters:
         AspectBernoulli(2, n_init=2, random_state=0, verbose=1).fit(X)
         out, err = capfd.readouterr()
         assert out == ""
-        assert "2/2" in err
+        assert "2 of 2" in err
 
 
 def test_ctrl_c_leaves_a_fitted_model_and_true_warnings():

@@ -105,7 +105,7 @@ class TestMethods:
         assert capsys.readouterr().err == ""
         model.set_params(verbose=1).log_evidence(TOY, n_sweeps=30)
         assert "Integrating" in (shown := capsys.readouterr().err)
-        assert "100/100" in shown
+        assert "100 of 100" in shown
 
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_control_c_ends_all_runs(self, n_jobs):

@@ -39,8 +39,8 @@ COPIES = 0.98
 ALIKE, BEYOND = 0.9, 0.6
 """Pairs with a correlation above the first, on average over segments, may share more than the sources: they do if that
 is beyond what a model of all other pairs makes of them by the second, as Fisher's z. In simulations of the model itself
-it was 0.43 at most; two columns of which 6 to 12 % of cells differ had 0.66 to 1.4. For tables of few rows three standard
-errors are added."""
+it was 0.43 at most; two columns of which 6 to 12 % of cells differ had 0.66 to 1.4. For tables of few rows three
+standard errors are added."""
 
 QUICK_STARTS, QUICK_STEPS = 2, 500
 """Of the fit that asks for such pairs."""
