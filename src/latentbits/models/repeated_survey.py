@@ -293,7 +293,7 @@ class RepeatedSurvey(ShownModel):
             }
         )
 
-    def explain(self, row: int | str, column: int | str) -> pd.DataFrame:
+    def explain_cell(self, row: int | str, column: int | str) -> pd.DataFrame:
         """What the probability of a cell comes from.
 
         Parameters
@@ -313,7 +313,7 @@ class RepeatedSurvey(ShownModel):
         >>> from latentbits import IndependentBernoulli, RepeatedSurvey, simulate
         >>> truth = simulate.repeated_surveys(60, 12, 3, rate=0.4, random_state=0)
         >>> model = RepeatedSurvey(IndependentBernoulli(), random_state=0).fit(truth.histories)
-        >>> model.explain(3, 2)["what"].tolist()[:3]
+        >>> model.explain_cell(3, 2)["what"].tolist()[:3]
         ['visits', 'sightings', 'share of sites where it was seen']
         """
         check_is_fitted(self)

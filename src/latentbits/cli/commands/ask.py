@@ -649,7 +649,7 @@ def _explained_visits(model: Any, row: str | None, cells: tuple[tuple[str, str],
         asked = [(_position(row, rows), j) for j in range(survey.shape[2])]
     lines = []
     for i, j in asked:
-        told = model.explain(i, j)
+        told = model.explain_cell(i, j)
         lines.append({"row": i, "column": j, **dict(zip(told["what"], told["value"], strict=True))})
     table = pd.DataFrame(lines)
     for places in (rows, columns):
