@@ -326,7 +326,7 @@ def verdict(found: Verdict) -> list[str]:
         reason = "nothing is known about it" if found.basis.reason is None else sentence(found.basis.reason)
         evidence = _no_evidence(found)
         first = f"This model can't be tested: {reason}."
-        return [f"{first} {evidence[0].upper()}{evidence[1:]}."]
+        return [f"{first} {evidence[0].upper()}{evidence[1:]}." if evidence else first]
     columns, rows = found.over_columns, found.over_rows_and_columns
     assert columns is not None
     if found.basis.about == "visits":
@@ -424,15 +424,17 @@ def _above_2(z: float) -> str:
 
 
 def _how_much(over: Gain, of_pairs: bool) -> str:
-    """What is gained in log-likelihood, and how much the model had to be shrunk for it."""
+    """What is gained in log-likelihood, how much the model had to be shrunk for it, and what z is of."""
     if over.trust < NO_TRUST or not _is_printed_positive(over.gain, over.gain_se):
         return "Only their order is better: in log-likelihood nothing is gained."
     gain = f"The gain is {_number(over.gain, over.gain_se)} in log-likelihood per {'pair' if of_pairs else 'cell'}"
+    held_out = "pairs" if of_pairs else "cells"
+    tests = f"z tests the model's {'correlations' if of_pairs else 'corrections'} against held-out {held_out}"
     if over.trust >= OVERCONFIDENT:
-        return f"{gain}."
+        return f"{gain}, after shrinkage; {tests}."
     own = f"as they stand, its probabilities are overconfident and gain {_number(over.own_gain, over.own_gain_se)}"
     corrections = "correlations" if of_pairs else "log-odds corrections"
-    return f"{gain} after shrinking the model's {corrections} to {over.trust:.0%}; {own}."
+    return f"{gain} after shrinking the model's {corrections} to {over.trust:.0%}; {own}; {tests}."
 
 
 def _nothing_found(found: Verdict, columns: Gain, rows: Gain) -> list[str]:
@@ -445,7 +447,8 @@ def _nothing_found(found: Verdict, columns: Gain, rows: Gain) -> list[str]:
         )
     else:
         totals = "row and column totals" if columns.is_found else "column totals"
-        first = f"Only {totals} are predictable; {_no_evidence(found)}."
+        evidence = _no_evidence(found)
+        first = f"Only {totals} are predictable{'; ' * bool(evidence)}{evidence}."
     against = [
         f"against {name} totals the model's corrections have z = {_above_2(gain.z)}, and its probabilities gain "
         f"{_number(gain.own_gain, gain.own_gain_se)} in log-likelihood per cell"
@@ -459,7 +462,8 @@ def _neighbours_alone(found: Verdict) -> list[str]:
     order = found.order
     assert order is not None
     assert order.p is not None
-    first = f"Cells are predictable from neighbouring rows, not from other columns; {_no_evidence(found)}."
+    evidence = _no_evidence(found)
+    first = f"Cells are predictable from neighbouring rows, not from other columns{'; ' * bool(evidence)}{evidence}."
     second = (
         f"Successive rows resemble each other (z = {order.z:.1f}), and columns shifted at random along the rows go "
         f"together as much in {order.p:.0%} of the trials; to hold out neighbouring rows together, use blocks "
@@ -485,6 +489,7 @@ def _no_evidence(found: Verdict) -> str:
         "visits": "the list below ranks species by little more than how common they are",
         "cells": "what the model says of single cells is no evidence of false zeros",
         "components": "the components describe these rows, and are no evidence of hidden causes",
+        "totals": "",
     }[found.basis.about]
 
 
@@ -703,11 +708,7 @@ def suspected(kind: str, count: int, of: int) -> str:
 
 def none_suspected(kind: str) -> str:
     """That a list of suspects is a ranking alone."""
-    what = ZEROS_OR_ONES[kind]
-    return (
-        f"the fit suspects none of the {what}: by held-out cells none is more likely false than not; listed are those "
-        "that are least like their rows"
-    )
+    return f"the fit suspects no {ZEROS_OR_ONES[kind]}; listed are those least like their rows"
 
 
 def suspected_and_stable(counts: Mapping[str, tuple[int, int]], **agreement: Any) -> str:

@@ -74,7 +74,7 @@ def test_suspects_are_the_models(run: Run, fitted: Path, table: Path, kind: str)
 
 
 def test_a_list_of_none_suspected_is_noted(run: Run, fitted: Path, table: Path, tmp_path: Path) -> None:
-    told = "note: the fit suspects none of the zeros"
+    told = "note: the fit suspects no zeros"
     shutil.copytree(fitted, tmp_path / "run")
     for count in (0, 3):
         summary = json.loads((fitted / "summary.json").read_text()) | {"suspected": {"absence": count}}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 
 from latentbits import (
@@ -18,8 +20,9 @@ from latentbits import (
     load_model,
     read_table,
 )
+from latentbits.cli.main import program
 
-from .conftest import Run, invoke
+from .conftest import Run, assert_refused, invoke, write_table
 
 QUICK = ["--restarts", 2, "--jobs", 1, "--folds", 2]
 
@@ -54,6 +57,18 @@ def test_the_report_shows_the_comparison(chosen: tuple[Path, str]) -> None:
     page = (out / "report.html").read_text()
     assert ">Comparison</" in page
     assert "predicts held-out cells be" in page
+
+
+@pytest.mark.usefixtures("without_plots")
+def test_where_totals_are_chosen_nothing_speaks_of_components(run: Run, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).integers(0, 2, (60, 8))
+    coin = write_table(tmp_path / "coin.csv", X, [f"q{j}" for j in range(8)])
+    judged = run("fit", coin, *QUICK, "--no-report", "--seed", 0, "--out", tmp_path / "judged")
+    assert "Only column totals are predictable.\n" in judged.stdout, judged.output
+    assert_refused(run("suspects", tmp_path / "judged"), "the verdict on the fit found nothing")
+    untested = ["--no-verdict", "--no-report", "--seed", "0", "--out", str(tmp_path / "untested")]
+    brief = CliRunner().invoke(program, ["fit", str(coin), *map(str, QUICK), *untested])
+    assert brief.stdout.split("None of 12 models")[0].strip() == "NONE", brief.output
 
 
 @pytest.mark.usefixtures("without_plots")

@@ -42,7 +42,7 @@ from latentbits.models.abilities import Ability, abilities_of
 from latentbits.models.registry import model_name
 from latentbits.models.spec import spec_of
 from latentbits.models.view import n_agreeing
-from latentbits.notes import Code, Note, Role, frozen
+from latentbits.notes import Code, Level, Note, Role, frozen
 from latentbits.numerics import RandomSource
 from latentbits.tasks.choose import ModelChoice
 from latentbits.tasks.select import OrderSelection
@@ -177,6 +177,8 @@ def analyse(
         figures = (*figures, Figure("comparison", choice.plot, Code.MODEL_CHOSEN))
         chosen_tables = {"comparison": choice.comparison.table, "folds": choice.comparison.folds}
     facts = {**_common_facts(subject, about), **parts.facts}
+    if choice is not None and judged is None and not hasattr(estimator, "n_components"):  # only totals predict
+        facts["level"] = Fact(str(Level.NONE))
     return Findings(
         model=_about_model(estimator),
         data=about,

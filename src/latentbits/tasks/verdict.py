@@ -60,7 +60,7 @@ VISITS = {
 }
 """The tables of a verdict on repeat visits, and their columns."""
 
-About = Literal["suspects", "cells", "components", "pairs", "visits"]
+About = Literal["suspects", "cells", "components", "totals", "pairs", "visits"]
 
 
 class Rival(NamedTuple):
@@ -77,8 +77,9 @@ class Basis:
 
     Attributes
     ----------
-    about : "suspects", "cells", "components", "pairs" or "visits"
-        What would be taken as evidence; "pairs" of cells of models of segments, left-out "visits" of repeat visits.
+    about : "suspects", "cells", "components", "totals", "pairs" or "visits"
+        What would be taken as evidence; of models without components "totals", which are none; "pairs" of cells of
+        models of segments, left-out "visits" of repeat visits.
     fits : "restarts", "best", "members" or ""
         What predicted together: restarts, the best of them, or members of an ensemble.
     n_fits : int
@@ -557,7 +558,9 @@ def _about(model: Any) -> About:
         return "pairs"
     if Ability.EXPLAIN_CELLS in abilities:
         return "suspects"
-    return "cells" if Ability.PREDICT_HELD_OUT in abilities else "components"
+    if Ability.PREDICT_HELD_OUT in abilities:
+        return "cells"
+    return "components" if "n_components" in model.get_params(deep=False) else "totals"
 
 
 # ---- models of segments ----------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def open_model_and_rows(
     if out is not None:
         check_target(out, force=force)
     model = run.load_model()
-    refuse_unable(model, fitted, needs)
+    refuse_unable(model, fitted, needs, found_nothing=run.fit_record.get("verdict", {}).get("predicts") is False)
     _note_verdict_of_fit(run)
     if file is None:
         own: Any = run.load_data()[0]
@@ -151,8 +151,11 @@ _MATRICES = {Ability.PREDICT_CELLS: "probabilities of single cells", Ability.ROW
 """What can be exported, by the ability that it takes."""
 
 
-def refuse_unable(model: Any, place: Path, needs: Ability) -> None:
-    """Refuse a model that can't answer: all but the aspect family, and what FalseZeros doesn't do."""
+def refuse_unable(model: Any, place: Path, needs: Ability, *, found_nothing: bool = False) -> None:
+    """Refuse a model that can't answer: all but the aspect family, and what FalseZeros doesn't do.
+
+    If the verdict on the fit has `found_nothing`, that is said instead of which model could.
+    """
     abilities = abilities_of(model)
     if needs in _MATRICES:
         if needs not in abilities:
@@ -160,6 +163,11 @@ def refuse_unable(model: Any, place: Path, needs: Ability) -> None:
             instead = f"; {' and '.join(tables)} in {place} have those of sites and species" if tables else ""
             raise DataError(f"{place}: {type(model).__name__} has no {_MATRICES[needs]}{instead}")
         return
+    if Ability.EXPLAIN_CELLS not in abilities and found_nothing:
+        raise DataError(
+            f"{place}: the verdict on the fit found nothing, so {type(model).__name__} has no suspects; latentbits "
+            "false-zeros ranks the zeros all the same"
+        )
     if Ability.EXPLAIN_CELLS not in abilities:
         raise DataError(
             f"{place}: {type(model).__name__} has no noise components, so it can't denoise, rank or explain cells; fit "
