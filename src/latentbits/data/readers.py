@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from latentbits.data.long_format import Surveyed, collect_visits, pivot, refuse_wide_options
+from latentbits.data.long_format import Described, Surveyed, collect_visits, pivot, refuse_wide_options
 from latentbits.data.messages import Origin, check_is_file
 from latentbits.data.read_options import (
     COLUMNS,
@@ -30,7 +30,9 @@ from latentbits.errors import DataError
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
+    from latentbits.data.codes import Tokens
     from latentbits.data.histories import Histories
+    from latentbits.data.roles import ColumnChoice
 
 
 @takes_read_options
@@ -270,10 +272,26 @@ def _read(path: str | Path, options: ReadOptions, observed: _Observed | None = N
             if COLUMNS not in FORMATS.get(kind, DELIMITED).has:
                 raise useless_option(observed.option, COLUMNS, kind, origin)
             way_out = "leave it out, or leave out long (--long)" if observed.option == "long" else "leave it out"
-            refuse_wide_options(options, way_out, origin)
+            refuse_wide_options(options, way_out, origin, visits=observed.option != "long")
 
     table = open_table(path, options, check)
-    return table.read() if observed is None else table.collect(observed.make, observed.columns)
+    if observed is None:
+        return table.read()
+    choice = table.choice
+    if not (choice.takes_all or choice.covariates or choice.coordinates or choice.effort):
+        return table.collect(observed.make, observed.columns)
+    named = [*choice.covariates, *choice.coordinates, *([choice.effort] if choice.effort else [])]
+    columns = None if choice.takes_all else list(dict.fromkeys([*observed.columns, *named]))
+    return table.collect(partial(_with_sites, observed, choice), columns)
+
+
+def _with_sites(
+    observed: _Observed, choice: ColumnChoice, names: Sequence[str], rows: Any, _: Any, tokens: Tokens, origin: Origin
+) -> Any:
+    """What is made of observations, and what their lines say of the sites."""
+    described = Described(choice, names, observed.columns, origin)
+    made = observed.make(names, described.seen_in(rows, tokens), observed.columns, tokens, origin)
+    return made.with_facts(described.facts(made.row_names))
 
 
 def open_table(path: str | Path, options: ReadOptions, check: Callable[[str, Origin], None]) -> Any:

@@ -77,8 +77,11 @@ class WideTable(ABC):
         """The data with their names; or a DataError with the place, the value and what to do about it."""
 
     @abstractmethod
-    def collect(self, make: Callable[..., Any], columns: Sequence[str]) -> Any:
-        """What `make` makes of (names, rows, columns, tokens, origin), of a table with a row for each observation."""
+    def collect(self, make: Callable[..., Any], columns: Sequence[str] | None) -> Any:
+        """What `make` makes of (names, rows, columns, tokens, origin), of a table with a row for each observation.
+
+        Other columns than these needn't be read; None is all.
+        """
 
     @abstractmethod
     def _labels(self, j: int) -> list[str]:
@@ -242,7 +245,7 @@ class TextReader(WideTable):
         left_out = self.choice.rows_left_out(names, self.origin)
         return rows if left_out is None else left_out.of(rows)
 
-    def collect(self, make: Callable[..., Any], columns: Sequence[str]) -> Any:
+    def collect(self, make: Callable[..., Any], columns: Sequence[str] | None) -> Any:
         """See `WideTable`."""
         with self.open_rows() as (head, rows):
             check_column_names(head.names, self.origin, head.place, unnamed=0)
