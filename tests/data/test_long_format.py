@@ -26,7 +26,10 @@ def test_observations_become_a_table(read: Reader) -> None:
     assert cells(read(OBSERVED, long=("species", "site"))) == [[1, 1, 0], [1, 0, 0], [0, 0, 1]]
 
 
-SITES = "site,species,lon,elevation,lat,habitat,day\nP,oak,8.1,400,47,wet,1\nP,ash,8.1,400.0,47,wet,2\nQ,oak,8.2,,47.5,dry,1\n"
+SITES = (
+    "site,species,lon,elevation,lat,habitat,day\n"
+    "P,oak,8.1,400,47,wet,1\nP,ash,8.1,400.0,47,wet,2\nQ,oak,8.2,,47.5,dry,1\n"
+)
 
 
 def test_lines_of_a_site_may_say_what_it_is_like(read: Reader) -> None:

@@ -102,9 +102,7 @@ def test_responses_and_variation(open_page: Open, ensemble: Fitted) -> None:
     assert page.locator("#response-view h3").all_inner_texts() == [HOSTILE[2]]
     shown = page.locator("#variation-view .value").all_inner_texts()
     explained = 1 - ensemble.model.variation()["unexplained"]
-    assert [float(text.removesuffix(" %")) for text in shown] == pytest.approx(
-        100 * np.sort(explained)[::-1], abs=0.06
-    )
+    assert [float(text.removesuffix(" %")) for text in shown] == pytest.approx(100 * np.sort(explained)[::-1], abs=0.06)
 
 
 def test_why_a_cell_is_suspected(open_page: Open, ensemble: Fitted) -> None:

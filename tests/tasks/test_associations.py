@@ -84,3 +84,10 @@ def test_mean_weights_of_categories() -> None:
     found = weights_over(W, {"habitat": habitat, "same": np.ones(45)}).set_index(["column", "value"])["weight"]
     assert found["component 1"].to_dict() == {"dry": 0.0, "wet": 1.0}
     assert found["component 2"].to_dict() == {"dry": 1.0, "wet": 0.0}
+
+
+def test_a_number_with_few_values_has_a_mean_for_each() -> None:
+    moisture = np.repeat([1, 2, 4, 5], 5)
+    found = weights_over(moisture[:, None] / 10, {"moisture": moisture})
+    assert found["value"].tolist() == [1, 2, 4, 5]
+    assert found["weight"].to_numpy() == pytest.approx([0.1, 0.2, 0.4, 0.5])

@@ -90,8 +90,8 @@ class Described:
     def _differs(self, j: int, line: int, both: str) -> None:
         if j in self.named:
             raise self.origin.error(
-                f"{quoted(self.names[j])} is {both} for the same {self.names[self.site]}; keep one of them, or leave the "
-                "column out, as it doesn't describe the rows",
+                f"{quoted(self.names[j])} is {both} for the same {self.names[self.site]}; keep one of them, or leave "
+                "the column out, as it doesn't describe the rows",
                 self.origin.place(line),
             )
         self.differing.add(j)

@@ -171,7 +171,7 @@ def read_histories(
     """Read repeat visits: a line for each observation of a species on a visit to a site, or one of the other forms.
 
     Without `site`, `visit` and `species` it is one of these: a wide table whose columns are called owl_visit1,
-    owl_visit2, ... or v1_owl, v2_owl, ..., or owl, tit, owl.1, tit.1, ... (a block for each visit); a table of
+    owl_visit2, ... or v1_owl, v2_owl, ..., or owl, tit, owl, tit, ... (a block for each visit); a table of
     histories as text, such as "01-1" (- where the visit wasn't made), a column for each species; several files, or a
     workbook with several sheets, a table of sites by species for each visit.
 
@@ -246,8 +246,8 @@ def _of_other_forms(path: Path, options: ReadOptions, reading: dict[str, Any]) -
         sheets = ExcelSheet(path, Origin(path.name)).names()
         if len(sheets) > 1:
             return of_tables({sheet: read_table(path, sheet=sheet, **reading) for sheet in sheets})
-    texts = of_texts(_read(path, options, _Observed("visit", [], RawTable.of)))
-    found = texts if texts is not None else of_wide(read_table(path, **reading))
+    texts = of_texts(_read(path, options, _Observed("visit", [], RawTable.of), in_blocks=True))
+    found = texts if texts is not None else of_wide(_read(path, options, in_blocks=True))
     if found is None:
         raise DataError(f"{path.name}: the columns don't say which visit they are about; {FORMS}")
     return found
@@ -261,8 +261,8 @@ class _Observed(NamedTuple):
     make: Callable[..., Any]
 
 
-def _read(path: str | Path, options: ReadOptions, observed: _Observed | None = None) -> Any:
-    """Read a wide table, or one of observations."""
+def _read(path: str | Path, options: ReadOptions, observed: _Observed | None = None, *, in_blocks: bool = False) -> Any:
+    """Read a wide table, or one of observations; names of columns may repeat if these are `in_blocks`."""
     if observed is None and options.long is not None:
         observed = _Observed("long", options.long, pivot)
 
@@ -275,6 +275,7 @@ def _read(path: str | Path, options: ReadOptions, observed: _Observed | None = N
             refuse_wide_options(options, way_out, origin, visits=observed.option != "long")
 
     table = open_table(path, options, check)
+    table.in_blocks = in_blocks
     if observed is None:
         return table.read()
     choice = table.choice

@@ -43,6 +43,7 @@ from latentbits.data.text_file import (
     rows_of_width,
     split_header,
 )
+from latentbits.data.visit_tables import with_blocks
 from latentbits.errors import DataError
 from latentbits.storage.files import restore_label
 
@@ -65,6 +66,8 @@ class WideTable(ABC):
     """
 
     names: list[str]
+    in_blocks = False
+    """Whether names of columns may repeat, as those of blocks of visits do: they get the number of their block."""
 
     def __init__(self, options: ReadOptions, origin: Origin) -> None:
         self.origin = origin
@@ -238,6 +241,8 @@ class TextReader(WideTable):
         """The header, its names not yet validated, and the rows of data, each with a field for each name."""
         with self._source.rows() as rows:
             head, rows = split_header(rows, self._has_header, self.origin)
+            if self.in_blocks:
+                head = head._replace(names=with_blocks(head.names))
             yield head, self._without_totals(rows_of_width(rows, len(head.names), self.origin), head.names)
 
     def _without_totals(self, rows: Rows, names: Sequence[str]) -> Rows:

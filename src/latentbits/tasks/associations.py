@@ -19,7 +19,7 @@ __all__ = ["associations", "weights_over"]
 
 N_FOLDS, LEAST_ROWS = 5, 10
 PER_BIN, MOST_BINS = 15, 12
-"""Rows of a bin of a number, and bins."""
+"""Rows of a bin of a number, and bins; a number with few values has one for each."""
 
 
 def associations(weights: Any, rows: Any, *, level: float = 0.9) -> pd.DataFrame:
@@ -108,12 +108,13 @@ def _bins(facts: RowFacts) -> Iterator[tuple[str, list[tuple[Any, np.ndarray]], 
     for name, numbers in facts.numbers.items():
         kept = ~np.isnan(numbers)
         x = numbers[kept]
-        n_bins = min(MOST_BINS, len(x) // PER_BIN)
-        if n_bins < 2 or np.ptp(x) == 0:
-            continue
-        at = np.searchsorted(np.unique(np.quantile(x, np.arange(1, n_bins) / n_bins)), x)
+        different, n_bins = np.unique(x), min(MOST_BINS, len(x) // PER_BIN)
+        if len(different) > MOST_BINS:
+            different = np.unique(np.quantile(x, np.arange(1, max(n_bins, 1)) / max(n_bins, 1)))
+        at = np.searchsorted(different, x)
         parts = [at == b for b in np.unique(at)]
-        yield name, [(float(x[own].mean()), own) for own in parts if own.sum() > 1], kept
+        if len(parts) > 1:
+            yield name, [(float(x[own].mean()), own) for own in parts if own.sum() > 1], kept
     for name, texts in facts.categories.items():
         kept = texts != ""
         levels, counts = np.unique(texts[kept].astype(str), return_counts=True)
