@@ -29,9 +29,9 @@ LEAST_ROWS = 30
 """Windows of fewer rows tell too little."""
 
 SHORTEST_MAP, BELOW, NEXT, FADED = 4, 0.8, 3, 0.8
-"""Of a row of a map: at least so many cells; the cell below is alike by at least that share of what neighbours are, above
-the least of those between, and more than those within so many cells of it; the one after by at most that share of it,
-which tells a map from a cycle."""
+"""A row of a map has at least so many cells. The cell below is alike by at least that share of what neighbours are, above
+the least of those between, and more than those within so many cells of it; the next one below by at most that share of
+it, which tells a map from a cycle."""
 
 MOST_ROWS, MOST_COLUMNS = 20_000, 200
 """Of larger tables the first rows and a random part of the columns are shifted."""
