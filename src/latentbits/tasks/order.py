@@ -29,7 +29,7 @@ LEAST_ROWS = 30
 """Windows of fewer rows tell too little."""
 
 SHORTEST_MAP, BELOW, NEXT, FADED = 4, 0.8, 3, 0.8
-"""A row of a map has at least so many cells. The cell below is alike by at least that share of what neighbours are, above
+"""A row of a map has at least so many cells. That below is alike by at least that share of what neighbours are, above
 the least of those between, and more than those within so many cells of it; the next one below by at most that share of
 it, which tells a map from a cycle."""
 
