@@ -57,4 +57,4 @@ $(INSTALLED): requirements/runtime.lock pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(DEMO) build docs/api docs/guides docs/gallery
+	rm -rf $(VENV) $(DEMO) build docs/api docs/commands docs/guides docs/gallery

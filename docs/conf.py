@@ -29,6 +29,7 @@ extensions = [
     "measured",
     "mathml",
     "own_members",
+    "commands",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["_build", "scripts/**", "api/backreferences/**", "**/sg_execution_times.rst", "**/*.ipynb"]
@@ -80,6 +81,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"latentbits {__version__}"
 html_static_path = ["_static"]
+html_extra_path = ["llms.txt"]
 html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
@@ -88,7 +90,7 @@ html_show_search_summary = False  # summaries are fetched, which a page opened f
 html_sidebars = {"index": [], "which-model": [], "coming-from": [], "questions": []}
 html_context = {"default_mode": "auto"}  # light or dark as the reader has it
 html_theme_options = {
-    "logo": {"text": "latentbits"},
+    "logo": {"text": "latentbits", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "navbar_align": "left",
     "header_links_before_dropdown": 8,
     "navigation_with_keys": False,

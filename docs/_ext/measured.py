@@ -1,7 +1,13 @@
-"""Measured figures on pages: the role `measured`, the directives `rivals`, `published` and `benchmark`.
+"""Measured figures on pages and in the README: written into the text, so that it can be read anywhere, and kept true.
 
-Measured figures are never typed on a page. measured.toml says where in `experiments/results` and `benchmarks/results`
-a figure is found; ``{measured}`name` `` shows it. `python docs/_ext/measured.py README.md` updates the README's.
+Measured figures are never typed. measured.toml says where in `experiments/results` and `benchmarks/results` a figure
+is found, and comments say on a page what stands beside them:
+
+    0.40<!-- birds_precision -->                  a figure
+    <!-- measured: rivals --> ... <!-- end -->     a table, or sentences
+    <!-- on the site: benchmark aspect -->          long tables, which the site alone shows in this place
+
+`python docs/_ext/measured.py` writes all pages and their pictures anew; a test fails if one of them is out of date.
 """
 
 from __future__ import annotations
@@ -19,16 +25,15 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))  # the experiments are no part of the installed package
 
-from experiments.runner.lines import lines_of  # noqa: E402
+from experiments.runner.lines import Line, lines_of  # noqa: E402
 from experiments.runner.page import differences_part, glance_part, in_two_sentences, numbers_part, paper_part  # noqa: E402
 from experiments.runner.store import stored  # noqa: E402
 
 RESULTS = ROOT / "experiments" / "results"
 BENCHMARKS = ROOT / "benchmarks" / "results"
-BEGIN, BEGIN_ROWS, BEGIN_PUBLISHED, END = (
-    *(f"<!-- measured: {what} -->" for what in ("rivals", "rows", "published")),
-    "<!-- end -->",
-)
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("families/*.md"))]
+END = "<!-- end -->"
 
 
 # ---- figures -------------------------------------------------------------------------------------------------------
@@ -133,55 +138,65 @@ def markdown(lines: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in [header, ["---"] * len(header), *rest])
 
 
-def with_figures(text: str) -> str:
-    """The page with the measured table and the sentences on published results between their marks."""
-    told = {
-        BEGIN: markdown(rivals()),
-        BEGIN_ROWS: of_rows(),
-        BEGIN_PUBLISHED: in_two_sentences(lines_of(stored(RESULTS))),
-    }
-    for mark, words in told.items():
-        before, _, rest = text.partition(mark)
-        _, _, after = rest.partition(END)
-        if not after:
-            raise ValueError(f"the page has no {mark} ... {END}")
-        text = f"{before}{mark}\n{words}\n{END}{after}"
-    return text
+# ---- pages ---------------------------------------------------------------------------------------------------------
 
 
-# ---- published results ---------------------------------------------------------------------------------------------
+@cache
+def _lines() -> list[Line]:
+    return lines_of(stored(RESULTS))
 
 
-def published(part: str) -> str:
-    """A part of the summary of the published results, or the table of one paper, or "beyond" the papers."""
-    page, results = ROOT / "docs" / "results.md", stored(RESULTS)
-    lines = lines_of(results)
-    summary = {
-        "numbers": lambda: numbers_part(lines, results),
-        "differences": lambda: differences_part(lines, RESULTS, page),
-        "verdicts": lambda: glance_part(lines, {}),
-    }
-    if part in summary:
-        return summary[part]()
-    return "\n\n".join(paper_part("" if part == "beyond" else part, lines, {}, ROOT / "experiments", page))
+PARTS = {
+    "rivals": lambda: markdown(rivals()),
+    "rows": lambda: of_rows(),
+    "published": lambda: in_two_sentences(_lines()),
+    "numbers": lambda: numbers_part(_lines(), stored(RESULTS)),
+    "differences": lambda: differences_part(_lines(), RESULTS, DOCS / "results.md"),
+    "verdicts": lambda: glance_part(_lines(), {}),
+}
+"""What is written between two comments, by its name."""
 
 
-# ---- Sphinx --------------------------------------------------------------------------------------------------------
+def long_part(kind: str, name: str) -> str:
+    """What the site shows in the place of a comment: the claims of a `paper` ("beyond" the papers), or a `benchmark`."""
+    if kind == "paper":
+        paper = "" if name == "beyond" else name
+        return "\n\n".join(paper_part(paper, _lines(), {}, ROOT / "experiments", DOCS / "results.md"))
+    text = (BENCHMARKS / f"{name}.md").read_text(encoding="utf-8")
+    return re.sub(r"^#", "##", text.partition("\n")[2], flags=re.MULTILINE)
+
+
+def written(text: str) -> str:
+    """The page with today's figures, tables and sentences."""
+    text = re.sub(
+        rf"(<!-- measured: (\w+) -->\n).*?({END})",
+        lambda found: f"{found[1]}{PARTS[found[2]]()}\n{found[3]}",
+        text,
+        flags=re.DOTALL,
+    )
+    return re.sub(r"[^\s*|(]+(<!-- ([a-z_]+) -->)", lambda found: measured(found[2]) + found[1], text)
+
+
+def on_the_site(text: str) -> str:
+    """The page with its long tables, and without the links to where a code host shows them."""
+    text = re.sub(r"^In the repository: (?:.+\n)+\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"<!-- on the site: (\w+) (.+?) -->", lambda found: long_part(found[1], found[2]), text)
+
+
+def _fill(app: Any, page: str, source: list[str]) -> None:
+    source[0] = on_the_site(source[0])
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Register role and directives."""
-    from measured_directives import BenchmarkTables, DropdownLike, MeasuredRole, Published, RivalsTable
-
-    app.add_role("measured", MeasuredRole())
-    app.add_directive("rivals", RivalsTable)
-    app.add_directive("published", Published)
-    app.add_directive("benchmark", BenchmarkTables)
-    app.add_directive("dropdown-like", DropdownLike)
+    """Have Sphinx put in the long tables."""
+    app.connect("source-read", _fill)
     return {"parallel_read_safe": True}
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        page = Path(name)
-        page.write_text(with_figures(page.read_text(encoding="utf-8")), encoding="utf-8")
+    from pictures import PICTURES
+
+    for page in PAGES:
+        page.write_text(written(page.read_text(encoding="utf-8")), encoding="utf-8")
+    for name, draw in PICTURES.items():
+        (DOCS / name).write_text(draw(), encoding="utf-8")

@@ -21,6 +21,10 @@ PAGES = {
     "guide": "guides/a01_which_zeros_are_false.html",
     "example": "gallery/b01_flaked_scans.html",
     "reference": "api/latentbits.tetrachoric.html",
+    "command": "commands/false-zeros.html",
+    "results": "results.html",
+    "benchmarks": "benchmarks.html",
+    "coming from": "coming-from.html",
 }
 BEYOND = """() => [...document.querySelectorAll(".bd-article :is(p, img, pre, h1, h2, li)")]
   .filter((part) => !part.closest("table, .pst-scrollable-table-container, svg, .sphx-glr-thumbnails, iframe"))
@@ -72,10 +76,23 @@ def test_pages_open(opened, name, width, scheme):
 
 def test_the_landing_page_answers_in_one_screen(opened):
     page = opened("index.html")
-    for words in ("Which of these zeros are real?", "pip install .", "latentbits false-zeros"):
+    for words in ("Which of these zeros are real?", "17 of the first 20", "pip install .", "latentbits false-zeros"):
         box = page.get_by_text(words).first.bounding_box()
         assert box["y"] + box["height"] < 900, words
-    assert page.locator("table").count() == 1
+
+
+def test_the_claim_of_the_landing_page_is_what_its_guide_prints(opened):
+    claim = opened("index.html").locator(".claim").inner_text().rstrip(".").removesuffix(" would be")
+    hits, chance = re.findall(r"(\d+) (?:of the first|would be)", claim + " would be")
+    printed = opened(PAGES["guide"]).locator(".sphx-glr-script-out").all_inner_texts()
+    assert any(f"{hits} of the first 20 suspects are false zeros; of 20 random zeros about {chance}" in text for text in printed)
+
+
+def test_the_tree_of_models_is_a_list_where_it_would_be_too_small(opened):
+    wide, narrow = opened("which-model.html"), opened("which-model.html", width=390)
+    assert wide.locator(".decision svg").is_visible() and not wide.locator(".as-list").is_visible()
+    assert narrow.locator(".as-list").is_visible() and not narrow.locator(".decision svg").is_visible()
+    assert narrow.locator(".as-list a", has_text="FalseZeros").get_attribute("href").endswith("latentbits.FalseZeros")
 
 
 def test_tetrachoric_is_found_by_the_sites_own_search(opened):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import subprocess
@@ -63,9 +64,16 @@ def test_reference_pages_leave_out_what_other_types_define():
     assert not leave_out(None, "class", "suspects", lb.FalseZeros.suspects, False, None)
 
 
-def test_every_command_is_on_the_page_of_the_command_line():
-    assert ":nested: full" in (DOCS / "command-line.md").read_text()
-    assert len(COMMANDS) >= 14
+def test_every_command_has_a_page():
+    pytest.importorskip("sphinx")
+    sys.path.insert(0, str(DOCS / "_ext"))
+    from commands import pages
+
+    found = pages()
+    for command in COMMANDS:
+        module, _, name = re.search(r"click:: (\S+)", found[command.name])[1].partition(":")
+        assert getattr(importlib.import_module(module), name) is command
+        assert f":doc:`{command.name}`" in found["index"]
 
 
 def test_there_are_guides_for_all_questions_and_a_gallery():
@@ -184,3 +192,15 @@ def test_a_notebook_of_the_gallery_runs_and_shows_picture_view_and_report():
     assert "latentbits-view" in view["text/html"]
     assert "<iframe" in report["text/html"]
     assert "kB; .open()" in report["text/plain"]
+
+
+def test_what_programs_are_told_exists():
+    """Calls and pages of llms.txt."""
+    text = (DOCS / "llms.txt").read_text(encoding="utf-8")
+    for name in re.findall(r"lb\.(\w+)", text):
+        assert hasattr(lb, name), name
+    known = {command.name for command in COMMANDS}
+    assert set(re.findall(r"latentbits ([a-z-]+) \w+\.csv", text)) <= known
+    for page in re.findall(r"\]\(([\w/-]+)\.html\)", text):
+        source = DOCS / ("scripts/guides/GALLERY_HEADER.rst" if page == "guides/index" else page)
+        assert any(source.with_suffix(suffix).exists() for suffix in (".md", ".rst")), page

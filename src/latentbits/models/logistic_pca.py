@@ -12,7 +12,7 @@ The objective is the log likelihood minus ridge/2 (sum_i r_i |u_i|^2 + |V|^2), r
 leave U V + b as it is can only gain by lowering the penalty: shifting U into the bias is best where U is centred
 (sum_i r_i u_i = 0), and U A, A^-1 V is best where U'RU = VV' ("balanced"; R = diag(r)). There the penalty is
 ridge sum_k s_k with s the singular values of R^(1/2) U V. So it is known from which ridge on nothing but b is left: the
-largest singular value of R^(1/2) (x - column frequencies). Ridges are learned among parts of it, by hidden cells.
+largest singular value of R^(1/2) (x - column frequencies). Ridges are learned among parts of it, by held-out cells.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class _Part(NamedTuple):
 def learned_ridge(
     data: BinaryData, row_weight: np.ndarray, n_components: int, rng: np.random.Generator, workers: Workers
 ) -> float:
-    """The ridge with which hidden cells are predicted best, from nearly independent columns down.
+    """The ridge with which held-out cells are predicted best, from nearly independent columns down.
 
     Fits are rough, and begin where those with the ridge before have ended.
     """
@@ -309,7 +309,7 @@ def _tried(learner: PenalisedLikelihood, state: State, stir: np.ndarray) -> Stat
 
 
 def _loss(part: _Part, state: State) -> float:
-    """Minus the log-likelihood of the hidden cells."""
+    """Minus the log-likelihood of the held-out cells."""
     rows, columns = part.cells
     theta = np.sum(state.U[rows] * state.V[:, columns].T, axis=1) + state.b[columns]
     theta = np.clip(theta, -SUREST, SUREST)

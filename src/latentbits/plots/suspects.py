@@ -180,12 +180,12 @@ def plot_check(check: Any, *, ax: Axes | None = None) -> Figure:
 
 @house_style
 def plot_reliability(model: Any, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draw what share of hidden cells were ones against the predicted probability, and how many cells there were.
+    """Draw what share of held-out cells were ones against the predicted probability, and how many cells there were.
 
     Parameters
     ----------
     model : FalseZeros or DataFrame
-        A fitted ensemble with hidden cells (``held_out_``), or the table of ``metrics.calibration_table`` of any model.
+        A fitted ensemble with held-out cells (``held_out_``), or the table of ``metrics.calibration_table`` of any model.
     figure : matplotlib.figure.Figure, SubFigure or None, default=None
         Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 

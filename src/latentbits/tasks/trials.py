@@ -37,7 +37,7 @@ def data_for(estimator: Any, X: Any, n_components: int | None = None) -> Data:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one fit; `scores` by the name of the criterion, `predicted` probabilities of hidden cells, if kept."""
+    """Result of one fit; `scores` by the name of the criterion, `predicted` probabilities of held-out cells, if kept."""
 
     model: Any
     seconds: float
@@ -60,11 +60,11 @@ def fit_without_rows(estimator: Any, data: Data, train: np.ndarray, test: np.nda
 def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray, *, keep: bool = False) -> Outcome:
     """A fit without some cells; their mean log likelihood, and the area under the ROC curve of their ranking.
 
-    With `keep`, also the probabilities of a 1 in the hidden cells whose values are known, row by row.
+    With `keep`, also the probabilities of a 1 in the held-out cells whose values are known, row by row.
     """
     seen = data.hide(hidden)
     model, seconds = _timed_fit(estimator, seen)
-    # Reconstructed from `seen`: the row's weights must not be estimated from the hidden cells.
+    # Reconstructed from `seen`: the row's weights must not be estimated from the held-out cells.
     probabilities = model.reconstruct(seen)
     score = CellScore.of(data, hidden, probabilities)
     outcome = Outcome(summary_of(model), seconds, {"cells": score.log_likelihood, "auc": score.auc})
@@ -75,14 +75,14 @@ def fit_without_cells(estimator: Any, data: BinaryData, hidden: np.ndarray, *, k
 
 @dataclass(frozen=True)
 class CellScore:
-    """How well probabilities predict hidden cells: mean log likelihood, and the area under the ROC curve."""
+    """How well probabilities predict held-out cells: mean log likelihood, and the area under the ROC curve."""
 
     log_likelihood: float
     auc: float
 
     @classmethod
     def of(cls, data: BinaryData, hidden: np.ndarray, probabilities: np.ndarray) -> CellScore:
-        """Scores on the hidden cells whose values are known."""
+        """Scores on the held-out cells whose values are known."""
         truth = data.dense()
         asked = hidden & (truth != MISSING)
         x = truth[asked]

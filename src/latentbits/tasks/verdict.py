@@ -1,4 +1,4 @@
-"""The verdict on a model: does it predict hidden cells better than frequencies of columns, and of rows and columns?"""
+"""The verdict on a model: does it predict held-out cells better than frequencies of columns, and of rows and columns?"""
 
 from __future__ import annotations
 
@@ -306,10 +306,10 @@ def verdict(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Verdict:
-    """Answer whether a model predicts hidden cells better than frequencies do, and by how much.
+    """Answer whether a model predicts held-out cells better than frequencies do, and by how much.
 
     Each of `n_folds` parts of the observed cells is hidden in turn, the model is fitted to the rest (with its own
-    parameters) and predicts the hidden cells; so do `IndependentBernoulli`, the frequencies of the columns, and
+    parameters) and predicts the held-out cells; so do `IndependentBernoulli`, the frequencies of the columns, and
     `RowColumnBernoulli`, those of rows and columns. A model with random starts predicts by the mean of the log odds of
     all its starts, as `suspects` is a mean of starts: up to 10 of them, of large tables (above 20,000 cells) up to 3.
     `FalseZeros` has hidden the cells already, to weight its members: the verdict is made of what it keeps about them.

@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 @click.option(
     "--verdict/--no-verdict",
     default=True,
-    help="Whether to ask first if the model predicts hidden cells better than frequencies.  [default: verdict]",
+    help="Whether to ask first if the model predicts held-out cells better than frequencies.  [default: verdict]",
 )
 @bundled("together", TOGETHER)
 @click.option("--report/--no-report", default=True, help="Whether DIR gets a report.html.  [default: report]")
@@ -125,8 +125,8 @@ def fit(
     table with more than 20 million cells weights.csv and suspects.csv are of all rows, and the rest of the answers of a
     random part of them.
 
-    The answer begins with a verdict: does the model predict hidden cells better than the frequencies of columns, and
-    of rows and columns? If not, its suspects are no evidence of false zeros. For that, parts of the cells are hidden
+    The answer begins with a verdict: does the model predict held-out cells better than the frequencies of columns, and
+    of rows and columns? If not, its suspects are no evidence of false zeros. For that, parts of the cells are held out
     and predicted, from up to 10 random starts (of large tables 3); --no-verdict leaves it out.
 
     Without --model, independent columns, rows and columns, a Bernoulli mixture and aspects (beta-ica) are compared by
@@ -350,7 +350,7 @@ def false_zeros(
 ) -> None:
     """List the zeros of FILE that most likely hide a 1, by an ensemble of unlike models.
 
-    The answer begins with a verdict: are hidden cells predicted better than by frequencies of rows and columns? If not,
+    The answer begins with a verdict: are held-out cells predicted better than by frequencies of rows and columns? If not,
     the list is no evidence of false zeros. The score ranks; the probability beside it is P(1 | the rest), not that of
     presence, unless --rate or --revisits tell how much a visit sees.
 

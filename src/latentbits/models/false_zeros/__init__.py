@@ -1,4 +1,4 @@
-"""Which zeros are false: an ensemble of unlike models, weighted by how well they predict hidden cells."""
+"""Which zeros are false: an ensemble of unlike models, weighted by how well they predict held-out cells."""
 
 from typing import get_args
 

@@ -188,7 +188,7 @@ BASELINES = {"columns": "independent", "rows and columns": "row-column"}
 
 
 class HeldOut(NamedTuple):
-    """Predictions of hidden cells, each by a fit that didn't see it.
+    """Predictions of held-out cells, each by a fit that didn't see it.
 
     Attributes
     ----------
@@ -341,7 +341,7 @@ def promise(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray) -> np.ndar
 
 
 def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray) -> Stack:
-    """Weights of the members from hidden cells.
+    """Weights of the members from held-out cells.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray) -> Stack
 
 
 def cross_fitted(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """The ensemble's log odds of hidden cells, with weights learned on the other folds: what can be expected of it."""
+    """The ensemble's log odds of held-out cells, with weights learned on the other folds: what can be expected of it."""
     out = np.empty(len(x))
     for number in np.unique(fold):
         inside = fold == number
@@ -394,7 +394,7 @@ class HeldOutScores(NamedTuple):
 
 
 def score(held_out: HeldOut, cells: HiddenCells, predicted: np.ndarray, weights: Mapping[str, float]) -> HeldOutScores:
-    """Scores of the ensemble, which predicted the hidden cells so, of its members and of the baselines."""
+    """Scores of the ensemble, which predicted the held-out cells so, of its members and of the baselines."""
     baselines = held_out.by_baselines
     lines = [*zip(weights, weights.values(), held_out.by_members, strict=True), ("ensemble", 1.0, predicted)]
     members = pd.DataFrame(
