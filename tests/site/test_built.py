@@ -76,7 +76,7 @@ def test_pages_open(opened, name, width, scheme):
 
 def test_the_landing_page_answers_in_one_screen(opened):
     page = opened("index.html")
-    for words in ("Which of these zeros are real?", "17 of the first 20", "pip install .", "latentbits false-zeros"):
+    for words in ("Which of these zeros are real?", "18 of the first 20", "pip install .", "latentbits false-zeros"):
         box = page.get_by_text(words).first.bounding_box()
         assert box["y"] + box["height"] < 900, words
 
