@@ -288,7 +288,7 @@ def report(
     data, fit_params = run.load_data() if file is None else (_other_rows(run, model, file, reading, read_afresh), {})
     asked = _question_of_fit(run, model, data) if file is None else {}
     findings = analyse(
-        model,
+        (run.load_choice(model) if file is None else None) or model,
         data,
         **_record(run, run.file_name if file is None else file.name, asked),
         question=question_about(data, _typed_question(asked), kind=asked["kind"]) if asked else None,
@@ -524,7 +524,8 @@ def methods(fitted: Path, terminal: Terminal) -> None:
     run = RunFolder.open(fitted)
     stored = run.fit_record.get("verdict")
     verdict = None if stored is None else Verdict.from_dict(stored)
-    text = methods_text(run.load_model(), verdict=verdict, n_compared=run.n_compared)
+    model = run.load_model()
+    text = methods_text(run.load_choice(model) or model, verdict=verdict)
     terminal.print_json({"methods": text})
     terminal.print_lines(text.splitlines())
 
