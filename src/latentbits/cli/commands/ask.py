@@ -642,8 +642,10 @@ def _named(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _explained_visits(model: Any, row: str | None, cells: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-    """A line for each cell: all species of a site, or these."""
+    """A line for each cell: all species of a site, of which a sentence is said, or these."""
     import pandas as pd
+
+    from latentbits.findings.repeated_survey import of_site
 
     survey = model.survey_
     rows, columns = (
@@ -655,7 +657,9 @@ def _explained_visits(model: Any, row: str | None, cells: tuple[tuple[str, str],
     )
     asked = [(_position(i, rows), _position(j, columns)) for i, j in cells]
     if row is not None:
-        asked = [(_position(row, rows), j) for j in range(survey.shape[2])]
+        site = _position(row, rows)
+        click.echo(sentences.richest_gap(**of_site(model, survey.ever_seen(), site)), err=True)
+        asked = [(site, j) for j in range(survey.shape[2])]
     lines = []
     for i, j in asked:
         told = model.explain_cell(i, j)
