@@ -810,6 +810,8 @@ class TestRows:
         model = SimpleNamespace(responses=lambda level: table, variation=lambda: shares)
         drawn = plot_responses(model, "age").axes
         assert [ax.get_title(loc="left") for ax in drawn] == ["b", "a"]
+        weights = plot_responses(table.rename(columns={"probability": "weight"}).assign(upper=7.0))
+        assert weights.axes[0].get_ylim()[1] > 7
         with pytest.raises(ValueError, match='"size" is no covariate'):
             plot_responses(model, "size")
         bars = plot_variation(model).axes[0].patches

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from latentbits.models.probit_factors import ProbitFactors
     from latentbits.models.repeated_survey import RepeatedSurvey
     from latentbits.storage.persistence import load_model, save_model
-    from latentbits.tasks.associations import associations
+    from latentbits.tasks.associations import associations, weights_over
     from latentbits.tasks.check import check
     from latentbits.tasks.choose import choose
     from latentbits.tasks.compare import compare
@@ -119,6 +119,7 @@ __all__ = [
     "solve_bqp",
     "tetrachoric",
     "verdict",
+    "weights_over",
 ]
 
 _HOME = {
@@ -130,6 +131,7 @@ _HOME = {
     "RowFacts": "latentbits.data.row_facts",
     "apply_marks": "latentbits.data.marks",
     "associations": "latentbits.tasks.associations",
+    "weights_over": "latentbits.tasks.associations",
     "check": "latentbits.tasks.check",
     "choose": "latentbits.tasks.choose",
     "compare": "latentbits.tasks.compare",

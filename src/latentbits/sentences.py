@@ -1152,6 +1152,7 @@ def model_chosen(
     model: str,
     components: int | None,
     tried: int,
+    some_rows: int | None,
     score: float,
     simplest: str,
     simplest_score: float,
@@ -1164,6 +1165,7 @@ def model_chosen(
         first = f"None of {tried} models predicts held-out cells better than {_PLAIN[model]}"
         return f"{first} by more than one standard error."
     what = f"{model} with {counted(components or 1, 'component')} was chosen among {tried} models"
+    what += "" if some_rows is None else f" on {some_rows:,} random rows"
     why = "it predicts held-out cells best"
     if not is_best:
         why = "the simplest within one standard error of the best"

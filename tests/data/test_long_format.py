@@ -26,6 +26,27 @@ def test_observations_become_a_table(read: Reader) -> None:
     assert cells(read(OBSERVED, long=("species", "site"))) == [[1, 1, 0], [1, 0, 0], [0, 0, 1]]
 
 
+SITES = (
+    "site,species,lon,elevation,lat,habitat,day\n"
+    "P,oak,8.1,400,47,wet,1\nP,ash,8.1,400.0,47,wet,2\nQ,oak,8.2,,47.5,dry,1\n"
+)
+
+
+def test_lines_of_a_site_may_say_what_it_is_like(read: Reader) -> None:
+    data = read(SITES, long=["site", "species"], covariates=["elevation", "habitat"], coordinates=["lon", "lat"])
+    assert cells(data) == [[1, 1], [1, 0]]
+    assert data.facts is not None
+    np.testing.assert_array_equal(data.facts.numbers["elevation"], [400, np.nan])
+    assert data.facts.categories["habitat"].tolist() == ["wet", "dry"]
+    assert data.facts.coordinates.tolist() == [[8.1, 47], [8.2, 47.5]]
+    everything = read(SITES, long=["site", "species"], covariates="all").facts
+    assert everything is not None
+    assert everything.names == ["elevation", "habitat", "lon", "lat"]  # the day differs between lines of P
+    message = 'line 3: "day" is "2" here and "1" in line 2 for the same site; keep one of them, or leave the column out'
+    with pytest.raises(DataError, match=re.escape(message)):
+        read(SITES, long=["site", "species"], covariates=["day"])
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(st.lists(st.tuples(st.integers(1, 5), st.sampled_from("abcd"), st.sampled_from(["0", "1", "NA"])), min_size=1))
 def test_every_observation_is_found_again(read: Reader, drawn: list[tuple[int, str, str]]) -> None:

@@ -61,6 +61,9 @@ def test_a_block_for_each_visit(tmp_path, survey):
     table.columns = ["site", *SPECIES, *(f"{s}.1" for s in SPECIES), *(f"{s}.2" for s in SPECIES)]
     table.to_csv(tmp_path / "blocks.csv", index=False)
     same(read_histories(tmp_path / "blocks.csv"), survey)
+    head, lines = ",".join(["site", *SPECIES * 3]), (tmp_path / "blocks.csv").read_text().split("\n")[1:]
+    (tmp_path / "repeated.csv").write_text("\n".join([head, *lines]))
+    same(read_histories(tmp_path / "repeated.csv"), survey)
 
 
 def test_histories_as_texts(tmp_path, survey):

@@ -15,7 +15,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
 
-from latentbits import BinaryData, DataError, FalseZeros, ProbitFactors, RowFacts, load_model, save_model
+from latentbits import (
+    AspectBernoulli,
+    BinaryData,
+    DataError,
+    FalseZeros,
+    ProbitFactors,
+    RowFacts,
+    load_model,
+    save_model,
+    simulate,
+)
 from latentbits.models.probit_factors import _known
 from latentbits.models.row_features import RowFeatures, _basis
 
@@ -55,6 +65,20 @@ def data():
 @pytest.fixture(scope="module")
 def model(data):
     return ProbitFactors(2, **SHORT).fit(data.rows(slice(0, 180)))
+
+
+@pytest.mark.parametrize("asked", [{}, {"threshold": 0.5, "change": "absence"}])
+def test_denoising_takes_no_notice_of_rows(asked):
+    clean = simulate.aspect_bernoulli(N, 15, 2, sharpness=0.1, random_state=0).X
+    seen = simulate.corrode(clean, 0.3, random_state=0).X
+    model = AspectBernoulli(3, n_init=3, random_state=0).fit(BinaryData.of(seen, rows=SITES, **ROLES))
+    found = []
+    for data in (BinaryData.of(seen), BinaryData.of(seen, rows=SITES, **ROLES)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(model.denoise(data, judged_on=data, **asked))
+    np.testing.assert_array_equal(*found)
+    assert not asked or (found[0] != seen).any()
 
 
 class TestFacts:

@@ -102,7 +102,7 @@ def test_responses_and_variation(open_page: Open, ensemble: Fitted) -> None:
     assert page.locator("#response-view h3").all_inner_texts() == [HOSTILE[2]]
     shown = page.locator("#variation-view .value").all_inner_texts()
     explained = 1 - ensemble.model.variation()["unexplained"]
-    assert shown == [f"{100 * share:.1f} %" for share in sorted(explained.round(4), reverse=True)]
+    assert [float(text.removesuffix(" %")) for text in shown] == pytest.approx(100 * np.sort(explained)[::-1], abs=0.06)
 
 
 def test_why_a_cell_is_suspected(open_page: Open, ensemble: Fitted) -> None:
@@ -115,12 +115,14 @@ def test_why_a_cell_is_suspected(open_page: Open, ensemble: Fitted) -> None:
 def test_an_aspect_model_has_a_map_too(open_page: Open, tmp_path: Any) -> None:
     data = surveyed()
     findings = analyse(AspectBernoulli(2, n_init=2, random_state=0), data, verdict=False)
-    assert {"associations", "sites"} <= findings.tables.keys()
+    assert {"associations", "responses", "sites"} <= findings.tables.keys()
     write_report(findings, tmp_path / "map.html")
     page = open_page(tmp_path / "map.html")
     assert "weight of component 1" in page.locator("#map-layer option").all_inner_texts()
     page.locator('#map-view circle[data-row="9"]').dispatch_event("click")
     expect(page.locator("#row-name")).to_have_value("site 9")
+    assert page.locator("#responses h2").inner_text() == "Weights over covariates"
+    assert page.locator("#response-view .curve").count() == 2
 
 
 def test_without_coordinates_there_is_no_map(ensemble: Fitted) -> None:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from latentbits import DataError, associations
+from latentbits import DataError, associations, weights_over
 
 
 def weights_and(n, slope, seed):
@@ -65,3 +65,29 @@ def test_missing_values_and_constants_are_left_out():
 def test_a_row_of_weights_per_line():
     with pytest.raises(DataError, match="weights have the shape"):
         associations(np.ones((3, 2)), {"x": [1, 2]})
+
+
+def test_intervals_of_mean_weights_hold_the_truth() -> None:
+    rng, inside = np.random.default_rng(0), []
+    for _ in range(100):
+        x = rng.uniform(0, 1, 200)
+        x[:5] = np.nan
+        found = weights_over((np.nan_to_num(x) + rng.normal(size=200))[:, None], {"x": x})
+        inside.append(((found["lower"] < found["value"]) & (found["value"] < found["upper"])).mean())
+    assert len(found) == 12
+    assert 0.86 < np.mean(inside) < 0.92
+
+
+def test_mean_weights_of_categories() -> None:
+    habitat = np.array(["wet"] * 20 + ["dry"] * 20 + [""] * 5)
+    W = np.column_stack([habitat == "wet", habitat == "dry"]).astype(float)
+    found = weights_over(W, {"habitat": habitat, "same": np.ones(45)}).set_index(["column", "value"])["weight"]
+    assert found["component 1"].to_dict() == {"dry": 0.0, "wet": 1.0}
+    assert found["component 2"].to_dict() == {"dry": 1.0, "wet": 0.0}
+
+
+def test_a_number_with_few_values_has_a_mean_for_each() -> None:
+    moisture = np.repeat([1, 2, 4, 5], 5)
+    found = weights_over(moisture[:, None] / 10, {"moisture": moisture})
+    assert found["value"].tolist() == [1, 2, 4, 5]
+    assert found["weight"].to_numpy() == pytest.approx([0.1, 0.2, 0.4, 0.5])

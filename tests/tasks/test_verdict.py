@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.ndimage import gaussian_filter
 from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
@@ -29,7 +30,7 @@ from latentbits import (
 from latentbits.data.binary_data import BinaryData
 from latentbits.fitting.held_out import Gain, HiddenCells, gain_over
 from latentbits.notes import Level
-from latentbits.tasks.order import Order, order_of, resemblance, residuals
+from latentbits.tasks.order import Order, map_width, order_of, resemblance, residuals
 from latentbits.tasks.verdict import Verdict, verdicts_of_selection
 
 NO_EVIDENCE = "the list below is no evidence of false zeros."
@@ -420,6 +421,27 @@ class TestRowsInAnOrder:
         products = [np.sum(order[:-1] * order[1:]) for order in orders]
         expected = (np.sum(R[:-1] * R[1:]) - np.mean(products)) / np.std(products)
         assert resemblance(R) == pytest.approx(expected, abs=0.1)
+
+    def test_a_map_read_row_by_row_has_its_width_and_a_daily_cycle_has_none(self):
+        rng = np.random.default_rng(0)
+        maps = gaussian_filter(rng.normal(size=(15, 12, 40)), (1, 1, 0)).reshape(180, 40)
+        assert map_width(residuals(BinaryData.of(maps > 0))[0]) == 12
+        days = np.sin(2 * np.pi * (np.arange(180)[:, None] / 12 + rng.random(40))) + rng.normal(size=(180, 40))
+        assert map_width(residuals(BinaryData.of(days > 0))[0]) == 1
+
+    def test_independent_maps_are_predictable_from_neighbours_alone(self):
+        rng = np.random.default_rng(1)
+        maps = gaussian_filter(rng.normal(size=(15, 12, 40)), (1, 1, 0)).reshape(180, 40)
+        assert order_of(BinaryData.of(maps > 0)).is_all
+
+    def test_rows_sorted_by_their_own_columns_have_no_order(self):
+        X = pattern()
+        by_columns = X[np.lexsort(X.T[::-1])]
+        assert order_of(BinaryData.of(by_columns)).p is None
+        assert order_of(BinaryData.of(by_columns[::-1])).p is None
+
+    def test_few_rows_are_not_tested(self):
+        assert order_of(BinaryData.of(waves()[:29])).p is None
 
     def test_constant_columns_and_missing_cells_are_no_order(self):
         X = noise().astype(float)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from latentbits.data.codes import BAD_BYTE, MISSING_BYTE, Tokens, as_text
@@ -17,14 +17,15 @@ from latentbits.errors import DataError
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
     from latentbits.data.histories import Histories
+    from latentbits.data.row_facts import RowFacts
 
 _DENSE_CELLS = 10**8
 """Larger tables stay sparse."""
 
 
-def refuse_wide_options(options: ReadOptions, way_out: str, origin: Origin) -> None:
-    """Refuse options that are about wide tables."""
-    about = ("row_labels", "columns", "exclude", "metadata", "covariates", "coordinates", "effort")
+def refuse_wide_options(options: ReadOptions, way_out: str, origin: Origin, *, visits: bool = False) -> None:
+    """Refuse options that are about wide tables; of tables of visits that of effort, which isn't a site's, too."""
+    about = ("row_labels", "columns", "exclude", "metadata", *(["effort"] if visits else []))
     given = [name for name in about if getattr(options, name) is not None]
     if given:
         raise origin.error(f"the option {given[0]} is about wide tables; {way_out}")
@@ -47,6 +48,68 @@ def pivot(
     observed.refuse_bad_values()
     sites, species = map(list, observed.positions)
     return _table(sites, species, observed.codes, long)
+
+
+class Described:
+    """What the lines of a site say of it beside its observations, such as its elevation: the same in all of them.
+
+    Parameters
+    ----------
+    choice : ColumnChoice
+        Which columns; of "all", those that say the same of every site.
+    names : sequence of str
+        The columns of the table.
+    observed : sequence of str
+        Those of the observations, that of sites first.
+    origin : Origin
+        Of messages.
+    """
+
+    def __init__(self, choice: ColumnChoice, names: Sequence[str], observed: Sequence[str], origin: Origin) -> None:
+        self.choice, self.names, self.origin = choice, names, origin
+        self.site = positions(observed[:1], names, origin)[0]
+        self.named = choice.beside(names, origin)
+        taken = {*positions(observed, names, origin), *self.named}
+        others = [j for j, name in enumerate(names) if j not in taken and name and choice.takes_all]
+        self.columns, self.differing = [*self.named, *others], set[int]()
+        self.found: dict[str, dict[int, tuple[str, int]]] = {}
+
+    def seen_in(self, rows: Iterable[tuple[int, Sequence[str]]], tokens: Tokens) -> Iterator[tuple[int, Sequence[str]]]:
+        """The same rows, looked at."""
+        for line, row in rows:
+            known = self.found.setdefault(row[self.site].strip(), {})
+            for j in self.columns:
+                text = row[j].strip()
+                if not text:
+                    continue
+                earlier, first = known.setdefault(j, (text, line))
+                if earlier != text and (tokens.number(text) is None or tokens.number(earlier) != tokens.number(text)):
+                    self._differs(j, line, f"{quoted(text)} here and {quoted(earlier)} in {self.origin.row} {first}")
+            yield line, row
+
+    def _differs(self, j: int, line: int, both: str) -> None:
+        if j in self.named:
+            raise self.origin.error(
+                f"{quoted(self.names[j])} is {both} for the same {self.names[self.site]}; keep one of them, or leave "
+                "the column out, as it doesn't describe the rows",
+                self.origin.place(line),
+            )
+        self.differing.add(j)
+
+    def facts(self, sites: Sequence[str]) -> RowFacts:
+        """In the order of these sites."""
+        from latentbits.data.row_facts import RowFacts
+
+        columns = [j for j in self.columns if j not in self.differing]
+        chosen = self.choice.facts(self.names, columns, self.origin)
+        texts = {self.names[j]: [self.found.get(s, {}).get(j, ("", 0))[0] for s in sites] for j in chosen.columns}
+        place, effort = [self.names[j] for j in chosen.coordinates], chosen.effort
+        return RowFacts.of(
+            texts,
+            covariates=[self.names[j] for j in chosen.covariates],
+            coordinates=place or None,
+            effort=None if effort is None else self.names[effort],
+        )
 
 
 def _checked_columns(long: Sequence[str], origin: Origin) -> list[str]:

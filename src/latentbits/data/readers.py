@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from latentbits.data.long_format import Surveyed, collect_visits, pivot, refuse_wide_options
+from latentbits.data.long_format import Described, Surveyed, collect_visits, pivot, refuse_wide_options
 from latentbits.data.messages import Origin, check_is_file
 from latentbits.data.read_options import (
     COLUMNS,
@@ -30,7 +30,9 @@ from latentbits.errors import DataError
 
 if TYPE_CHECKING:
     from latentbits.data.binary_data import BinaryData
+    from latentbits.data.codes import Tokens
     from latentbits.data.histories import Histories
+    from latentbits.data.roles import ColumnChoice
 
 
 @takes_read_options
@@ -169,7 +171,7 @@ def read_histories(
     """Read repeat visits: a line for each observation of a species on a visit to a site, or one of the other forms.
 
     Without `site`, `visit` and `species` it is one of these: a wide table whose columns are called owl_visit1,
-    owl_visit2, ... or v1_owl, v2_owl, ..., or owl, tit, owl.1, tit.1, ... (a block for each visit); a table of
+    owl_visit2, ... or v1_owl, v2_owl, ..., or owl, tit, owl, tit, ... (a block for each visit); a table of
     histories as text, such as "01-1" (- where the visit wasn't made), a column for each species; several files, or a
     workbook with several sheets, a table of sites by species for each visit.
 
@@ -244,8 +246,8 @@ def _of_other_forms(path: Path, options: ReadOptions, reading: dict[str, Any]) -
         sheets = ExcelSheet(path, Origin(path.name)).names()
         if len(sheets) > 1:
             return of_tables({sheet: read_table(path, sheet=sheet, **reading) for sheet in sheets})
-    texts = of_texts(_read(path, options, _Observed("visit", [], RawTable.of)))
-    found = texts if texts is not None else of_wide(read_table(path, **reading))
+    texts = of_texts(_read(path, options, _Observed("visit", [], RawTable.of), in_blocks=True))
+    found = texts if texts is not None else of_wide(_read(path, options, in_blocks=True))
     if found is None:
         raise DataError(f"{path.name}: the columns don't say which visit they are about; {FORMS}")
     return found
@@ -259,8 +261,8 @@ class _Observed(NamedTuple):
     make: Callable[..., Any]
 
 
-def _read(path: str | Path, options: ReadOptions, observed: _Observed | None = None) -> Any:
-    """Read a wide table, or one of observations."""
+def _read(path: str | Path, options: ReadOptions, observed: _Observed | None = None, *, in_blocks: bool = False) -> Any:
+    """Read a wide table, or one of observations; names of columns may repeat if these are `in_blocks`."""
     if observed is None and options.long is not None:
         observed = _Observed("long", options.long, pivot)
 
@@ -270,10 +272,27 @@ def _read(path: str | Path, options: ReadOptions, observed: _Observed | None = N
             if COLUMNS not in FORMATS.get(kind, DELIMITED).has:
                 raise useless_option(observed.option, COLUMNS, kind, origin)
             way_out = "leave it out, or leave out long (--long)" if observed.option == "long" else "leave it out"
-            refuse_wide_options(options, way_out, origin)
+            refuse_wide_options(options, way_out, origin, visits=observed.option != "long")
 
     table = open_table(path, options, check)
-    return table.read() if observed is None else table.collect(observed.make, observed.columns)
+    table.in_blocks = in_blocks
+    if observed is None:
+        return table.read()
+    choice = table.choice
+    if not (choice.takes_all or choice.covariates or choice.coordinates or choice.effort):
+        return table.collect(observed.make, observed.columns)
+    named = [*choice.covariates, *choice.coordinates, *([choice.effort] if choice.effort else [])]
+    columns = None if choice.takes_all else list(dict.fromkeys([*observed.columns, *named]))
+    return table.collect(partial(_with_sites, observed, choice), columns)
+
+
+def _with_sites(
+    observed: _Observed, choice: ColumnChoice, names: Sequence[str], rows: Any, _: Any, tokens: Tokens, origin: Origin
+) -> Any:
+    """What is made of observations, and what their lines say of the sites."""
+    described = Described(choice, names, observed.columns, origin)
+    made = observed.make(names, described.seen_in(rows, tokens), observed.columns, tokens, origin)
+    return made.with_facts(described.facts(made.row_names))
 
 
 def open_table(path: str | Path, options: ReadOptions, check: Callable[[str, Origin], None]) -> Any:

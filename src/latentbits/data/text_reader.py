@@ -43,6 +43,7 @@ from latentbits.data.text_file import (
     rows_of_width,
     split_header,
 )
+from latentbits.data.visit_tables import with_blocks
 from latentbits.errors import DataError
 from latentbits.storage.files import restore_label
 
@@ -65,6 +66,8 @@ class WideTable(ABC):
     """
 
     names: list[str]
+    in_blocks = False
+    """Whether names of columns may repeat, as those of blocks of visits do: they get the number of their block."""
 
     def __init__(self, options: ReadOptions, origin: Origin) -> None:
         self.origin = origin
@@ -77,8 +80,11 @@ class WideTable(ABC):
         """The data with their names; or a DataError with the place, the value and what to do about it."""
 
     @abstractmethod
-    def collect(self, make: Callable[..., Any], columns: Sequence[str]) -> Any:
-        """What `make` makes of (names, rows, columns, tokens, origin), of a table with a row for each observation."""
+    def collect(self, make: Callable[..., Any], columns: Sequence[str] | None) -> Any:
+        """What `make` makes of (names, rows, columns, tokens, origin), of a table with a row for each observation.
+
+        Other columns than these needn't be read; None is all.
+        """
 
     @abstractmethod
     def _labels(self, j: int) -> list[str]:
@@ -235,6 +241,8 @@ class TextReader(WideTable):
         """The header, its names not yet validated, and the rows of data, each with a field for each name."""
         with self._source.rows() as rows:
             head, rows = split_header(rows, self._has_header, self.origin)
+            if self.in_blocks:
+                head = head._replace(names=with_blocks(head.names))
             yield head, self._without_totals(rows_of_width(rows, len(head.names), self.origin), head.names)
 
     def _without_totals(self, rows: Rows, names: Sequence[str]) -> Rows:
@@ -242,7 +250,7 @@ class TextReader(WideTable):
         left_out = self.choice.rows_left_out(names, self.origin)
         return rows if left_out is None else left_out.of(rows)
 
-    def collect(self, make: Callable[..., Any], columns: Sequence[str]) -> Any:
+    def collect(self, make: Callable[..., Any], columns: Sequence[str] | None) -> Any:
         """See `WideTable`."""
         with self.open_rows() as (head, rows):
             check_column_names(head.names, self.origin, head.place, unnamed=0)

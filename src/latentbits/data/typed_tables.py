@@ -135,9 +135,9 @@ class TypedTable(WideTable):
     def _labels(self, j: int) -> list[str]:
         return self._row_names if j == self.roles.label and self._row_names is not None else self._texts(j)
 
-    def collect(self, make: Callable[..., Any], columns: Sequence[str]) -> Any:
+    def collect(self, make: Callable[..., Any], columns: Sequence[str] | None) -> Any:
         """See `WideTable`."""
-        where = positions(columns, self.names, self.origin)
+        where = range(len(self.names)) if columns is None else positions(columns, self.names, self.origin)
         rows = enumerate(zip(*map(self._texts, where), strict=True), start=1)
         return make([self.names[j] for j in where], rows, columns, self.tokens, self.origin)
 

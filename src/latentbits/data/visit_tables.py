@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,6 +71,22 @@ def split_names(names: Sequence[str]) -> list[tuple[str, str]] | None:
     if any(blocks) and all(block is None or block[1] in firsts for block in blocks):
         return [(b[1], str(int(b[2]) + 1)) if b else (name, "1") for name, b in zip(names, blocks, strict=True)]
     return None
+
+
+def with_blocks(names: Sequence[str]) -> list[str]:
+    """Names with the number of their block behind those that an earlier block has, as `split_names` takes them.
+
+    Examples
+    --------
+    >>> with_blocks(["site", "owl", "tit", "owl", "tit"])
+    ['site', 'owl', 'tit', 'owl.1', 'tit.1']
+    """
+    earlier: Counter[str] = Counter()
+    found = []
+    for name in names:
+        found.append(f"{name}.{earlier[name]}" if name and earlier[name] else name)
+        earlier[name] += 1
+    return found
 
 
 def of_wide(data: BinaryData) -> Histories | None:

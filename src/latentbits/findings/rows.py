@@ -23,7 +23,7 @@ from latentbits.findings.account import (
 )
 from latentbits.models.abilities import Ability, abilities_of
 from latentbits.notes import Code
-from latentbits.tasks.associations import associations
+from latentbits.tasks.associations import associations, weights_over
 from latentbits.wording import place
 
 MOST_FURTHER = 100
@@ -40,18 +40,8 @@ def with_rows(parts: Parts, subject: Subject) -> Parts:
         return parts
     tables, figures = dict(parts.tables), list(parts.figures)
     if Ability.KNOW_ROWS in abilities_of(subject.model) and subject.model._row_facts is not None:
-        responses = subject.model.responses() if _has_covariates(subject.model) else None
-        if responses is not None and len(responses):
-            tables["responses"] = responses
-            names = list(dict.fromkeys(responses["covariate"]))
-            figures += [
-                Figure(
-                    f"responses_{n}" if n else "responses",
-                    partial(plots.plot_responses, subject.model, name),
-                    Code.KNOWN_OF_ROWS,
-                )
-                for n, name in enumerate(names)
-            ]
+        if _has_covariates(subject.model):
+            tables["responses"] = subject.model.responses()
         tables["variation"] = subject.model.variation().rename_axis("column").reset_index()
         figures.append(Figure("variation", partial(plots.plot_variation, subject.model), Code.KNOWN_OF_ROWS))
         if "suspects" in tables and np.prod(subject.data.shape) <= MOST_PROBABILITIES:
@@ -60,6 +50,17 @@ def with_rows(parts: Parts, subject: Subject) -> Parts:
         table = associations(subject.solved.weights, facts)
         if len(table):
             tables["associations"] = from_one(table)
+            tables.setdefault("responses", weights_over(subject.solved.weights, facts))
+    if not len(tables.get("responses", ())):
+        tables.pop("responses", None)
+    else:
+        found = tables["responses"]
+        figures += [
+            Figure(
+                f"responses_{n}" if n else "responses", partial(plots.plot_responses, found, name), Code.KNOWN_OF_ROWS
+            )
+            for n, name in enumerate(dict.fromkeys(found["covariate"]))
+        ]
     if facts.coordinates is not None:
         layers = map_layers(parts, subject)
         known = tables.get("sites")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
@@ -69,16 +70,16 @@ def plot_map(rows: Any, values: Any, *, label: str | None = None, ax: Axes | Non
 def plot_responses(
     model: Any, covariate: str | None = None, *, level: float = 0.9, figure: Figure | SubFigure | None = None
 ) -> Figure:
-    """Draw how the probability of a 1 changes with a covariate, in the columns where it changes most, with bands.
+    """Draw how the probability of a 1, or a weight, changes with a covariate where it changes most, with bands.
 
     Parameters
     ----------
-    model : fitted estimator with `responses`
-        `ProbitFactors` or `FalseZeros`, fitted with covariates.
+    model : fitted estimator with `responses`, or data frame
+        `ProbitFactors` or `FalseZeros`, fitted with covariates; or what `weights_over` gives, for components.
     covariate : str or None, default=None
         Which; None for the first.
     level : float, default=0.9
-        Posterior probability of each band.
+        Posterior probability of each band; a data frame has its own.
     figure : Figure, SubFigure or None, default=None
         Where to draw; None makes a new one.
 
@@ -99,7 +100,8 @@ def plot_responses(
     >>> len(plots.plot_responses(model).axes)
     3
     """
-    table = attribute(model, "responses")(level)
+    table = model if isinstance(model, pd.DataFrame) else attribute(model, "responses")(level)
+    what = "weight" if "weight" in table else "probability"
     names = list(dict.fromkeys(table["covariate"]))
     if not names:
         raise ValueError("the model has no covariates; fit it with rows=frame.")
@@ -107,23 +109,23 @@ def plot_responses(
     if chosen not in names:
         raise ValueError(f'"{chosen}" is no covariate of the model; it has {", ".join(names)}.')
     table = table[table["covariate"] == chosen]
-    ranges = table.groupby("column", sort=False)["probability"].agg(np.ptp).sort_values(ascending=False)
+    ranges = table.groupby("column", sort=False)[what].agg(np.ptp).sort_values(ascending=False)
     columns = ranges.index[:N_DRAWN].tolist()
     n_across = min(4, len(columns))
     n_down = -(-len(columns) // n_across)
     where = canvas(figure, 2.3 * n_across, 0.5 + 1.7 * n_down)
     panels = where.subplots(n_down, n_across, sharex=True, sharey=True, squeeze=False)
     for ax, column in zip(panels.ravel(), columns, strict=False):
-        _draw_response(ax, table[table["column"] == column], str(column))
+        _draw_response(ax, table[table["column"] == column], what, str(column))
     for ax in panels.ravel()[len(columns) :]:
         ax.remove()
     where.supxlabel(chosen)
-    where.supylabel("probability of a 1")
+    where.supylabel("mean weight" if what == "weight" else "probability of a 1")
     return where.figure
 
 
-def _draw_response(ax: Axes, lines: Any, column: str) -> None:
-    low, p, high = (lines[name].to_numpy() for name in ("lower", "probability", "upper"))
+def _draw_response(ax: Axes, lines: pd.DataFrame, what: str, column: str) -> None:
+    low, p, high = (lines[name].to_numpy() for name in ("lower", what, "upper"))
     if isinstance(lines["value"].iloc[0], str):
         at = np.arange(len(lines))
         ax.errorbar(at, p, [p - low, high - p], fmt="o", color=BEST, ms=4, lw=1)
@@ -132,7 +134,8 @@ def _draw_response(ax: Axes, lines: Any, column: str) -> None:
         at = lines["value"].to_numpy(dtype=float)
         ax.fill_between(at, low, high, color=BEST, alpha=0.2, linewidth=0)
         ax.plot(at, p, color=BEST)
-    ax.set_ylim(0, 1)
+    if what == "probability":
+        ax.set_ylim(0, 1)
     ax.set_title(shortened(column), loc="left")
 
 

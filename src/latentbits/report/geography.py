@@ -53,12 +53,13 @@ def _responses(findings: Findings) -> list[dict[str, Any]] | None:
     table = findings.tables.get("responses")
     if table is None:
         return None
-    found = []
+    found, what = [], "weight" if "weight" in table else "probability"
+    low, high = (0.0, 1.0) if what == "probability" else (float(table["lower"].min()), float(table["upper"].max()))
     for name, lines in table.groupby("covariate", sort=False):
         columns = [
             {
                 "name": str(column),
-                "p": own["probability"].round(3).tolist(),
+                "p": own[what].round(3).tolist(),
                 "lower": own["lower"].round(3).tolist(),
                 "upper": own["upper"].round(3).tolist(),
             }
@@ -67,6 +68,8 @@ def _responses(findings: Findings) -> list[dict[str, Any]] | None:
         values = list(dict.fromkeys(lines["value"]))
         found.append(
             {
+                "what": "mean weight" if what == "weight" else "probability of a 1",
+                "range": [low, high],
                 "covariate": str(name),
                 "is_number": not isinstance(values[0], str),
                 "values": values,

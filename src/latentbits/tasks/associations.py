@@ -1,4 +1,4 @@
-"""Which components go with which covariates, after a fit that knew nothing of them."""
+"""Which components go with which covariates, and how, after a fit that knew nothing of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from scipy.stats import rankdata
 from latentbits.data.row_facts import RowFacts
 from latentbits.errors import DataError
 from latentbits.numerics import check_number
+from latentbits.wording import place
 
-__all__ = ["associations"]
+__all__ = ["associations", "weights_over"]
 
 N_FOLDS, LEAST_ROWS = 5, 10
+PER_BIN, MOST_BINS = 15, 12
+"""Rows of a bin of a number, and bins; a number with few values has one for each."""
 
 
 def associations(weights: Any, rows: Any, *, level: float = 0.9) -> pd.DataFrame:
@@ -52,12 +55,7 @@ def associations(weights: Any, rows: Any, *, level: float = 0.9) -> pd.DataFrame
     >>> bool((found["correlation"].abs() > 0.5).all()), bool((found["skill"] > 0.3).all())
     (True, True)
     """
-    check_number("level", level, least=0, below=1, above=True)
-    W, facts = np.asarray(weights, dtype=float), RowFacts.of(rows)
-    if W.ndim != 2 or len(W) != len(facts):
-        raise DataError(
-            f"weights have the shape {W.shape}, and rows {len(facts)} lines; give a row of weights per line"
-        )
+    W, facts = _checked(weights, rows, level)
     lines = [
         (k, name, category, *_correlation(W[kept, k], x, level), skill[k])
         for name, category, x, kept, skill in _described(W, facts)
@@ -65,6 +63,73 @@ def associations(weights: Any, rows: Any, *, level: float = 0.9) -> pd.DataFrame
     ]
     columns = ["component", "covariate", "category", "correlation", "lower", "upper", "skill"]
     return pd.DataFrame(lines, columns=columns).sort_values(["component", "covariate", "category"], ignore_index=True)
+
+
+def weights_over(weights: Any, rows: Any, *, level: float = 0.9) -> pd.DataFrame:
+    """The mean weight of each component along each covariate, with intervals, as `plots.plot_responses` draws it.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_rows, n_components)
+        Of the rows, such as `model.weights_` or `model.transform(X)`.
+    rows : data frame or RowFacts
+        What is known of the rows, in the same order.
+    level : float, default=0.9
+        Confidence of each interval of a mean, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        With the columns covariate, value (the mean of rows with similar numbers, or a category), column (the component,
+        from 1), weight (the mean of these rows), lower and upper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentbits import weights_over
+    >>> age = np.arange(60.0)
+    >>> found = weights_over(np.column_stack([age / 60, 1 - age / 60]), {"age": age})
+    >>> found.loc[found["column"] == "component 1", "weight"].round(2).tolist()
+    [0.12, 0.37, 0.62, 0.87]
+    """
+    W, facts = _checked(weights, rows, level)
+    wide, lines = ndtri((1 + level) / 2), []
+    for name, values, kept in _bins(facts):
+        for k, w in enumerate(W[kept].T):
+            for value, own in values:
+                mean, error = w[own].mean(), w[own].std(ddof=1) / np.sqrt(own.sum())
+                lines.append((name, value, place("component", k), mean, mean - wide * error, mean + wide * error))
+    columns = ["covariate", "value", "column", "weight", "lower", "upper"]
+    return pd.DataFrame(lines, columns=columns).astype({"value": object})
+
+
+def _bins(facts: RowFacts) -> Iterator[tuple[str, list[tuple[Any, np.ndarray]], np.ndarray]]:
+    """Names, values with the rows that have them, and which rows have any; values of two rows at least."""
+    for name, numbers in facts.numbers.items():
+        kept = ~np.isnan(numbers)
+        x = numbers[kept]
+        different, n_bins = np.unique(x), min(MOST_BINS, len(x) // PER_BIN)
+        if len(different) > MOST_BINS:
+            different = np.unique(np.quantile(x, np.arange(1, max(n_bins, 1)) / max(n_bins, 1)))
+        at = np.searchsorted(different, x)
+        parts = [at == b for b in np.unique(at)]
+        if len(parts) > 1:
+            yield name, [(float(x[own].mean()), own) for own in parts if own.sum() > 1], kept
+    for name, texts in facts.categories.items():
+        kept = texts != ""
+        levels, counts = np.unique(texts[kept].astype(str), return_counts=True)
+        if 1 < len(levels) <= kept.sum() / 2:
+            yield name, [(str(one), texts[kept] == one) for one in levels[counts > 1]], kept
+
+
+def _checked(weights: Any, rows: Any, level: float) -> tuple[np.ndarray, RowFacts]:
+    check_number("level", level, least=0, below=1, above=True)
+    W, facts = np.asarray(weights, dtype=float), RowFacts.of(rows)
+    if W.ndim != 2 or len(W) != len(facts):
+        raise DataError(
+            f"weights have the shape {W.shape}, and rows {len(facts)} lines; give a row of weights per line"
+        )
+    return W, facts
 
 
 def _described(W: np.ndarray, facts: RowFacts) -> Iterator[tuple[str, str, np.ndarray, np.ndarray, np.ndarray]]:

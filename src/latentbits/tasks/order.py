@@ -2,8 +2,10 @@
 
 In a time series, a transect or a map read row by row a cell can be predicted from its neighbours in the same column.
 A model that is fitted to all columns then predicts held-out cells even if the columns are independent: a few long
-excursions of each column coincide with those of others by chance. Cyclic shifts tell: when each column is shifted by
-a random number of rows, it keeps its own autocorrelation, and what it shares with other columns is broken.
+excursions of each column coincide with those of others by chance. Shifts tell: windows of the columns that begin in
+different rows keep each column's own autocorrelation, and what columns share is broken. Windows don't wrap around, so
+that there is no jump in them; those of a map read row by row begin with a row of the map, as all columns jump at its
+edge. Rows that were sorted by their own columns have no order of their own.
 """
 
 from __future__ import annotations
@@ -18,8 +20,18 @@ from latentbits.models.independent import RowColumnBernoulli
 ORDERED = 3.0
 """By so many standard errors successive rows must resemble each other for their order to be called one."""
 
-N_SHIFTS, LEVEL = 199, 0.02
-"""If at least this share of the random shifts has columns that go together as much, they share nothing that shows."""
+WINDOW, N_OWN, N_SHIFTS, LEVEL = 0.65, 7, 199, 0.15
+"""Windows are that part of the rows. If in more than that share of the random shifts columns go together as much as in
+so many windows with the same rows of all columns on average, they share nothing that shows (all chosen on other seeds
+than those of experiments/beyond/order.py)."""
+
+LEAST_ROWS = 30
+"""Windows of fewer rows tell too little."""
+
+SHORTEST_MAP, BELOW, NEXT, FADED = 4, 0.8, 3, 0.8
+"""A row of a map has at least so many cells. That below is alike by at least that share of what neighbours are, above
+the least of those between, and more than those within so many cells of it; the next one below by at most that share of
+it, which tells a map from a cycle."""
 
 MOST_ROWS, MOST_COLUMNS = 20_000, 200
 """Of larger tables the first rows and a random part of the columns are shifted."""
@@ -36,7 +48,8 @@ class Order:
     z : float
         By how many standard errors successive rows resemble each other more than rows in random order do.
     p : float or None
-        How often, after random cyclic shifts of the columns, they go together as much; None if the rows have no order.
+        How often columns go together as much after random shifts along the rows; None if the rows have no order, or
+        are fewer than 30.
 
     Examples
     --------
@@ -44,7 +57,7 @@ class Order:
     >>> from latentbits import AspectBernoulli, verdict
     >>> waves = np.random.default_rng(0).normal(size=(140, 30)).cumsum(axis=0)  # each column on its own
     >>> found = verdict(AspectBernoulli(2, n_init=1, random_state=0), waves[20:] > waves[:-20], random_state=0)
-    >>> str(found.level), found.order.z > 3, found.order.p > 0.02
+    >>> str(found.level), found.order.z > 3, found.order.p > 0.15
     ('neighbours', True, True)
     """
 
@@ -60,11 +73,25 @@ class Order:
 def order_of(data: BinaryData) -> Order:
     """Test whether rows have an order and, if so, whether columns share more than it brings about."""
     ones = data.ones_per_column()
-    if not np.any((ones > 0) & (ones < data.observed_per_column())):
+    if not np.any((ones > 0) & (ones < data.observed_per_column())) or is_sorted(data.dense()):
         return Order(0.0, None)
     R, loading = residuals(data)
     z = resemblance(R)
-    return Order(z, share_of_shifts(R, loading) if z > ORDERED else None)
+    return Order(z, share_of_shifts(R, loading) if z > ORDERED and len(R) >= LEAST_ROWS else None)
+
+
+def is_sorted(cells: np.ndarray) -> bool:
+    """Whether rows were sorted by their columns, the first one first, upwards or downwards.
+
+    Examples
+    --------
+    >>> is_sorted(np.array([[0, 0], [0, 1], [1, 0], [1, 0]])), is_sorted(np.array([[0, 1], [0, 0], [1, 0]]))
+    (True, False)
+    """
+    steps = np.diff(cells.astype(np.int8), axis=0)
+    changed = steps != 0
+    first = steps[np.arange(len(steps)), changed.argmax(axis=1)][changed.any(axis=1)]
+    return bool(np.all(first > 0) or np.all(first < 0))
 
 
 def residuals(data: BinaryData) -> tuple[np.ndarray, np.ndarray]:
@@ -108,16 +135,35 @@ def resemblance(R: np.ndarray) -> float:
 
 
 def share_of_shifts(R: np.ndarray, loading: np.ndarray, seed: int = 0) -> float:
-    """The share of random cyclic shifts (with the table itself) after which columns go together as much."""
+    """The share of random shifts (with the table itself) after which columns go together as much."""
     rng = np.random.default_rng(seed)
     if R.shape[1] > MOST_COLUMNS:
         some = np.sort(rng.choice(R.shape[1], MOST_COLUMNS, replace=False))
         R, loading = R[:, some], loading[some] / np.linalg.norm(loading[some])
-    R = R[:MOST_ROWS]
-    n, d = R.shape
-    own, rows = together(R, loading), np.arange(n)[:, None]
-    shifted = (R[(rows + rng.integers(n, size=d)) % n, np.arange(d)] for _ in range(N_SHIFTS))
-    return (1 + sum(together(S, loading) >= own for S in shifted)) / (1 + N_SHIFTS)
+    step, (n, d) = map_width(R), R[:MOST_ROWS].shape
+    row, latest = np.arange(int(WINDOW * n))[:, None], (n - int(WINDOW * n)) // step
+
+    def of_windows(starts: np.ndarray) -> float:
+        return together(R[row + step * starts, np.arange(d)], loading)
+
+    same = np.unique(np.linspace(0, latest, N_OWN).round().astype(int))
+    own = np.mean([of_windows(np.full(d, start)) for start in same])
+    shifted = (of_windows(rng.integers(latest + 1, size=d)) for _ in range(N_SHIFTS))
+    return float(1 + sum(value >= own for value in shifted)) / (1 + N_SHIFTS)
+
+
+def map_width(R: np.ndarray) -> int:
+    """The cells in a row of the map that is read row by row; 1 if the rows don't look like one."""
+    n = len(R)
+    spectrum = np.sum(np.abs(np.fft.rfft(R, 2 * n, axis=0)) ** 2, axis=1)
+    alike = np.fft.irfft(spectrum)[: 2 * n // 3] / np.arange(n, n - 2 * n // 3, -1)
+    least = max(BELOW * alike[1], 2 * ORDERED * alike[0] / np.sqrt(R.size))
+    for width in range(SHORTEST_MAP, n // 3):
+        near = alike[width - NEXT : width + NEXT + 1]
+        is_peak = alike[width] == near.max() > alike[1:width].min() + least
+        if is_peak and alike[2 * width] < FADED * alike[width]:
+            return width
+    return 1
 
 
 def together(R: np.ndarray, loading: np.ndarray) -> float:

@@ -333,8 +333,8 @@ def verdict(
     deviations), row by row, and shrinkage multiplies the model's correlations.
     **Rows that depend on each other**, as in a time series, along a transect or on a map, give away a held-out cell
     though columns share nothing. So the order of the rows is tested. Where successive rows resemble each other by more
-    than 3 standard errors, each column is shifted cyclically, by a random number of rows each. That keeps its
-    autocorrelation, and breaks what columns share. If the columns go together as much after 2 % of 199 such shifts,
+    than 3 standard errors, windows of the columns are shifted, each by a random number of rows. That keeps the
+    columns' autocorrelation, and breaks what they share. If they go together as much in more than 15 % of 199 trials,
     cells are predictable from neighbouring rows, not from other columns: the level is "neighbours", and `predicts` is
     False. With `groups` or `blocks` whole neighbourhoods are held out instead, and no order is tested.
 

@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     "--sites",
     type=FILE_PATH,
     metavar="FILE",
-    help="A table of the sites, named in its first column, for --covariates and --coordinates.",
+    help="A table of the sites, named in its first column, for --covariates and --coordinates; with --long these "
+    "may be columns of FILE.",
 )
 @click.option("--top", type=click.IntRange(min=1), default=100, show_default=True, help="How many cells.")
 @click.option("--per-row", type=click.IntRange(min=1), metavar="N", help="At most so many cells of a site.")
@@ -107,7 +108,7 @@ def repeat_visits(
         OutputFolder(out).check(force=force) if folder else check_target(out, force=force)
     check_file(file)
     known = {name: reading[name] for name in ("covariates", "coordinates") if reading[name]}
-    if known and sites is None:
+    if known and sites is None and not reading["long"]:
         raise click.UsageError("--covariates and --coordinates are columns of a table of sites; give it by --sites")
 
     from latentbits.findings.account import Provenance
@@ -116,7 +117,8 @@ def repeat_visits(
     from latentbits.render import lines
 
     with warnings_as_notes():
-        histories, effort = _read(file, {**reading, **dict.fromkeys(known, ())}, about_visits)
+        of_file = reading if sites is None else {**reading, **dict.fromkeys(known, ())}
+        histories, effort = _read(file, of_file, about_visits)
         if sites is not None:
             histories = _with_sites(histories, sites, known)
         model = RepeatedSurvey(detection=detection, rate=rate, random_state=seed, n_jobs=jobs)

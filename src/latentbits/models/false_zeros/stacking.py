@@ -43,6 +43,11 @@ MOST_COLUMNS = 20_000
 STARTED_CELLS = 4_000_000
 """Restarts x cells of an aspect model: the average of few starts serves a large table, where all end alike."""
 
+SAMPLED_CELLS, MOST_CHAINS = 120_000, 6
+"""Chains x cells of probit factors, and chains. On a survey of 373 x 12 six chains rank zeros better than two (AUC by
+.002, average precision by .004), and the seed matters a third as much; longer ones gain half of it for the same time.
+"""
+
 
 class Member(NamedTuple):
     """One member.
@@ -105,7 +110,8 @@ def _probit(n_components: int) -> Callable[[int, int, int], Any]:
 
     def make(n_rows: int, n_columns: int, seed: int) -> Any:
         K = max(1, min(n_components, n_columns // 2))
-        return model_class("probit-factors")(K, n_init=2, n_burn=100, n_samples=100, thin=2, random_state=seed)
+        n_chains = int(np.clip(SAMPLED_CELLS // (n_rows * n_columns), 2, MOST_CHAINS))
+        return model_class("probit-factors")(K, n_init=n_chains, n_burn=100, n_samples=100, thin=2, random_state=seed)
 
     return make
 
@@ -127,7 +133,7 @@ def too_many_cells(n_rows: int, n_columns: int) -> bool:
     return n_rows * n_columns > MOST_CELLS
 
 
-SHORT = {"n_burn": 80, "n_samples": 60}
+SHORT = {"n_init": 2, "n_burn": 80, "n_samples": 60}
 """Of chains in folds: with 120 samples of two chains weights are as with 200 and a longer burn-in."""
 
 MEMBERS = (

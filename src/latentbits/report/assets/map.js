@@ -117,9 +117,9 @@ function makeResponses(stored) {
   draw();
 }
 
-function responsePlot({ covariate, values, is_number }, { name, p, lower, upper }) {
+function responsePlot({ covariate, values, is_number, what, range }, { name, p, lower, upper }) {
   const ends = is_number ? [values[0], values.at(-1)] : [-0.5, values.length - 0.5];
-  const made = framedPlot(`Probability of a 1 in ${name} by ${covariate}`, ends, [0, 1], covariate, "probability of a 1");
+  const made = framedPlot(`${name}: ${what} by ${covariate}`, ends, range, covariate, what, 3);
   const place = (n) => made.x(is_number ? values[n] : n).toFixed(1), point = (n, v) => `${place(n)} ${made.y(v).toFixed(1)}`;
   if (is_number) {
     const band = [...upper.map((v, n) => point(n, v)), ...lower.map((v, n) => point(n, v)).reverse()];
@@ -130,7 +130,7 @@ function responsePlot({ covariate, values, is_number }, { name, p, lower, upper 
   values.forEach((value, n) => made.svg.append(
     svgElement("path", { class: "curve", d: `M${point(n, lower[n])}L${point(n, upper[n])}` }),
     svgElement("circle", { class: "best", cx: place(n), cy: made.y(p[n]), r: 4 }),
-    svgElement("text", { x: place(n), y: made.y(0) + 14, "text-anchor": "middle" }, value)));
+    svgElement("text", { x: place(n), y: made.y(range[0]) + 14, "text-anchor": "middle" }, value)));
   return made.svg;
 }
 
