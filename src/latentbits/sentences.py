@@ -793,8 +793,8 @@ def sources_fitted(sources: int, segments: int, data: DataSummary) -> str:
 
 
 def segments_cut(segments: int) -> str:
-    runs = counted(segments, "run")
-    return f"No --segments were given, so the rows were cut, in their order, into {runs} of equal length."
+    windows = counted(segments, "window")
+    return f"No --segments were given, so the rows were cut, in their order, into {windows} of equal length."
 
 
 def source(source: int, up: Sequence[str], down: Sequence[str]) -> str:
