@@ -68,7 +68,7 @@ def test_a_block_for_each_visit(tmp_path, survey):
 
 def test_arrays_do_not_say_the_visit(tmp_path):
     np.save(tmp_path / "cells.npy", np.eye(3))
-    with pytest.raises(DataError, match="cells.npy"):
+    with pytest.raises(DataError, match=r"cells\.npy"):
         read_histories(tmp_path / "cells.npy")
 
 
