@@ -90,7 +90,7 @@ RIVALS = {
     "mixture": "Bernoulli mixture",
     "logistic PCA, ridge 1": "logistic PCA",
     "Ising": "Ising model",
-    "probit factors alone": "our best member alone",
+    "probit factors alone": "`ProbitFactors`, our best member alone",
     "FalseZeros": "**FalseZeros**",
 }
 TABLES = {"visit 1": "first visit", "visit 2": "second visit", "visit 3": "third visit"}

@@ -72,7 +72,7 @@ class Brief(NamedTuple):
     suspects : list of tuple of str
         Cells; none where the verdict finds nothing, unless they were asked for.
     found : list of str
-        Sentences, where there are no suspects to list.
+        Sentences: why the model was chosen, and what was found where there are no suspects to list.
     """
 
     badge: str
@@ -96,8 +96,11 @@ def brief(findings: Findings, *, top: int = N_LISTED, asked: bool = False) -> Br
         heads = ("row", "column", "score", *([] if listed.meaning is None else [listed.meaning]))
         suspects = list(_cells(findings, listed, top))
     judged = findings.verdict is not None and not findings.has_evidence
-    said = [note for note in findings.said(Role.FOUND) if note is not findings.notes[0]]  # the size, which was read
-    found = [] if suspects or judged else [sentences.sentence(note) for note in said]
+    chosen = [note for note in findings.notes[:1] if note.code is Code.MODEL_CHOSEN]
+    size = findings.notes[len(chosen)]  # which was read
+    why = chosen if findings.verdict is not None else []  # without a verdict it is the headline
+    said = [] if suspects or judged else [note for note in findings.said(Role.FOUND) if note is not size]
+    found = [sentences.sentence(note) for note in (*why, *said)]
     return Brief(sentences.BADGES[findings.level], sentences.headline(findings), shown, heads, suspects, found)
 
 
@@ -145,6 +148,8 @@ def summary(findings: Findings) -> dict[str, Any]:
     if chosen is not None:
         choices = [_plain(choice) for choice in chosen.choices]
         found["selection"] = {"tried": list(chosen.tried), "best": chosen.best, "seed": chosen.seed, "choices": choices}
+    if findings.notes[0].code is Code.MODEL_CHOSEN:
+        found["choice"] = _plain(findings.notes[0].arguments)
     if findings.shape is not None:
         found["shape"] = list(findings.shape)
     notes = list(findings.said(Role.WARNING))

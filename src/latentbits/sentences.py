@@ -186,7 +186,8 @@ def skill(found: Verdict) -> list[Number]:
     ahead = (f"{own:.2f}", f"AUC on held-out {'pairs' if of_pairs else 'cells'}", f"{others[best]:.2f} by {than}")
     if found.level is not Level.NONE:
         return [ahead]
-    return [(f"{found.z:.1f}", "standard errors above totals", "2 would be evidence"), ahead]
+    above = f"standard errors above {'independent columns' if of_pairs else 'totals'}"
+    return [(f"{found.z:.1f}", above, "2 would be evidence"), ahead]
 
 
 def _size_number(data: DataSummary) -> Number:
@@ -792,8 +793,8 @@ def sources_fitted(sources: int, segments: int, data: DataSummary) -> str:
 
 
 def segments_cut(segments: int) -> str:
-    runs = counted(segments, "run")
-    return f"No --segments were given, so the rows were cut, in their order, into {runs} of equal length."
+    windows = counted(segments, "window")
+    return f"No --segments were given, so the rows were cut, in their order, into {windows} of equal length."
 
 
 def source(source: int, up: Sequence[str], down: Sequence[str]) -> str:
@@ -912,6 +913,11 @@ def factor_nature(kind: str, advantage: float, gaussian_factors: int) -> str:
         return f"On-off factors describe the rows better: BIC prefers them to {rivals} by {advantage:.0f}."
     if kind == "none":
         return "Continuous factors don't describe the rows better than none either."
+    if kind == "undecided":
+        return (
+            f"So few on-off factors don't show whether the causes are on-off: BIC prefers {rivals}, more than were "
+            f"tried, by {-advantage:.0f}."
+        )
     return (
         f"Nothing shows that the causes are on-off: BIC prefers {rivals} by {-advantage:.0f}. On-off factors are steps "
         "then, by which something continuous is approximated."
@@ -1146,6 +1152,7 @@ def model_chosen(
     model: str,
     components: int | None,
     tried: int,
+    some_rows: int | None,
     score: float,
     simplest: str,
     simplest_score: float,
@@ -1158,6 +1165,7 @@ def model_chosen(
         first = f"None of {tried} models predicts held-out cells better than {_PLAIN[model]}"
         return f"{first} by more than one standard error."
     what = f"{model} with {counted(components or 1, 'component')} was chosen among {tried} models"
+    what += "" if some_rows is None else f" on {some_rows:,} random rows"
     why = "it predicts held-out cells best"
     if not is_best:
         why = "the simplest within one standard error of the best"

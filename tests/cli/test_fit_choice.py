@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,23 @@ def test_the_report_shows_the_comparison(chosen: tuple[Path, str]) -> None:
     page = (out / "report.html").read_text()
     assert ">Comparison</" in page
     assert "predicts held-out cells be" in page
+
+
+def test_the_folder_keeps_why_it_was_chosen(chosen: tuple[Path, str], tmp_path: Path) -> None:
+    out = shutil.copytree(chosen[0], tmp_path / "copy")
+    (why,) = (line for line in chosen[1].splitlines() if "predicts held-out cells be" in line)
+    first = (out / "report.html").read_text()
+    (out / "report.html").unlink()
+    assert "predicts held-out cells be" in why
+    result = invoke("report", out)
+    assert result.exit_code == 0, result.output
+    again = (out / "report.html").read_text()
+    for text in (why.strip(), ">Comparison</"):
+        assert text in first
+        assert text in again
+    assert "among 12 models" in invoke("methods", out).stdout
+    (out / "folds.csv").write_text("criterion,model,score")
+    assert_refused(invoke("report", out, "--force"), "folds.csv is damaged")
 
 
 @pytest.mark.usefixtures("without_plots")

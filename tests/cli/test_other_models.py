@@ -198,7 +198,7 @@ def test_what_is_said_about_causes_and_clusters(run: Run, numbers: Path, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model", "binary-factors"], "Missing option '--components'"),
+        (["--model", "binary-factors"], "Missing option '--components': how many factors at most"),
         (["--components", 2, "--segments", "row"], "--segments is not an option of aspect-bernoulli"),
         (["--model", "binary-factors", "--components", 2, "--threshold", 1], "--threshold is about 0-1 data"),
         (["--model", "binary-factors", "--components", 2, "--threshold", 0], "--threshold is about 0-1 data"),

@@ -71,7 +71,14 @@ def test_a_folder_is_opened_again(run: Run, visits: Path, tmp_path: Path) -> Non
     assert_frame_equal(table, pd.read_csv(out / "suspects.csv").head(7)[list(table)])
     refused = run("export", out, "--what", "probabilities")
     assert_refused(refused, f"no probabilities of single cells; present.csv and seen_next.csv in {out} have those of")
-    told = pd.read_csv(io.StringIO(run("explain", out, "--row", "p3").stdout))
+    explained = run("explain", out, "--row", "p3")
+    site = pd.read_csv(out / "sites.csv").set_index("row").loc["p3"]
+    assert (
+        f"p3: {site['seen']} seen, {site['estimated']:.1f} estimated ({site['lower']}-{site['upper']})"
+        in explained.stderr
+    )
+    assert f"look for {site['look_for']}; " in explained.stderr
+    told = pd.read_csv(io.StringIO(explained.stdout))
     assert told["column"].nunique() == 10
     assert told.loc[told["sightings"] > 0, "present"].tolist() == [1.0] * int((told["sightings"] > 0).sum())
     result = run("report", out)
@@ -118,6 +125,7 @@ def test_columns_must_be_named(run: Run, visits: Path) -> None:
         (["--long", "plot", "bird", "--visits", "plot"], "given twice"),
         ([*ASKED, "--rate", 0.4, "--detection", 0.5], "give one of them"),
         ([*ASKED, "--detection", 1], "below 1"),
+        ([*ASKED, "--covariates", "hight"], 'there is no column "hight"'),
     ],
 )
 def test_what_does_not_fit_is_refused(run: Run, visits: Path, options: list[str], words: str) -> None:

@@ -66,6 +66,12 @@ def test_a_block_for_each_visit(tmp_path, survey):
     same(read_histories(tmp_path / "repeated.csv"), survey)
 
 
+def test_arrays_do_not_say_the_visit(tmp_path):
+    np.save(tmp_path / "cells.npy", np.eye(3))
+    with pytest.raises(DataError, match=r"cells\.npy"):
+        read_histories(tmp_path / "cells.npy")
+
+
 def test_histories_as_texts(tmp_path, survey):
     texts = {s: [signs(survey.cells[i, :, j]) for i in range(12)] for j, s in enumerate(SPECIES)}
     pd.DataFrame({"site": SITES, **texts}).to_csv(tmp_path / "texts.csv", index=False)

@@ -31,30 +31,21 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*no weight on any kept componen
 
 COUNTS = re.compile(
     r"By (?:these ratings|held-out cells) (?P<filled>\d+) zeros? becomes? 1 and (?P<removed>\d+) ones? becomes? 0\."
-    r"(?: (?P<absence>\d+) zeros? (?:is|are) suspected by the best run, (?P<agreed>\d+) of them also by the mean of "
-    r"the random starts(?:, and (?P<presence>\d+) ones?)?\.)?"
     r"(?P<nothing> There is no phantom, so no observed cell changes unless you say which may\.)?"
     r"(?: (?P<lost>\d+) rows? (?:has|have) nothing left and gets? the average\.)?"
 )
 
 
 def expected_counts(fitted: Fitted, ratings: list[float], change: str, threshold: float) -> dict[str, str | None]:
-    """What the line of counts has to say, by Python; as long as ratings are untouched, suspects are counted above."""
+    """What the line of counts has to say, by Python."""
     model, data, cells = fitted.model, fitted.data, fitted.cells
-    touched = ratings != fitted.ratings
-    by_evidence = not touched and threshold == 0.5 and change == "auto"
+    by_evidence = ratings == fitted.ratings and threshold == 0.5 and change == "auto"
     clean = model.denoise(data, **{} if by_evidence else {"ratings": ratings, "threshold": threshold, "change": change})
-    doubted = suspicion(model, data, ratings) >= 0.5
-    agreed = doubted & (suspicion(model, data) >= 0.5)
     lost = int((model.transform(data) @ np.array(ratings) <= 1e-12).sum())
     auto_nothing = change == "auto" and set(model.phantoms_) == {"content"}
-    ones_may_change = change in ("presence", "both") or (change == "auto" and "black" in model.phantoms_)
     return {
         "filled": str(((cells == 0) & (clean == 1)).sum()),
         "removed": str(((cells == 1) & (clean == 0)).sum()),
-        "absence": str(doubted[cells == 0].sum()) if touched else None,
-        "agreed": str(agreed[cells == 0].sum()) if touched else None,
-        "presence": str(doubted[cells == 1].sum()) if touched and ones_may_change else None,
         "nothing": " There is no phantom, so no observed cell changes unless you say which may." * auto_nothing or None,
         "lost": str(lost) if lost else None,
     }

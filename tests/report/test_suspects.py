@@ -19,7 +19,7 @@ from latentbits.findings.account import with_names as named_cells
 from latentbits.findings.analyse import analyse
 from latentbits.storage.files import write_csv
 
-from .conftest import RATINGS, Fitted, Open, every_kind, playwright, rate, saved, suspicion
+from .conftest import RATINGS, Fitted, Open, every_kind, playwright, rate, saved
 
 expect = playwright.expect
 
@@ -120,9 +120,10 @@ class TestOneList:
         rate(page, RATINGS)
         expected = white.model.suspects(white.data, ratings=RATINGS, top=50)
         assert [line[0] for line in shown_list(page)[:50]] == expected["row"].tolist()
-        n = (suspicion(white.model, white.data, RATINGS)[white.cells == 0] >= 0.5).sum()
+        n = (white.model.denoise(white.data, ratings=RATINGS, threshold=0.5)[white.cells == 0] == 1).sum()
         said = page.locator("#suspect-list").inner_text()
-        assert said.startswith(f"By your ratings, of the best run alone: {n} zeros score 0.50 or more.")
+        assert said.startswith(f"By your ratings, of the best run alone: {n} zeros become 1.")
+        assert page.locator("#counts").inner_text().startswith(f"By these ratings {n} zeros become 1 and ")
         assert expected["row"].tolist() != [line[0] for line in before[:50]]
         rate(page, white.ratings)
         assert shown_list(page) == before
@@ -233,8 +234,7 @@ class TestWork:
         page = open_page(fitted.file)
         if ratings:
             rate(page, ratings)
-        changed = fitted.model.denoise(fitted.data) != fitted.cells
-        doubted = changed if ratings is None else suspicion(fitted.model, fitted.data, ratings) >= 0.5
+        doubted = fitted.model.denoise(fitted.data, **{"ratings": ratings} if ratings else {}) != fitted.cells
         for kind, value in zip(KINDS, (0, 1), strict=True):
             choose(page, kind)
             for side, names, axis in (("row", fitted.data.row_names, 1), ("column", fitted.data.column_names, 0)):

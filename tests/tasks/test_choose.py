@@ -105,6 +105,7 @@ def test_of_a_large_table_a_part_of_the_rows_is_compared(monkeypatch: pytest.Mon
     monkeypatch.setattr(chosen_by, "MOST_CELLS", 50 * 20)
     found = choose(TRUTH, components=2, n_folds=2, random_state=0)
     assert found.n_rows == 50
+    assert "chosen among 4 models on 50 random rows: " in str(found)
     assert len(found.model.weights_) == 120
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,10 @@ WORK = 1_000_000
 
 NUMBERS = 1 << 22
 """Normal numbers that are drawn at the same time: 32 MB."""
+
+
+Factors = Callable[[int], tuple[np.ndarray, np.ndarray]]
+"""From a number K to loadings (D, K) and uniquenesses (D,), or those of each segment (U, D, K) and (U, D)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +130,8 @@ def parallel_analysis(
         0, 1 and missing.
     segments : array-like of shape (n_rows,), str or None, default=None
         Labels of groups of rows, or the name of a column of the frame X that holds them. Columns are shuffled within
-        groups, and drawn so.
+        groups, and drawn so, with the same factors in all groups. Where factors are stronger in some, their average
+        holds a little more than their number; `BinaryICA` draws tables of sources that change, and isn't misled.
     n_draws : int, default=100
         How many tables are drawn for each factor; 20 where an eigenvalue is far above all of them.
     quantile : float, default=0.95
@@ -167,9 +173,13 @@ def beside_chance(
     n_draws: int = N_DRAWS,
     quantile: float = 0.95,
     random_state: RandomSource = 0,
+    changing: Factors | None = None,
     n_jobs: int | None = None,
 ) -> ParallelAnalysis:
-    """`parallel_analysis` of data whose correlations have been computed."""
+    """`parallel_analysis` of data whose correlations have been computed.
+
+    `changing` are K factors that differ by segment; the last one found has to be beyond tables of these, too.
+    """
     N = data.shape[0]
     codes = np.zeros(N, dtype=int) if labels is None else encode_labels(labels, N)[1]
     cells = np.ascontiguousarray(data.dense().T)
@@ -178,9 +188,12 @@ def beside_chance(
     values = _eigenvalues(found)
     C = repair_correlation(average_correlations(found))
 
-    def by_chance(n_factors: int) -> np.ndarray:
+    def of_average(n_factors: int) -> tuple[np.ndarray, np.ndarray]:
+        return minimum_residuals(C, n_factors, column_weight(found), ROUGH)
+
+    def by_chance(n_factors: int, factors: Factors) -> np.ndarray:
         """The quantile of the eigenvalues of tables that have the columns' ones, and so many factors of theirs."""
-        loadings, unique = minimum_residuals(C, n_factors, column_weight(found), ROUGH)
+        loadings, unique = factors(n_factors)
 
         def one(seed: int) -> np.ndarray:
             drawn = _drawn(cells, codes, loadings, unique, np.random.default_rng(seed))
@@ -197,10 +210,16 @@ def beside_chance(
         # The order statistic that a further draw exceeds with probability 1 - quantile, if there are enough of them.
         return np.asarray(np.sort(drawn, axis=0)[min(int(np.ceil((len(drawn) + 1) * quantile)), len(drawn)) - 1])
 
-    K, limit = 0, by_chance(0)
+    K, limit = 0, by_chance(0, of_average)
     while values[K] > limit[K] and len(values) > K + 1:
         K += 1
-        limit[K:] = by_chance(K)[K:]
+        limit[K:] = by_chance(K, of_average)[K:]
+    while changing is not None and K > 1:
+        beside = by_chance(K - 1, changing)
+        limit[K - 1 :] = np.maximum(limit, beside)[K - 1 :]
+        if values[K - 1] > limit[K - 1]:
+            break
+        K -= 1
     return ParallelAnalysis(K, values, limit)
 
 
@@ -264,7 +283,10 @@ def _drawn(
     So numbers of ones stay as they are, and missing cells where they are. Without factors it is shuffling.
     """
     drawn = np.empty(cells.shape[::-1], dtype=cells.dtype)
-    for u in range(int(codes.max()) + 1):
+    U = int(codes.max()) + 1
+    all_loadings = np.broadcast_to(loadings, (U, *loadings.shape[-2:]))
+    all_unique = np.broadcast_to(unique, (U, len(cells)))
+    for u, (loadings, unique) in enumerate(zip(all_loadings, all_unique, strict=True)):
         rows = np.flatnonzero(codes == u)
         factors = rng.standard_normal((loadings.shape[1], len(rows)))
         step = max(1, NUMBERS // len(rows))

@@ -275,7 +275,8 @@ def _read(path: str | Path, options: ReadOptions, observed: _Observed | None = N
             refuse_wide_options(options, way_out, origin, visits=observed.option != "long")
 
     table = open_table(path, options, check)
-    table.in_blocks = in_blocks
+    if in_blocks and hasattr(table, "in_blocks"):  # tables without names of columns have none that repeat
+        table.in_blocks = True
     if observed is None:
         return table.read()
     choice = table.choice

@@ -65,7 +65,7 @@ def find(subject: Subject, about: DataSummary) -> Parts:
     kind = None if nature is None else nature.kind
     counts = {"factors": model.n_components_, "discarded": len(model.discards_), "nature": kind}
     fitted = Note(Code.FACTORS_FITTED, {**counts, "data": about}, Role.LEAD)
-    notes = [*_about_nature(nature), *_notes(model, factors)]
+    notes = [*_about_nature(nature), *_notes(model, factors, kind)]
     return Parts(fitted, facts, tables, tuple(_figures(model, X)), tuple(notes))
 
 
@@ -97,8 +97,11 @@ def _as_fact(nature: Nature) -> dict[str, Any]:
 
 
 def _level(nature: Nature) -> Level:
-    """Whether there are on-off causes: clear if BIC prefers them to continuous ones by more than 10."""
-    if nature.kind != "binary":
+    """Whether there are on-off causes: clear if BIC prefers them to continuous ones by more than 10.
+
+    Weak where too few of them were tried to say.
+    """
+    if nature.kind in ("continuous", "none"):
         return Level.NONE
     return Level.CLEAR if nature.advantage > CLEARLY_BETTER else Level.WEAK
 
@@ -154,8 +157,10 @@ def _factors(
     return factors
 
 
-def _notes(model: BinaryFactorAnalysis, factors: Sequence[dict[str, Any]]) -> Iterator[Note]:
+def _notes(model: BinaryFactorAnalysis, factors: Sequence[dict[str, Any]], kind: str | None) -> Iterator[Note]:
     yield Note(Code.FACTOR_STATES if factors else Code.NO_FACTOR, role=Role.LEAD)
+    if model.reached_limit_ and kind != "continuous":
+        yield Note(Code.ALL_FACTORS_KEPT, {"factors": model.n_components_})
     for factor in factors:
         told = ("factor", "rows_on", "rows_unclear", "rows", "changes", "strength")
         yield Note(Code.FACTOR, {name: factor[name] for name in told})
@@ -163,12 +168,10 @@ def _notes(model: BinaryFactorAnalysis, factors: Sequence[dict[str, Any]]) -> It
 
 
 def _about_the_number(model: BinaryFactorAnalysis) -> Iterator[Note]:
-    """How clear the choice of the number is: the BIC of its neighbours; and whether more should have been tried."""
+    """How clear the choice of the number is: the BIC of its neighbours."""
     sizes, n = model.sizes_, model.n_components_
     if len(sizes):
         bic = dict(zip(sizes["n_components"], sizes["bic"], strict=True))
         others = [(m, float(bic[m] - bic[n])) for m in (n - 1, n + 1) if m in bic]
         if others:
             yield Note(Code.BIC_PREFERS, {"factors": n, "others": others})
-    if model.reached_limit_:
-        yield Note(Code.ALL_FACTORS_KEPT, {"factors": n})

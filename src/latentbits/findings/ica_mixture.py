@@ -156,14 +156,14 @@ def _notes(
 ) -> Iterator[Note]:
     clusters, humps = facts["clusters"].value, facts["humps"].value
     labels, X = model.predict(data.to_frame()), data.values
+    for pair in overlaps.loc[overlaps["adjacent"], ["cluster", "other", "along"]].to_dict("records"):
+        one, other, along = pair.values()
+        yield Note(Code.ADJACENT_CLUSTERS, {"one": int(one), "other": int(other), "along": str(along)})
     for part in clusters:
         far = _far(X, labels == part["cluster"], attributes(data)) if len(clusters) > 1 else []
         yield Note(Code.CLUSTER, {**part, "apart": far})
     for part in clusters if len(clusters) <= N_NAMED else ():  # of more, the picture tells
         yield from _about_sources(model, part["cluster"], attributes(data), sure)
-    for pair in overlaps.loc[overlaps["adjacent"], ["cluster", "other", "along"]].to_dict("records"):
-        one, other, along = pair.values()
-        yield Note(Code.ADJACENT_CLUSTERS, {"one": int(one), "other": int(other), "along": str(along)})
     for hump in humps:
         yield Note(Code.TWO_HUMPS, {**hump, "splits": model.criterion == "clusters"})
     if model.delete and len(clusters) >= model.n_clusters > 1:

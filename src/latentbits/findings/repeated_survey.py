@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,8 @@ def _notes(model: Any, sites: pd.DataFrame, table: pd.DataFrame, data: BinaryDat
     arguments = {name: float(getattr(detection, of)()) for name, of in _OF_DETECTION.items()}
     arguments |= {"rate": float(species["rate"].median()), "abundance": model.abundance_share_}
     yield Note(Code.DETECTED, arguments)
-    yield Note(Code.RICHEST_GAP, _richest_gap(model, sites, data))
+    gap = sites["estimated"] - sites["seen"]
+    yield Note(Code.RICHEST_GAP, of_site(model, data, int(np.argmax(gap))))
     bound = {name: total[key] for name, key in (("bound", "chao2"), ("low", "chao2_lower"), ("high", "chao2_upper"))}
     yield Note(Code.NOT_COUNTED, {"species": int(total["species"]), **bound})
     yield Note(Code.UNSEEN_LISTED if len(table) else Code.NOTHING_TO_LIST)
@@ -122,13 +123,12 @@ def _notes(model: Any, sites: pd.DataFrame, table: pd.DataFrame, data: BinaryDat
 _OF_DETECTION = {"low": "min", "median": "median", "high": "max"}
 
 
-def _richest_gap(model: Any, sites: pd.DataFrame, data: BinaryData) -> Mapping[str, Any]:
-    """The site where most is missing."""
-    i = int(np.argmax(sites["estimated"] - sites["seen"]))
-    site = sites.iloc[i]
+def of_site(model: Any, data: BinaryData, i: int) -> dict[str, Any]:
+    """How much a site has, what to look for there, and how many visits find it, as `sentences.richest_gap` says it."""
+    site = model.sites_.iloc[i]
     finds = float(site["further_visits"])
     return {
-        "site": str(site.iloc[0]) if data.row_names is not None else place("row", i),
+        "site": str(data.row_names[i]) if data.row_names is not None else place("row", i),
         **{name: float(site[key]) for name, key in _OF_SITE.items()},
         "look_for": _to_look_for(model, attributes(data))[i],
         "finds": finds if np.isfinite(finds) else None,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from latentbits.findings.account import Data, Findings
+    from latentbits.tasks.choose import ModelChoice
 
 _SELECTION = "selection"
 _ASKED: dict[str, Any] = {
@@ -182,11 +183,36 @@ class RunFolder(OutputFolder):
                     record["selection"] = selection
         return record
 
-    @property
-    def n_compared(self) -> int:
-        """How many models the one of this folder was chosen among; 0 if it was named."""
-        file = self.path / "comparison.csv"
-        return len(file.read_text(encoding="utf-8").splitlines()) - 1 if file.is_file() else 0
+    def load_choice(self, model: Any) -> ModelChoice | None:
+        """How the model of this folder was chosen among others; None if it was named."""
+        from latentbits.notes import Code, Note, Role
+        from latentbits.tasks.choose import ModelChoice
+        from latentbits.tasks.compare import Comparison
+
+        match self.summary:
+            case {
+                "data": {"rows": int(n_rows)},
+                "choice": {
+                    "model": str(name),
+                    "components": int() | None as components,
+                    "tried": int(),
+                    "some_rows": int() | None as some_rows,
+                    "score": float(),
+                    "simplest": str(),
+                    "simplest_score": float(),
+                    "is_best": bool(),
+                    "at_the_end": bool(),
+                    **others,
+                } as said,
+            } if not others:
+                compared = Comparison(
+                    self._table("comparison.csv", "cells", "model"),
+                    self._table("folds.csv", "score", "criterion", "model"),
+                )
+                called = name if components is None else f"{name}({components})"
+                note = Note(Code.MODEL_CHOSEN, said, Role.LEAD)
+                return ModelChoice(model, called, compared, n_rows if some_rows is None else some_rows, note)
+        return None
 
     @property
     def file_name(self) -> str | None:
@@ -244,17 +270,20 @@ class RunFolder(OutputFolder):
     @property
     def selection(self) -> pd.DataFrame | None:
         """The table by which the number of components was chosen, if it was."""
+        file = self.path / f"{_SELECTION}.csv"
+        return self._table(file.name, "n_components") if file.is_file() else None
+
+    def _table(self, name: str, needed: str, *texts: str) -> pd.DataFrame:
+        """A table of numbers with a column that is needed, but for the columns of texts and whether fits converged."""
         import numpy as np
         import pandas as pd
 
-        file = self.path / f"{_SELECTION}.csv"
-        if not file.is_file():
-            return None
+        file = self.path / name
         try:
             table = pd.read_csv(file)
-            numbers = table.drop(columns="converged", errors="ignore").fillna(0.0).to_numpy(dtype=float)
-            good = len(table) > 0 and "n_components" in table and bool(np.isfinite(numbers).all())
-        except ValueError:  # also what is no UTF-8, or empty
+            numbers = table.drop(columns=["converged", *texts], errors="ignore").fillna(0.0).to_numpy(dtype=float)
+            good = len(table) > 0 and {needed, *texts} <= {*table.columns} and bool(np.isfinite(numbers).all())
+        except (OSError, ValueError):  # also what is no UTF-8, or empty
             good = False
         if not good:
             raise DataError(f"{file} is damaged; fit again, or move the file away")

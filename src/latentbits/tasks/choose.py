@@ -178,7 +178,13 @@ def choose(
     model = trials.prepared(candidates[name], own_seed)
     if "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=n_jobs)
-    return ModelChoice(_fitted(model, data), name, found, part.shape[0], _why(found, name, candidates))
+    return ModelChoice(
+        _fitted(model, data),
+        name,
+        found,
+        part.shape[0],
+        _why(found, name, candidates, None if part is data else part.shape[0]),
+    )
 
 
 def _known(models: Sequence[Any] | None) -> Sequence[Any]:
@@ -235,12 +241,13 @@ def _fitted(model: Any, data: BinaryData) -> Any:
     return model
 
 
-def _why(found: Comparison, name: str, candidates: dict[str, Any]) -> Note:
+def _why(found: Comparison, name: str, candidates: dict[str, Any], some_rows: int | None) -> Note:
     table = found.table.set_index("model")
     arguments = {
         "model": type(candidates[name]).__name__,
         "components": getattr(candidates[name], "n_components", None),
         "tried": len(candidates),
+        "some_rows": some_rows,
         "score": float(table["cells"][name]),
         "simplest": next(iter(candidates)),
         "simplest_score": float(table["cells"][next(iter(candidates))]),

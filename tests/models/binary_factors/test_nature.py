@@ -76,6 +76,12 @@ class TestNature:
         assert (nature.kind, nature.n_gaussian) == ("none", 0)
         assert nature.advantage == pytest.approx(0, abs=1e-3)
 
+    def test_too_few_binary_factors_leave_it_undecided(self):
+        X = simulate.binary_factors(300, 12, 5, 0.5, random_state=0).X
+        few = BinaryFactorAnalysis(2, n_init=1, random_state=0).fit(X).nature(X)
+        assert (few.kind, few.n_gaussian) == ("undecided", 5)
+        assert BinaryFactorAnalysis(6, n_init=2, random_state=0).fit(X).nature(X).kind == "binary"
+
     def test_missing_cells(self):
         X = gaussian_rows(5)
         X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan

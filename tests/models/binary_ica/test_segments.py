@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from latentbits import load_model, plots, save_model
+from latentbits import load_model, parallel_analysis, plots, save_model
 from latentbits import simulate as simulated
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.segments import segments_by_length
@@ -117,6 +117,13 @@ class TestIdentifiability:
         with pytest.warns(UserWarning, match=text):
             model = BinaryICA(n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
         assert model.mixing_.shape == (10, n_sources)
+
+    @pytest.mark.parametrize("seed", [5, 9])
+    def test_scales_that_change_between_segments_are_no_further_source(self, seed):
+        truth = simulated.binary_ica(200, 8, 2, 20, random_state=seed)
+        assert parallel_analysis(truth.X, truth.segments).n_factors == 3
+        with pytest.warns(UserWarning, match="parallel analysis finds 2 sources"):
+            BinaryICA(n_init=1, random_state=0).fit(truth.X, segments=truth.segments)
 
     def test_coin_flips_have_no_source(self):
         X = np.random.default_rng(0).integers(0, 2, (1000, 8))

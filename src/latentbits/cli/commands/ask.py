@@ -288,7 +288,7 @@ def report(
     data, fit_params = run.load_data() if file is None else (_other_rows(run, model, file, reading, read_afresh), {})
     asked = _question_of_fit(run, model, data) if file is None else {}
     findings = analyse(
-        model,
+        (run.load_choice(model) if file is None else None) or model,
         data,
         **_record(run, run.file_name if file is None else file.name, asked),
         question=question_about(data, _typed_question(asked), kind=asked["kind"]) if asked else None,
@@ -524,7 +524,8 @@ def methods(fitted: Path, terminal: Terminal) -> None:
     run = RunFolder.open(fitted)
     stored = run.fit_record.get("verdict")
     verdict = None if stored is None else Verdict.from_dict(stored)
-    text = methods_text(run.load_model(), verdict=verdict, n_compared=run.n_compared)
+    model = run.load_model()
+    text = methods_text(run.load_choice(model) or model, verdict=verdict)
     terminal.print_json({"methods": text})
     terminal.print_lines(text.splitlines())
 
@@ -641,8 +642,10 @@ def _named(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _explained_visits(model: Any, row: str | None, cells: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-    """A line for each cell: all species of a site, or these."""
+    """A line for each cell: all species of a site, of which a sentence is said, or these."""
     import pandas as pd
+
+    from latentbits.findings.repeated_survey import of_site
 
     survey = model.survey_
     rows, columns = (
@@ -654,7 +657,9 @@ def _explained_visits(model: Any, row: str | None, cells: tuple[tuple[str, str],
     )
     asked = [(_position(i, rows), _position(j, columns)) for i, j in cells]
     if row is not None:
-        asked = [(_position(row, rows), j) for j in range(survey.shape[2])]
+        site = _position(row, rows)
+        click.echo(sentences.richest_gap(**of_site(model, survey.ever_seen(), site)), err=True)
+        asked = [(site, j) for j in range(survey.shape[2])]
     lines = []
     for i, j in asked:
         told = model.explain_cell(i, j)

@@ -264,7 +264,8 @@ def parameters_of(learning: Values, model: str, *, known_only: bool = False) -> 
     spec = MODELS[model]
     known = {parameter.option.name: name for name, parameter in spec.parameters.items() if parameter.option}
     if spec.needs_components and learning.get("components", 1) is None:
-        raise click.UsageError("Missing option '--components'.")
+        of_what = "factors at most" if model == "binary-factors" else "components"
+        raise click.UsageError(f"Missing option '--components': how many {of_what}, such as --components 6.")
     parameters: Values = {}
     for key, value in learning.items():
         if value is None and not (key in known and _is_none_by_word(key)):

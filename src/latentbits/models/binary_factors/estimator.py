@@ -47,7 +47,7 @@ EVEN = 1e-3
 """A factor whose probability is this near to 1/2 has no rarer state."""
 
 
-NatureKind = Literal["binary", "continuous", "none"]
+NatureKind = Literal["binary", "continuous", "none", "undecided"]
 
 
 class Nature(NamedTuple):
@@ -55,8 +55,9 @@ class Nature(NamedTuple):
 
     Attributes
     ----------
-    kind : {"binary", "continuous", "none"}
-        "binary": on-off factors describe the data better; "continuous": Gaussian factors do; "none": no factor at all.
+    kind : {"binary", "continuous", "none", "undecided"}
+        "binary": on-off factors describe the data better; "continuous": Gaussian factors do; "none": no factor at all;
+        "undecided": more Gaussian factors do than on-off ones were tried (`reached_limit_`).
     advantage : float
         The smallest BIC of Gaussian factors minus that of the binary ones: above 0 binary is better, above 10 clearly.
     n_gaussian : int
@@ -579,6 +580,8 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
             kind = "binary"
         elif n_gaussian == 0:
             kind = "none"
+        elif self.reached_limit_ and n_gaussian > self.n_components_:
+            kind = "undecided"
         return Nature(kind, rival - bic, n_gaussian, sizes)
 
     def projections(self, X: ArrayLike) -> np.ndarray:

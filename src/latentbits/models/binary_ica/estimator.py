@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from latentbits.correlations.parallel_analysis import beside_chance, draws_within
+from latentbits.correlations.parallel_analysis import draws_within
 from latentbits.correlations.tetrachoric import Tetrachoric
 from latentbits.data.binary_data import BinaryData
 from latentbits.data.messages import SHOWN
@@ -18,7 +18,13 @@ from latentbits.models.base import RestartedModel, degeneracy
 from latentbits.models.binary_ica import Likelihood, Method, Posterior, Shrinkage
 from latentbits.models.binary_ica.identifiability import identifiability, most_sources, rows_needed
 from latentbits.models.binary_ica.judgement import windows_differ
-from latentbits.models.binary_ica.learners import COPIES, Learning, MergedColumns, segment_correlations
+from latentbits.models.binary_ica.learners import (
+    COPIES,
+    Learning,
+    MergedColumns,
+    number_of_sources,
+    segment_correlations,
+)
 from latentbits.models.binary_ica.mle import MOST_ORTHANT_COLUMNS
 from latentbits.models.binary_ica.parameters import LINK, Parameters, Prior
 from latentbits.models.binary_ica.source_model import JudgedSourceModel, column_names, rows_and_labels
@@ -240,7 +246,7 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
         cut = labels is None
         names, codes = encode_labels(windows(min(self.n_segments, N) if cut else labels, N), N)
         found = segment_correlations(data, names[codes], self.n_jobs)
-        K = self._n_sources(data, found, names[codes])
+        K = self._n_sources(data, found, codes)
         if cut and K > 0 and len(names) > 1 and not degeneracy(data, None):
             _warn_about_windows(found, data, codes, K, self.n_jobs)
         learned = self._learning().learn(data, found, names, codes, K)
@@ -270,14 +276,13 @@ class BinaryICA(JudgedSourceModel, RestartedModel):
             self.verbose,
         )
 
-    def _n_sources(self, data: BinaryData, found: Tetrachoric, labels: np.ndarray) -> int:
+    def _n_sources(self, data: BinaryData, found: Tetrachoric, codes: np.ndarray) -> int:
         """The number of sources, with a warning if it was chosen here, or is more than the rows can tell."""
         U, n = found.thresholds.shape
         rows = data.n_observed / (n * U)
         given = self.n_components
         if given is None:
-            draws = draws_within(found)
-            n_factors = beside_chance(found, data, labels, n_draws=draws, n_jobs=self.n_jobs).n_factors
+            n_factors = number_of_sources(data, found, codes, Prior.of_strength(self.prior), self.n_jobs)
             K = min(n_factors, most_sources(n, U, rows))
         else:
             n_factors = K = given

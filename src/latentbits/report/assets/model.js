@@ -141,11 +141,10 @@ function setTruth({ N, D, cells, settled, truth }, marks) {
 // Reconstruction and denoised cells by ratings and marks; returns what is worth counting.
 function recompute(bench, rated, marks) {
   const { cells, P, clean, changes, truth } = bench;
-  if (!rated) return scoreBy(bench, P);
+  if (!rated) { setScores(bench, P); return countSuspects(bench, (at) => bench.score[at] >= bench.suspected); }
   setTruth(bench, marks);
   const parts = prepared(bench, rated.ratings), change = changeOf(bench, rated);
   const { weights, lost } = reweighted(bench, parts);
-  const counts = { filled: 0, removed: 0, lost };
   product(weights, bench, P);
   const whole = asDenoised(bench, rated);
   const keepZeros = change === "presence" || change === "nothing", keepOnes = change === "absence" || change === "nothing";
@@ -153,41 +152,38 @@ function recompute(bench, rated, marks) {
     const cell = cells[i], one = P[i] >= rated.threshold ? 1 : 0;
     clean[i] = truth[i] !== UNKNOWN ? truth[i] : whole ? bench.denoised[i] : (cell === 0 && keepZeros) || (cell === 1 && keepOnes) ? cell : one;
     changes[i] = cell === MISSING || cell === clean[i] ? clean[i] : cell === 0 ? 2 : 3;
-    if (cell === 0) counts.filled += clean[i];
-    else if (cell === 1) counts.removed += 1 - clean[i];
   }
-  return { ...counts, ...suspicion(bench, rated, parts) };
+  const counts = countSuspects(bench, (at) => changes[at] > 1), changed = { filled: counts.absence, removed: counts.presence, lost };
+  if (asFitted(bench, rated)) {  // suspicion is that of the fit, the mean of its random starts
+    bench.score.set(bench.fitted);
+    return { ...changed, absence: bench.lists.absence.n_suspected, presence: bench.lists.presence.n_suspected };
+  }
+  product(leaned(bench, parts), bench, bench.score);
+  setScores(bench, bench.score);
+  return { ...changed, ...counts };
 }
 
-// Suspicion: that of the fit, the mean of its random starts; once a rating is moved, that of the best run by the ratings.
-function suspicion(bench, rated, parts) {
-  const { score, lists } = bench;
-  if (asFitted(bench, rated)) {
-    score.set(bench.fitted);
-    return { absence: lists.absence.n_suspected, presence: lists.presence.n_suspected };
+// How far each observed cell is from the probability of a 1.
+function setScores({ cells, score, settled }, probability) {
+  for (let at = 0; at < cells.length; at++) {
+    const cell = cells[at], says = probability[at] > 1 ? 1 : probability[at];
+    score[at] = settled[at] ? 0 : cell === 0 ? says : cell === 1 ? 1 - says : 0;
   }
-  product(leaned(bench, parts), bench, score);
-  return scoreBy(bench, score);
 }
 
-// How far each observed cell is from the probability of a 1, and how many are suspected: of each value (zeros, ones),
-// in each row and column, and zeros that all restarts suspect as well.
-function scoreBy(bench, probability) {
-  const { N, D, cells, score, settled, consensus, suspected } = bench;
-  const found = bench.suspects = [0, 1].map(() => [new Uint32Array(N), new Uint32Array(D)]);
-  const counts = { absence: 0, presence: 0, agreed: 0 };
+// How many zeros and ones are suspects, also in each row and column.
+function countSuspects(bench, isSuspect) {
+  const { N, D, cells } = bench, found = bench.suspects = [0, 1].map(() => [new Uint32Array(N), new Uint32Array(D)]);
+  const counts = [0, 0];
   for (let i = 0, at = 0; i < N; i++) {
     for (let d = 0; d < D; d++, at++) {
-      const cell = cells[at], says = probability[at] > 1 ? 1 : probability[at];
-      score[at] = settled[at] ? 0 : cell === 0 ? says : cell === 1 ? 1 - says : 0;
-      if (score[at] < suspected) continue;
-      found[cell][0][i]++;
-      found[cell][1][d]++;
-      if (cell === 1) counts.presence++;
-      else { counts.absence++; if (consensus?.[at] >= 100) counts.agreed++; }
+      if (cells[at] === MISSING || !isSuspect(at)) continue;
+      found[cells[at]][0][i]++;
+      found[cells[at]][1][d]++;
+      counts[cells[at]]++;
     }
   }
-  return counts;
+  return { absence: counts[0], presence: counts[1] };
 }
 
 // The rows (side 0) or columns (side 1) with most suspects of a value: places, how many they have, of how many cells.

@@ -37,15 +37,9 @@ page.marked = () => {
 page.settle = () => { for (const { settle } of page.tables ?? []) settle(); };
 
 function showCounts() {
-  const { filled, removed, absence, presence, agreed, lost } = page.counts, { bench } = page;
+  const { filled, removed, lost } = page.counts, { bench } = page;
   const by = asDenoised(bench, page.rated) ? "held-out cells" : "these ratings";
   const parts = [bench.sampled ? "In the part shown, by" : "By", ` ${by}${page.marks.size ? " and marks" : ""} ${plural(filled, "zero")} become${filled === 1 ? "s" : ""} 1 and ${plural(removed, "one")} become${removed === 1 ? "s" : ""} 0.`];
-  if (!page.asFitted) {
-    parts.push(` ${plural(absence, "zero")} ${absence === 1 ? "is" : "are"} suspected`);
-    if (bench.n_restarts > 1) parts.push(` by the best run, ${count(agreed)} of them also by the mean of the ${bench.mean_of}`);
-    if (onesMayChange(bench, page.rated)) parts.push(`, and ${plural(presence, "one")}`);
-    parts.push(".");
-  }
   if (changeOf(bench, page.rated) === "nothing") parts.push(" There is no phantom, so no observed cell changes unless you say which may.");
   if (lost) parts.push(` ${plural(lost, "row")} ${lost === 1 ? "has" : "have"} nothing left and get${lost === 1 ? "s" : ""} the average.`);
   byId("counts").textContent = parts.join("");

@@ -116,7 +116,7 @@ function suspectsNone(page, value) {
 // Which list this is, and how many suspects there are by its definition.
 function showWhoseList(page, value) {
   const { bench, counts } = page, what = value ? "one" : "zero", n = counts[KINDS[value]];
-  const many = `${plural(n, what)} score${n === 1 ? "s" : ""} ${twoDigits(bench.suspected)} or more`;
+  const many = `${plural(n, what)} become${n === 1 ? "s" : ""} ${1 - value}`;
   byId("suspect-title").textContent = suspectsNone(page, value) ? `No suspects: the ${what}s that are least like their rows` : "Suspects";
   const where = bench.sampled ? ", in the part of the data shown" : "";
   byId("suspect-list").textContent = page.asFitted
