@@ -18,7 +18,11 @@ MEASURED = re.compile(r"\d+\.\d+|\d+ ?%|\d+ times|\b(?:half|twice|thrice|third|q
 
 ALLOWED = {
     "README.md": ["Python 3.11"],
-    "docs/index.md": ["18 of the first 20", "20 random zeros about 3", "150 sites and 30 species"],  # a guide prints them
+    "docs/index.md": [
+        "18 of the first 20",
+        "20 random zeros about 3",
+        "150 sites and 30 species",
+    ],  # a guide prints them
 }
 
 

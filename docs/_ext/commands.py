@@ -11,8 +11,8 @@ FOLDER = Path(__file__).resolve().parents[1] / "commands"
 ABOUT = """Command line
 ============
 
-``latentbits`` is one program with a command for each question. Every command has ``--help``; commands with output have ``--json`` and
-``--quiet``. :doc:`The tour <../tour>` shows them in use, one after another, on a simulated table.
+``latentbits`` is one program with a command for each question. Every command has ``--help``; commands with output have
+``--json`` and ``--quiet``. :doc:`The tour <../tour>` shows them in use, one after another, on a simulated table.
 
 """
 
@@ -25,7 +25,9 @@ def pages() -> dict[str, str]:
         found["index"] += f"- :doc:`{name}`: {command.get_short_help_str(200)}\n"
         place = f"{command.callback.__module__}:{name.replace('-', '_')}"
         found[name] = f".. click:: {place}\n   :prog: latentbits {name}\n"
-    found["index"] += "\n.. toctree::\n   :hidden:\n\n" + "".join(f"   {name}\n" for name in sorted(found) if name != "index")
+    found["index"] += "\n.. toctree::\n   :hidden:\n\n" + "".join(
+        f"   {name}\n" for name in sorted(found) if name != "index"
+    )
     return found
 
 

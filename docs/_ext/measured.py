@@ -158,7 +158,7 @@ PARTS = {
 
 
 def long_part(kind: str, name: str) -> str:
-    """What the site shows in the place of a comment: the claims of a `paper` ("beyond" the papers), or a `benchmark`."""
+    """What the site shows in place of a comment: claims of a `paper` ("beyond" the papers), or a `benchmark`."""
     if kind == "paper":
         paper = "" if name == "beyond" else name
         return "\n\n".join(paper_part(paper, _lines(), {}, ROOT / "experiments", DOCS / "results.md"))

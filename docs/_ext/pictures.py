@@ -23,7 +23,7 @@ SPEEDS = {
 
 
 def _dots(lines: dict[str, dict[str, float]], ticks: dict[str, float], title: str, *, ours: str = "") -> str:
-    """Lines of dots over a scale from 0 to 1; `lines` has the places of named dots, `ours` is the line that stands out."""
+    """Lines of dots over a scale from 0 to 1: `lines` has the places of named dots, `ours` the line that stands out."""
     height = 66 + STEP * len(lines)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + RIGHT} {height}" role="img" '
@@ -43,16 +43,13 @@ def _dots(lines: dict[str, dict[str, float]], ticks: dict[str, float], title: st
         parts.append(f'<text x="{LEFT - 16}" y="{y + 5}" text-anchor="end"{weight}>{escape(name)}</text>')
         for words, place in dots.items():
             x = LEFT + WIDTH * place
-            parts.append(
-                f'<circle cx="{x:.1f}" cy="{y}" r="6" fill="{colour}" fill-opacity=".85"><title>{escape(words)}</title></circle>'
-            )
+            about = f"<title>{escape(words)}</title>"
+            parts.append(f'<circle cx="{x:.1f}" cy="{y}" r="6" fill="{colour}" fill-opacity=".85">{about}</circle>')
         last, place = max(dots.items(), key=lambda dot: dot[1])
-        parts.append(
-            f'<text x="{LEFT + WIDTH * place + 12:.1f}" y="{y + 5}" fill="{LIGHT["quiet"]}"{weight}>{last.split()[-1]}</text>'
-        )
-    parts.append(
-        f'<text x="{LEFT + WIDTH / 2:.0f}" y="{height - 8}" text-anchor="middle" fill="{LIGHT["quiet"]}">{escape(title)}</text>'
-    )
+        x = LEFT + WIDTH * place + 12
+        parts.append(f'<text x="{x:.1f}" y="{y + 5}" fill="{LIGHT["quiet"]}"{weight}>{last.split()[-1]}</text>')
+    below = f'x="{LEFT + WIDTH / 2:.0f}" y="{height - 8}" text-anchor="middle" fill="{LIGHT["quiet"]}"'
+    parts.append(f"<text {below}>{escape(title)}</text>")
     return "\n".join([*parts, "</svg>\n"])
 
 

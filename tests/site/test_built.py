@@ -85,13 +85,17 @@ def test_the_claim_of_the_landing_page_is_what_its_guide_prints(opened):
     claim = opened("index.html").locator(".claim").inner_text().rstrip(".").removesuffix(" would be")
     hits, chance = re.findall(r"(\d+) (?:of the first|would be)", claim + " would be")
     printed = opened(PAGES["guide"]).locator(".sphx-glr-script-out").all_inner_texts()
-    assert any(f"{hits} of the first 20 suspects are false zeros; of 20 random zeros about {chance}" in text for text in printed)
+    assert any(
+        f"{hits} of the first 20 suspects are false zeros; of 20 random zeros about {chance}" in text
+        for text in printed
+    )
 
 
 def test_the_tree_of_models_is_a_list_where_it_would_be_too_small(opened):
     wide, narrow = opened("which-model.html"), opened("which-model.html", width=390)
-    assert wide.locator(".decision svg").is_visible() and not wide.locator(".as-list").is_visible()
-    assert narrow.locator(".as-list").is_visible() and not narrow.locator(".decision svg").is_visible()
+    for page, shown, other in ((wide, ".decision svg", ".as-list"), (narrow, ".as-list", ".decision svg")):
+        assert page.locator(shown).is_visible()
+        assert not page.locator(other).is_visible()
     assert narrow.locator(".as-list a", has_text="FalseZeros").get_attribute("href").endswith("latentbits.FalseZeros")
 
 

@@ -278,7 +278,7 @@ def plot_strengths(model: Any, *, figure: Figure | SubFigure | None = None) -> F
     >>> X = np.random.default_rng(0).uniform(size=(100, 2))
     >>> figure = plot_strengths(ICAMixture(1, n_init=1, random_state=0).fit(X))
     >>> figure.axes[0].get_title(loc="left")
-    'cluster 0, 100 % of the data: 2 sources'
+    'cluster 1, 100 % of the data: 2 sources'
     """
     strengths = np.asarray(attribute(model, "source_strengths_"), dtype=float)
     shares = np.asarray(attribute(model, "proportions_"), dtype=float)

@@ -216,7 +216,7 @@ def plot_weights(
     >>> model = AspectBernoulli(3, n_init=5, random_state=0).fit(X)
     >>> figure = plots.plot_weights(model, ones=X.sum(axis=1))
     >>> figure.axes[-1].get_title(loc="left")
-    'component 0, white phantom'
+    'component 1, white phantom'
     """
     weights = np.asarray(attribute(model, "weights_") if weights is None else weights, dtype=float)
     kinds = kinds_of(model, weights.shape[1])

@@ -164,7 +164,7 @@ def plot_causes(model: Any, X: ArrayLike, *, ax: Axes | None = None) -> Figure:
     >>> X = simulate.binary_factors(100, 6, 2, noise=0.2, random_state=0).X
     >>> figure = plots.plot_causes(BinaryFactorAnalysis(2, random_state=0).fit(X), X)
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    ['factor 0, 48 %', 'factor 1, 43 %']
+    ['factor 1, 48 %', 'factor 2, 43 %']
     """
     shares = np.asarray(attribute(model, "factor_probabilities_"), dtype=float)
     if len(shares) == 0:
@@ -207,7 +207,7 @@ def plot_projections(model: Any, X: ArrayLike, *, figure: Figure | SubFigure | N
     >>> X = simulate.binary_factors(100, 6, 2, noise=0.2, random_state=0).X
     >>> figure = plots.plot_projections(BinaryFactorAnalysis(2, random_state=0).fit(X), X)
     >>> [ax.get_title(loc="left") for ax in figure.axes]
-    ['factor 0', 'factor 1']
+    ['factor 1', 'factor 2']
     """
     shares = np.asarray(attribute(model, "factor_probabilities_"), dtype=float)
     if len(shares) == 0:

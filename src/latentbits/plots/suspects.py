@@ -185,7 +185,7 @@ def plot_reliability(model: Any, *, figure: Figure | SubFigure | None = None) ->
     Parameters
     ----------
     model : FalseZeros or DataFrame
-        A fitted ensemble with held-out cells (``held_out_``), or the table of ``metrics.calibration_table`` of any model.
+        A fitted ensemble with held-out cells (``held_out_``), or any model's table of ``metrics.calibration_table``.
     figure : matplotlib.figure.Figure, SubFigure or None, default=None
         Where to draw, preferably with ``layout="constrained"``; None makes a new one.
 

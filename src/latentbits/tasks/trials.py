@@ -37,7 +37,7 @@ def data_for(estimator: Any, X: Any, n_components: int | None = None) -> Data:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of one fit; `scores` by the name of the criterion, `predicted` probabilities of held-out cells, if kept."""
+    """Result of one fit; `scores` by the name of the criterion, `predicted`, probabilities of held-out cells."""
 
     model: Any
     seconds: float

@@ -1,4 +1,4 @@
-"""The verdict on a model: does it predict held-out cells better than frequencies of columns, and of rows and columns?"""
+"""The verdict on a model: does it predict held-out cells better than frequencies of columns, or rows and columns?"""
 
 from __future__ import annotations
 

@@ -387,7 +387,7 @@ def fit_stack(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray) -> Stack
 
 
 def cross_fitted(odds: np.ndarray, x: np.ndarray, cell_weight: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """The ensemble's log odds of held-out cells, with weights learned on the other folds: what can be expected of it."""
+    """The ensemble's log odds of held-out cells, with weights learned on the other folds: what to expect of it."""
     out = np.empty(len(x))
     for number in np.unique(fold):
         inside = fold == number
