@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -223,7 +223,7 @@ def prepare(folder: Path, words: Path, accident: str, at_event: int | None, limi
         gone.rmdir()
 
 
-def quick_plots(figures: Mapping[str, object], folder: Path) -> None:
+def quick_plots(figures: Mapping[str, object], folder: Path, formats: Sequence[str] = ("png",)) -> None:
     """As many files, but nothing drawn, which would take longer than all the rest."""
     folder.mkdir()
     for name in figures:

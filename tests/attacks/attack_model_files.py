@@ -20,7 +20,7 @@ from latentbits import AspectBernoulli, BetaICA, load_model, save_model
 from latentbits.errors import ModelFileError
 from latentbits.storage.archives import read_archive, write_archive
 from tests.attacks import damage
-from tests.stored_models.make import FOLDER, VARIANTS, data_for
+from tests.stored_models.make import FOLDER, NEWEST, VARIANTS, data_for
 
 SMALL = 500
 LARGE = 30_000
@@ -35,7 +35,7 @@ MORE: dict[str, Any] = {
 
 
 @cache
-def original(name: str) -> tuple[bytes, bytes, pd.DataFrame]:
+def original(name: str) -> tuple[bytes, bytes, pd.DataFrame | np.ndarray]:
     """A model file as it is written today, as an earlier version wrote it, and rows to be asked about."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.npz"
@@ -44,10 +44,13 @@ def original(name: str) -> tuple[bytes, bytes, pd.DataFrame]:
             save_model(MORE[name](rows), file)
             old = file.read_bytes()
         else:
-            content = json.loads((FOLDER / f"{name}.json").read_text())
-            rows = pd.DataFrame(content["rows"], columns=content["columns"], dtype=float)
-            old = (FOLDER / f"{name}.npz").read_bytes()
-            save_model(load_model(FOLDER / f"{name}.npz"), file)
+            folder = FOLDER if (FOLDER / f"{name}.npz").exists() else NEWEST
+            content = json.loads((folder / f"{name}.json").read_text())
+            rows = np.array(content["rows"], dtype=float)
+            if "columns" in content:
+                rows = pd.DataFrame(rows, columns=content["columns"])
+            old = (folder / f"{name}.npz").read_bytes()
+            save_model(load_model(folder / f"{name}.npz"), file)
         return file.read_bytes(), old, rows[:3]
 
 
@@ -106,14 +109,16 @@ def forge(rng: np.random.Generator, file: Path, content: bytes, foreign: bytes) 
     write_archive(file, {"header": np.frombuffer(text, np.uint8), **arrays})
 
 
-def answers(model: Any, rows: pd.DataFrame, name: str) -> None:
+def answers(model: Any, rows: pd.DataFrame | np.ndarray, name: str) -> None:
     """All that can be asked of any model is finite."""
-    names = getattr(model, "feature_names_in_", None)
-    columns = list(rows.columns) if names is None else [str(name) for name in names]
-    asked = rows.set_axis(columns, axis=1) if len(columns) == rows.shape[1] else rows.to_numpy()
+    asked = rows
+    if isinstance(rows, pd.DataFrame):
+        names = getattr(model, "feature_names_in_", None)
+        columns = list(rows.columns) if names is None else [str(name) for name in names]
+        asked = rows.set_axis(columns, axis=1) if len(columns) == rows.shape[1] else rows.to_numpy()
     method = "transform" if hasattr(model, "transform") else "reconstruct"
-    if model.n_features_in_ != rows.shape[1]:
-        asked = np.zeros((2, model.n_features_in_))
+    if model.n_features_in_ != rows.shape[-1]:
+        asked = np.zeros((2, *rows.shape[1:-1], model.n_features_in_))
     for question in (method, "score_samples"):
         answer = np.asarray(getattr(model, question)(asked))
         assert np.isfinite(answer).all(), f"{name}: {question} is not finite"

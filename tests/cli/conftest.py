@@ -20,6 +20,7 @@ Run = Callable[..., Result]
 
 N_ROWS, N_COLUMNS = 60, 12
 READ_AS_FITTED = "note: read as for the fit: --row-labels site\n"
+NONE_SUSPECTED = "note: the fit suspects no zeros; listed are those least like their rows\n"
 LOST_ROWS = "note: 7 rows have no weight on any kept component; they get the average kept weights\n"
 FAST = ["--components", 3, "--restarts", 2, "--jobs", 1, "--no-report"]
 FILES = {

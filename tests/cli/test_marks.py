@@ -17,7 +17,7 @@ from latentbits import apply_marks, read_table
 from latentbits.storage.persistence import load_model
 from latentbits.storage.run_folder import RunFolder
 
-from .conftest import FAST, READ_AS_FITTED, Run, assert_refused, summary_of
+from .conftest import FAST, NONE_SUSPECTED, READ_AS_FITTED, Run, assert_refused, summary_of
 
 pytestmark = [
     pytest.mark.usefixtures("without_plots"),
@@ -66,7 +66,7 @@ def test_suspects_leave_out_what_is_known(
     run: Run, fitted: Path, table: Path, saved: Path, before: pd.DataFrame, marks: list[dict[str, Any]]
 ) -> None:
     result = run("suspects", fitted, table, "--marks", saved, "--top", len(before))
-    assert (result.exit_code, result.stderr) == (0, READ_AS_FITTED), result.output
+    assert (result.exit_code, result.stderr) == (0, READ_AS_FITTED + NONE_SUSPECTED), result.output
     after = pd.read_csv(io.StringIO(result.stdout), keep_default_na=False)
     known = [(mark["row"], mark["column"]) for mark in marks if mark["mark"] != "unsure"]
     assert cells_of(after) == [cell for cell in cells_of(before) if cell not in known]
@@ -152,8 +152,8 @@ def test_marks_of_the_fit_are_brought_to_mind(run: Run, table: Path, saved: Path
     head, *lines = table.read_text().splitlines()
     other = tmp_path / "other.csv"
     other.write_text("\n".join([head, *lines[::-1]]))
-    assert run("suspects", tmp_path / "run", other).stderr == READ_AS_FITTED + note
-    assert run("suspects", tmp_path / "run", table, "--marks", saved).stderr == READ_AS_FITTED
+    assert run("suspects", tmp_path / "run", other).stderr == READ_AS_FITTED + note + NONE_SUSPECTED
+    assert run("suspects", tmp_path / "run", table, "--marks", saved).stderr == READ_AS_FITTED + NONE_SUSPECTED
     assert run("explain", tmp_path / "run", table, "--row", "site3").stderr == READ_AS_FITTED
 
 
@@ -162,7 +162,7 @@ def test_marks_of_the_fit_count_in_its_own_file(run: Run, table: Path, saved: Pa
     assert run("fit", table, *FAST, "--marks", saved, "--out", tmp_path / "run").exit_code == 0
     note = "note: the cells that were marked for the fit (ratings.json) count here as well\n"
     result = run("suspects", tmp_path / "run", table, "--top", "1000")
-    assert result.stderr == READ_AS_FITTED + note
+    assert result.stderr == READ_AS_FITTED + note + NONE_SUSPECTED
     listed = pd.read_csv(tmp_path / "run" / "suspects.csv").query("kind == 'absence'").drop(columns="kind")
     assert_frame_equal(pd.read_csv(io.StringIO(result.stdout)), listed.reset_index(drop=True))
     assert run("denoise", tmp_path / "run", table).stdout == (tmp_path / "run" / "denoised.csv").read_text()
@@ -173,10 +173,11 @@ def test_marks_of_the_fit_count_in_its_own_file(run: Run, table: Path, saved: Pa
 
 def test_a_file_with_ratings_and_marks_is_used_as_asked(run: Run, fitted: Path, table: Path, saved: Path) -> None:
     rated = run("suspects", fitted, table, "--ratings", saved)
-    assert rated.stderr.endswith("note: ratings.json has 4 marks of cells as well; --marks ratings.json uses them\n")
+    note = "note: ratings.json has 4 marks of cells as well; --marks ratings.json uses them\n"
+    assert rated.stderr.endswith(note + NONE_SUSPECTED)
     assert rated.stdout == run("suspects", fitted, table, "--ratings", "1,0.2,0.6").stdout
     both = run("suspects", fitted, table, "--ratings", saved, "--marks", saved)
-    assert (both.exit_code, both.stderr) == (0, READ_AS_FITTED)
+    assert (both.exit_code, both.stderr) == (0, READ_AS_FITTED + NONE_SUSPECTED)
     assert both.stdout.splitlines()[0] == "row,column,score,phantom,mark"
 
 

@@ -15,7 +15,7 @@ from latentbits import DataError, __version__
 from latentbits.cli.main import main, program
 from latentbits.cli.terminal import Terminal, print_error
 
-from .conftest import FAST, READ_AS_FITTED, Run, assert_refused, without_progress
+from .conftest import FAST, NONE_SUSPECTED, READ_AS_FITTED, Run, assert_refused, without_progress
 
 HEAVY = ("numba", "pandas", "sklearn", "matplotlib", "scipy", "numpy")
 
@@ -92,7 +92,7 @@ def test_a_real_process_from_file_to_suspects(table: Path, tmp_path: Path) -> No
     assert (fit.returncode, without_progress(fit.stderr)) == (0, "")
     assert "3 components fitted" in fit.stdout
     suspects = process("suspects", out, table, "--top", 2)
-    assert (suspects.returncode, suspects.stderr) == (0, READ_AS_FITTED)
+    assert (suspects.returncode, suspects.stderr) == (0, READ_AS_FITTED + NONE_SUSPECTED)
     assert suspects.stdout.count("\n") == 3
 
 

@@ -16,7 +16,7 @@ from latentbits import read_table
 from latentbits.findings.account import components_checksum
 from latentbits.storage.persistence import load_model
 
-from .conftest import FAST, READ_AS_FITTED, Run, assert_refused
+from .conftest import FAST, NONE_SUSPECTED, READ_AS_FITTED, Run, assert_refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*no weight on any kept component")
 
@@ -98,7 +98,7 @@ def test_ratings_of_another_fit_are_refused(
     run: Run, fitted: Path, table: Path, tmp_path: Path, saved: dict[str, Any]
 ) -> None:
     same = run("suspects", fitted, table, "--ratings", write(saved, tmp_path))
-    assert same.stderr == READ_AS_FITTED
+    assert same.stderr == READ_AS_FITTED + NONE_SUSPECTED
     assert run("fit", table, *FAST, "--seed", 1, "--out", tmp_path / "other").exit_code == 0
     for command in (["suspects", "other", table], ["denoise", "other", table], ["report", "other"]):
         command[1] = tmp_path / "other"

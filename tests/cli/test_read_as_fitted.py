@@ -16,7 +16,7 @@ import pytest
 from latentbits import read_table, simulate
 from latentbits.storage.run_folder import RunFolder
 
-from .conftest import FAST, Run, assert_refused
+from .conftest import FAST, NONE_SUSPECTED, Run, assert_refused
 
 pytestmark = [
     pytest.mark.usefixtures("without_plots"),
@@ -57,7 +57,7 @@ def looked_up(file: Path, site: str, species: str) -> str:
 
 def test_suspects_name_cells_that_are_zeros_in_the_file(run: Run, trees: Path, fitted_trees: Path) -> None:
     result = run("suspects", fitted_trees, trees, "--top", 40)
-    assert (result.exit_code, result.stderr) == (0, READ), result.output
+    assert (result.exit_code, result.stderr) == (0, READ + NONE_SUSPECTED), result.output
     lines = list(csv.DictReader(io.StringIO(result.stdout)))
     assert len(lines) == 40
     assert {looked_up(trees, line["row"], line["column"]) for line in lines} == {"0"}
@@ -115,7 +115,7 @@ def test_a_folder_whose_model_has_no_record_is_asked_for_its_summary(
     expected = run("suspects", fitted_trees, trees)
     monkeypatch.setattr(RunFolder, "load_model", without_record)
     answer = run("suspects", fitted_trees, trees)
-    assert (answer.stdout, answer.stderr) == (expected.stdout, READ)
+    assert (answer.stdout, answer.stderr) == (expected.stdout, READ + NONE_SUSPECTED)
 
 
 def test_options_on_the_command_line_go_first(run: Run, trees: Path, fitted_trees: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_default_that_is_given_goes_first_as_well(run: Run, tmp_path: Path) ->
     file.write_bytes("å,b\n1,0\n0,1\n1,1\n".encode("latin-1"))
     asked = ["--components", 1, "--restarts", 1, "--no-report", "--no-verdict", "--out", tmp_path / "run"]
     assert run("fit", file, "--encoding", "latin-1", *asked).exit_code == 0
-    assert run("suspects", tmp_path / "run", file).stderr == "note: read as for the fit: --encoding latin-1\n"
+    assert run("suspects", tmp_path / "run", file).stderr == "note: read as for the fit: --encoding latin-1\n" + NONE_SUSPECTED
     file.write_bytes("å,b\n1,0\n0,1\n1,1\n".encode())
     result = run("suspects", tmp_path / "run", file, "--encoding", "utf-8")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -165,4 +165,4 @@ def test_labels_that_are_not_in_the_file_are_told(run: Run, trees: Path, fitted_
     result = run("suspects", fitted_trees, file, "--top", 3)
     assert result.exit_code == 0, result.output
     lacking = 'there is no column "Site", which named the rows of the fit'
-    assert result.stderr == f"note: read as for the fit: --threshold 1; {lacking}\n"
+    assert result.stderr == f"note: read as for the fit: --threshold 1; {lacking}\n{NONE_SUSPECTED}"

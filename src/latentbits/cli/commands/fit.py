@@ -350,9 +350,9 @@ def false_zeros(
 ) -> None:
     """List the zeros of FILE that most likely hide a 1, by an ensemble of unlike models.
 
-    The answer begins with a verdict: are held-out cells predicted better than by frequencies of rows and columns? If not,
-    the list is no evidence of false zeros. The score ranks; the probability beside it is P(1 | the rest), not that of
-    presence, unless --rate or --revisits tell how much a visit sees.
+    The answer begins with a verdict: are held-out cells predicted better than by frequencies of rows and columns? If
+    not, the list is no evidence of false zeros. The score ranks; the probability beside it is P(1 | the rest), not
+    that of presence, unless --rate or --revisits tell how much a visit sees.
 
     With --out, DIR gets model, suspects.csv (1000 cells, with what each member says), members.csv, reliability.csv,
     plots, summary.json and report.html; "latentbits suspects DIR FILE" then asks it about other rows, and "latentbits
