@@ -91,6 +91,7 @@ def test_an_ensemble_cites_its_members(cells, n_folds):
     assert [line.partition(",")[0] for line in text.splitlines()[1:]] == ["- Wolpert", "- Bingham", "- Besag"]
 
 
+@pytest.mark.filterwarnings("ignore:the chains disagree")
 def test_what_was_known_of_the_rows_is_told(cells):
     rows = {"height": np.linspace(0, 1, 60), "lon": np.arange(60) / 60, "lat": np.arange(60) % 7}
     facts = lb.RowFacts.of(rows, coordinates=("lon", "lat"))

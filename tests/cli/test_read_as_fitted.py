@@ -130,10 +130,13 @@ def test_a_default_that_is_given_goes_first_as_well(run: Run, tmp_path: Path) ->
     file.write_bytes("å,b\n1,0\n0,1\n1,1\n".encode("latin-1"))
     asked = ["--components", 1, "--restarts", 1, "--no-report", "--no-verdict", "--out", tmp_path / "run"]
     assert run("fit", file, "--encoding", "latin-1", *asked).exit_code == 0
-    assert run("suspects", tmp_path / "run", file).stderr == "note: read as for the fit: --encoding latin-1\n" + NONE_SUSPECTED
+    assert (
+        run("suspects", tmp_path / "run", file).stderr
+        == f"note: read as for the fit: --encoding latin-1\n{NONE_SUSPECTED}"
+    )
     file.write_bytes("å,b\n1,0\n0,1\n1,1\n".encode())
     result = run("suspects", tmp_path / "run", file, "--encoding", "utf-8")
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.exit_code, result.stderr) == (0, NONE_SUSPECTED)
 
 
 def test_what_is_typed_can_be_typed_again(run: Run, tmp_path: Path) -> None:

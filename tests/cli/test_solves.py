@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from latentbits.models.aspect import aspect_bernoulli
+from latentbits.models.aspect.noise_evidence import N_FOLDS as N_PARTS
 from latentbits.tasks.verdict import N_FOLDS
 from tests.cli.conftest import Run
 
 RESTARTS = 4
+EVIDENCE = 2 * N_PARTS
+"""Fits that judge whether noise is noise, with it and with free components."""
 
 
 @pytest.fixture
@@ -43,8 +46,8 @@ def test_no_command_solves_for_the_same_rows_twice(run: Run, table: Path, tmp_pa
         solves.clear()
         assert run(command.split()[0], *arguments).exit_code == 0
         made[command] = len(solves)
-    assert made["denoise"] == 1
-    assert 1 < made["fit"] <= RESTARTS + 1
+    assert made["denoise"] == 1 + EVIDENCE
+    assert 1 < made["fit"] <= RESTARTS + 1 + EVIDENCE
     assert made["fit with a verdict"] == made["fit"] + N_FOLDS * RESTARTS
-    assert 1 < made["report"] <= RESTARTS + 1
-    assert 1 < made["suspects"] <= RESTARTS + 1
+    assert 1 < made["report"] <= RESTARTS + 1 + EVIDENCE
+    assert 1 < made["suspects"] <= RESTARTS + 1 + EVIDENCE

@@ -72,7 +72,7 @@ def run_tanh_rows(rng, cells):
 
     def run():
         H, W, gap = placed(rng, given)
-        tanh_rows(cells, H, np.ones(K), 10.0, 1e-12, 100, W, gap)
+        tanh_rows(cells, H, np.ones(K), 0.7, np.ones(K), 10.0, 1e-12, 100, W, gap)
         return W, gap
 
     return run

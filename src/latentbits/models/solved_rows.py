@@ -139,13 +139,13 @@ class SolvedRows:
         return self.weights.shape == fitted.shape and np.allclose(self.weights, fitted, atol=1e-6)
 
 
-class _Solutions(OrderedDict[tuple[str, str], Solution]):
-    """The latest solutions of one model."""
+class _Solutions(OrderedDict[tuple[str, str], Any]):
+    """The latest answers of one model, and how much memory they take."""
 
-    def keep(self, key: tuple[str, str], solution: Solution) -> None:
-        self[key] = solution
+    def keep(self, key: tuple[str, str], answer: Any) -> None:
+        self[key] = answer
         self.move_to_end(key)
-        while len(self) > MOST_SOLUTIONS or sum(kept.n_bytes for kept in self.values()) > MOST_BYTES:
+        while len(self) > MOST_SOLUTIONS or sum(getattr(kept, "n_bytes", 0) for kept in self.values()) > MOST_BYTES:
             self.popitem(last=False)
 
 
@@ -183,25 +183,35 @@ def solve(model: FactorModel, data: BinaryData, solver: RowSolver) -> Solution:
     Solution
     """
     if model._solves_in_closed_form or data.shape[0] <= FEW_ROWS or not isinstance(data, BinaryData):
-        return _solve_anew(model, data, solver)
-    key = data.fingerprint(), _fingerprint(solver)
+        solution = _solve_anew(model, data, solver)
+        _warn_unsolved(solution.gap)
+        return solution
+    solution = _remembered(model, data, _fingerprint(solver), lambda: _solve_anew(model, data, solver))
+    _warn_unsolved(solution.gap)
+    return solution
+
+
+def remembered(model: FactorModel, data: BinaryData, what: str, compute: Callable[[], Value]) -> Value:
+    """Another answer that takes long and depends on the cells and the model's row solver alone, computed once."""
+    return _remembered(model, data, f"{what} {_fingerprint(model._row_solver())}", compute)
+
+
+def _remembered(model: FactorModel, data: BinaryData, what: str, compute: Callable[[], Value]) -> Value:
+    key = data.fingerprint(), what
     with _LOCK:
         known = _solutions_of(model)
-        solution = known.get(key)
-    if solution is None:
-        solution = _solve_anew(model, data, solver)
-    else:
-        _warn_unsolved(solution.gap)
+        found, answer = key in known, known.get(key)
+    if not found:
+        answer = compute()
     with _LOCK:
-        known.keep(key, solution)
-    return solution
+        known.keep(key, answer)
+    return answer
 
 
 def _solve_anew(model: FactorModel, data: BinaryData, solver: RowSolver) -> Solution:
     with Workers(n_workers(model.n_jobs)) as workers:
         solution = solver(data, workers=workers)
     solution.coordinates.flags.writeable = False
-    _warn_unsolved(solution.gap)
     return solution
 
 

@@ -111,14 +111,15 @@ def repeat_visits(
     if known and sites is None and not reading["long"]:
         raise click.UsageError("--covariates and --coordinates are columns of a table of sites; give it by --sites")
 
-    from latentbits.findings.account import Provenance
-    from latentbits.findings.analyse import analyse
-    from latentbits.models.repeated_survey import RepeatedSurvey
-    from latentbits.render import lines
-
     with warnings_as_notes():
         of_file = reading if sites is None else {**reading, **dict.fromkeys(known, ())}
         histories, effort = _read(file, of_file, about_visits)
+
+        from latentbits.findings.account import Provenance  # late: a file that is refused shouldn't wait for it
+        from latentbits.findings.analyse import analyse
+        from latentbits.models.repeated_survey import RepeatedSurvey
+        from latentbits.render import lines
+
         if sites is not None:
             histories = _with_sites(histories, sites, known)
         model = RepeatedSurvey(detection=detection, rate=rate, random_state=seed, n_jobs=jobs)

@@ -17,7 +17,7 @@ from latentbits.models.aspect.noise_components import BLACK, CONTENT, WHITE
 from latentbits.models.aspect.noise_evidence import NoiseEvidence, judge_noise
 from latentbits.models.aspect.statistics import cause_probabilities, reweight, shrink_to_average
 from latentbits.models.cell_ranking import FALSE_VALUE, Kind, RankedCells, check_kind, may_be_false
-from latentbits.models.solved_rows import SolvedRows, lazy, solve
+from latentbits.models.solved_rows import SolvedRows, lazy, remembered, solve
 from latentbits.numerics import check_number
 from latentbits.wording import counted
 
@@ -139,7 +139,7 @@ class AspectRows(SolvedRows):
     @lazy
     def evidence(self) -> NoiseEvidence | None:
         """What held-out cells of these rows say about noise; None where nothing looks like it, or cells are few."""
-        return judge_noise(self.model, self.data)
+        return remembered(self.model, self.data, "noise", lambda: judge_noise(self.model, self.data))
 
     def _denoised_by_evidence(self, level: float, evidence: NoiseEvidence | None) -> np.ndarray:
         """Observed cells change where the other value is more probable than `level`; missing ones are filled."""
