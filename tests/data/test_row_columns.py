@@ -65,7 +65,6 @@ class TestNamed:
             ({"covariates": ["elevatoin"]}, 'no column "elevatoin"; did you mean "elevation"'),
             ({"covariates": "all", "coordinates": ["lon"]}, r"sites.csv: coordinates=\['lon'\] must name two columns"),
             ({"covariates": "all", "effort": "habitat"}, 'sites.csv: effort "habitat" must be a number above 0'),
-            ({"covariates": ["elevation"], "long": ["site", "s1"]}, "option covariates is about wide tables"),
         ],
     )
     def test_what_is_wrong_is_said(self, table, options, message):

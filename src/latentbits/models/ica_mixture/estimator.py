@@ -495,9 +495,9 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
         Those of the variational posterior are far too narrow, because it takes mixing, centres, noise and sources as
         independent of each other. Measured at 95 % with one cluster of two sources, 300 rows and six columns, intervals
-        by bootstrap hold 94 % of the effects and of the centres, and 90 % of the noise; those of the posterior 33, 28
-        and 72 %. With four columns, where two sources leave too little to tell the columns' noises apart, those of the
-        noise hold 63 % by bootstrap, and 33 %.
+        by bootstrap hold 90 % of the effects, 92 % of the centres and 90 % of the noise; those of the posterior 32, 19
+        and 69 %. With four columns, where two sources leave too little to tell the columns' noises apart, those of the
+        noise hold 59 % by bootstrap, and 30 % (`experiments/ica_mixture/coverage.py`).
 
         Parameters
         ----------
