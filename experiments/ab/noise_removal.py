@@ -59,18 +59,20 @@ def rates(clean: np.ndarray, noisy: np.ndarray, on: np.ndarray) -> dict[str, flo
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    """Over all numbers of components, and again where a component can be blank."""
+    """Over all numbers of components, and again where a component can be blank; the paper doesn't say its range."""
     from experiments.ab._shared import OUR_LPCA
 
-    parts = {OUR_LPCA: table, f"with {BLANK_FROM} components or more, {OUR_LPCA}": table[table["k"] >= BLANK_FROM]}
-    return [replace(claim, condition=words) for words, part in parts.items() for claim in _judge(part)]
+    claims = [_best_at_the_paper_order(table)]
+    for part in (table, table[table["k"] >= BLANK_FROM]):
+        setting = f"{part['k'].min()} to {part['k'].max()} components"
+        claims += [replace(claim, setting=setting) for claim in _judge(part)]
+    return [replace(claim, condition=OUR_LPCA) for claim in claims]
 
 
 def _judge(table: pd.DataFrame) -> list[Claim]:
     rate = table.pivot_table(index="k", columns="method", values="rate")
     return [
         _best(table, rate),
-        _best_at_the_paper_order(rate),
         _plain_is_like_nmf(rate),
         _overfits(rate),
         _misses(table),
@@ -96,16 +98,17 @@ def _best(table: pd.DataFrame, rate: pd.DataFrame) -> Claim:
     )
 
 
-def _best_at_the_paper_order(rate: pd.DataFrame) -> Claim:
-    here = rate.loc[PAPER_ORDER]
-    words = ", ".join(f"{method} {value:.3f}" for method, value in here.sort_values(ascending=False).items())
+def _best_at_the_paper_order(table: pd.DataFrame) -> Claim:
+    here = table[table["k"] == PAPER_ORDER].pivot(index="subset", columns="method", values="rate")
+    methods = here.mean().sort_values(ascending=False).index
     return Claim(
         result="AB 5",
-        statement=f"the same with {PAPER_ORDER} components, the number that AIC picked in the paper",
+        statement=f"AB without its phantom removes the most noise with {PAPER_ORDER} components, as AIC picked there",
         paper="best of all",
-        ours=words,
-        holds=here.idxmax() == POST,
-        note="one table of noise",
+        ours=", ".join(f"{method} {mean_sd(here[method], 3)}" for method in methods)
+        + f"; best in {count_of(here.idxmax(axis=1) == POST)} subsets",
+        holds=methods[0] == POST,
+        note="One table of noise; models are fitted to the 400 images of each subset",
     )
 
 
@@ -145,6 +148,8 @@ def _overfits(rate: pd.DataFrame) -> Claim:
 
 def _misses(table: pd.DataFrame) -> Claim:
     mean = table.groupby(["method", "k"])[["false_positives", "false_negatives"]].mean().loc[[LPCA, PLSA]]
+    method, k = (mean["false_negatives"] / mean["false_positives"]).idxmin()
+    least = mean.loc[(method, k)]
     words = [
         f"{name} {100 * group['false_negatives'].mean():.0f} % / {100 * group['false_positives'].mean():.0f} %"
         for name, group in mean.groupby(level="method")
@@ -155,8 +160,9 @@ def _misses(table: pd.DataFrame) -> Claim:
         paper="many false negatives, few false positives",
         ours=f"false zeros left / true zeros turned on: {', '.join(words)} (means over K)",
         holds=(mean["false_negatives"] > 5 * mean["false_positives"]).all(),
-        note="With 5 components logistic PCA leaves 39 % and turns 9 % on, four times as many. Holds if the first is "
-        "over five times the second at each K and for both; logistic PCA as above",
+        why=f"with {k} components {method} leaves {100 * least['false_negatives']:.0f} % and turns "
+        f"{100 * least['false_positives']:.0f} % on",
+        note="Holds if the first is over five times the second at each K and for both; logistic PCA as above",
     )
 
 

@@ -119,7 +119,7 @@ def doubt(model: AspectBernoulli, X: np.ndarray, text: Posts) -> float:
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
-    from experiments.ab._shared import NOT_BLACK, OTHER_POSTS, READINGS, TEXT_STANDS_IN, run_with
+    from experiments.ab._shared import OTHER_POSTS, READINGS, TEXT_STANDS_IN, not_black, run_with
 
     about: dict[str, Any] = {"result": "AB 7", "substitute": TEXT_STANDS_IN}
     plain, noisy = table[table["added"] == ""], table[table["added"] == "ones"]
@@ -134,7 +134,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     ]
     for (noise, rows), group in noisy.groupby(["noise", "rows"], sort=False):
         told = {**about, **run_with(rows, noise)}
-        black = {**told, "note": READINGS, **(NOT_BLACK if noise == "free" else OTHER_POSTS)}
+        black = {**told, "note": READINGS, **(not_black(rows) if noise == "free" else OTHER_POSTS)}
         claims += [
             _four_topics("table 5, ones added: four topics, both phantoms", group, {"white", "black"}, black),
             _heaviest("table 5, ones added", group, "111.1 of 347.9, others 33.4 to 61.2", told),

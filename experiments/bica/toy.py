@@ -87,7 +87,7 @@ def judge(table: pd.DataFrame) -> list[Claim]:
 
 
 def _underestimates(cases: Cases) -> list[Claim]:
-    """The paper says so of the bound as a criterion; whether it's occasional is not judged."""
+    """The paper says so of the bound as a criterion."""
     claims = []
     for concentration in CONCENTRATIONS:
         evidence = _evidence(cases[PAPERS_SHAPE, concentration])
@@ -95,11 +95,13 @@ def _underestimates(cases: Cases) -> list[Claim]:
         claims.append(
             Claim(
                 result="BICA 1",
-                statement="the bound may underestimate the number of components",
+                statement="the bound underestimates the number of components occasionally",
                 setting=f"weights drawn from Dirichlet({concentration:g})",
                 paper="occasionally (section 2.2)",
                 ours=f"in {count_of(fewer)} data sets",
-                holds=fewer.any(),
+                holds=0 < fewer.mean() < 0.5,
+                why="it underestimates in most data sets",
+                note="occasionally: in some data sets, but not in most",
             )
         )
     return claims

@@ -49,7 +49,8 @@ class Claim:
         do under one and the same setting.
     condition : a departure from what the paper says, in a few words.
     substitute : the public data used instead of the paper's, which are not public.
-    instead : whether this is what we find instead of a published claim; it is never counted as a reproduction.
+    instead : whether this is what we find instead of a published claim, if it holds; it is never counted as a
+        reproduction.
     reason : why it differs, if it does.
     why : the same in one line, our best evidence; the first sentence of the note, if it isn't said.
     readings : of what is underspecified, which were tried.
@@ -109,7 +110,7 @@ class Claim:
         if self.holds is None:
             return NOT_RUN
         if self.instead:
-            return INSTEAD
+            return INSTEAD if self.holds else f"{INSTEAD}: doesn't hold"
         if not self.result:
             return "better" if self.holds else "not better"
         word = "differs" if not self.holds else "better" if self.better else "reproduced"

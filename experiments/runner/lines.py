@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from experiments.runner.claims import NOT_RUN, Algorithm
+from experiments.runner.claims import INSTEAD, NOT_RUN, Algorithm
 from experiments.runner.published import PUBLISHED, not_run_yet
 from experiments.runner.store import Result
 
@@ -95,7 +95,7 @@ class Line(NamedTuple):
     @property
     def holds(self) -> bool:
         """Whether the published claim comes out in this row's setting."""
-        return self.run and not self.verdict.startswith(("differs", "not better"))
+        return self.run and not self.verdict.startswith(("differs", "not better", f"{INSTEAD}:"))
 
     @property
     def reason(self) -> str:
@@ -125,11 +125,11 @@ def lines_of(results: dict[str, Result]) -> list[Line]:
     for published in PUBLISHED:
         pending = not_run_yet(published)
         if not pending and not any(line.result == published for line in lines):
-            pending = [{"statement": PUBLISHED[published], "paper": "-", "experiment": ""}]
+            pending = [{"statement": PUBLISHED[published], "paper": "-", "why": "no experiment stores it"}]
         for one in pending:
             if (published, one["statement"]) not in stated:
                 claim = {**one, "ours": "", "verdict": NOT_RUN, "substitute": "", "note": ""}
-                lines.append(Line(published, claim, "-", one["experiment"]))
+                lines.append(Line(published, claim, "-", ""))
     # Rows of one statement that come from different experiments stand together.
     by_result = {result: [line for line in lines if line.result == result] for result in (*PUBLISHED, "")}
     claims = (claim for own in by_result.values() for claim in sorted(statements(own), key=_is_instead))

@@ -227,8 +227,10 @@ def _side_by_side(group: list[Line]) -> tuple[str, str, str]:
 
 
 def _why(group: list[Line], folder: Path, page: Path) -> str:
-    """One line: the reason of what differs, with our best evidence."""
+    """One line: the reason of what differs, with our best evidence, or why it was not run."""
     line = next((line for line in group if line.reason), group[0])
+    if not line.run:
+        return _cell(line.claim.get("why") or _first_sentence(line.claim["note"]) or "-")
     if not line.reason:
         return "-"
     readings = f" ({'; '.join(line.claim['readings'])})" if line.claim.get("readings") else ""

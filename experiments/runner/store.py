@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from experiments.runner.claims import Claim
     from experiments.runner.jobs import Record
 
-__all__ = ["cache_folder", "full_runs", "judge_again", "older_jobs", "save", "scale_folder", "stored"]
+__all__ = ["cache_folder", "full_runs", "judge_again", "older_jobs", "save", "scale_folder", "stored", "stored_table"]
 
 FULL, QUICK = "full", "quick"
 _LIBRARIES = ("latentbits", "numpy", "scipy", "scikit-learn", "numba", "pandas")
@@ -98,21 +98,26 @@ def save(found: Found, experiment: Experiment, records: list[Record], *, scale: 
 
 def judge_again(found: Found, experiment: Experiment, out: Path) -> Result:
     """Evaluate the claims anew from the table of a full run: a reason or a wording changed, the jobs did not."""
-    import pandas as pd
-
     file = scale_folder(out, FULL) / f"{found.stem}.json"
     if not file.exists():
         raise ExperimentError(f"there is no full run in {out}")
-    table = pd.read_csv(file.with_suffix(".csv"), keep_default_na=False, na_values=[""])
-    words = table.select_dtypes(exclude="number").columns
-    table[words] = table[words].fillna("")
     try:
-        claims = _judged(experiment, table)
+        claims = _judged(experiment, stored_table(file.with_suffix(".csv")))
     except KeyError as error:
         raise ExperimentError(f"the stored table has no column {error}; run it again") from error
     result: Result = {**json.loads(file.read_text(encoding="utf-8")), "claims": claims}
     _write_result(file, result)
     return result
+
+
+def stored_table(file: Path) -> pd.DataFrame:
+    """The table of a run as `judge` had it, but for the columns that begin with "_"."""
+    import pandas as pd
+
+    table = pd.read_csv(file, keep_default_na=False, na_values=[""])
+    words = table.select_dtypes(exclude="number").columns
+    table[words] = table[words].fillna("")
+    return table
 
 
 def _judged(experiment: Experiment, table: pd.DataFrame) -> list[dict[str, Any]]:

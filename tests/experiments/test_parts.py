@@ -8,22 +8,26 @@ import json
 import pkgutil
 import subprocess
 import sys
+from contextlib import suppress
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import experiments.runner
-from experiments.runner import Claim, Reason, mean_sd
-from experiments.runner.experiment import find, load
+from experiments.runner import Claim, Experiment, Reason, mean_sd
+from experiments.runner.experiment import Found, find, load
 from experiments.runner.fingerprint import fingerprint
 from experiments.runner.jobs import row_of
-from experiments.runner.lines import Line, outcome_of
+from experiments.runner.lines import Line, lines_of, outcome_of
 from experiments.runner.page import pages
 from experiments.runner.published import _NOT_RUN_YET, INSTRUCTIVE, PAPERS, PUBLISHED, not_run_yet, paper_of
 from experiments.runner.schedule import seconds_left
-from experiments.runner.store import stored
+from experiments.runner.store import stored, stored_table
 
 from .conftest import COIN, REPOSITORY, Toys
 
+STORED = REPOSITORY / "experiments" / "results"
 PARTS = [part.name for part in pkgutil.iter_modules(experiments.runner.__path__)]
 
 
@@ -45,6 +49,7 @@ def test_examples_in_docstrings(name: str) -> None:
         ({"holds": True, "condition": "c"}, "reproduced under a condition"),
         ({"holds": True, "condition": "c", "substitute": "s"}, "reproduced on a substitute under a condition"),
         ({"holds": True, "instead": True}, "what we find instead"),
+        ({"holds": False, "instead": True}, "what we find instead: doesn't hold"),
         ({"holds": True, "result": ""}, "better"),
         ({"holds": False, "result": ""}, "not better"),
     ],
@@ -149,11 +154,64 @@ def test_instructive_differences_are_stored_ones_with_pictures() -> None:
     assert all((folder / picture).is_file() for _, _, picture in INSTRUCTIVE)
 
 
-def test_what_is_not_run_yet_belongs_to_a_published_result_and_names_experiments_there_are() -> None:
-    names = {found.name for found in find(REPOSITORY / "experiments")}
+def test_what_is_not_run_yet_belongs_to_a_published_result_and_says_why() -> None:
     pending = [one for result in PUBLISHED for one in not_run_yet(result)]
     assert len(pending) == len(_NOT_RUN_YET)
-    assert {one["experiment"] for one in pending} <= {*names, ""}
+    assert all(
+        line.claim.get("why") or line.claim["note"] for line in lines_of(stored(STORED)) if line.result and not line.run
+    )
+
+
+def test_stored_verdicts_follow_from_what_is_stored() -> None:
+    for result in stored(STORED).values():
+        for claim in result["claims"]:
+            given = {name: value for name, value in claim.items() if name != "verdict"}
+            assert Claim(**{**given, "readings": tuple(given.get("readings", ()))}).verdict == claim["verdict"], claim
+
+
+REFUTING = {
+    "mirrored": lambda x: x.max() + x.min() - x,
+    "negative": lambda x: -x,
+    "the least": lambda x: np.full_like(x, x.min()),
+    "the largest": lambda x: np.full_like(x, x.max()),
+    "backwards": lambda x: x[::-1],
+    "by turns": lambda x: np.where(np.arange(len(x)) % 2, x.min(), x.max()),
+    "by threes": lambda x: x + 1000 * (np.arange(len(x)) % 3),
+    "far larger": lambda x: x + 1_000_000,
+}
+JUDGED = [found for found in find(REPOSITORY / "experiments") if (STORED / f"{found.stem}.csv").exists()]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("found", JUDGED, ids=lambda found: found.name)
+def test_no_rule_of_a_published_claim_holds_whatever_the_numbers_are(
+    found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For each claim that holds, some other numbers or words in the stored table refute it."""
+    experiment = load(found.file)
+    if not experiment.results:
+        return
+    monkeypatch.setattr(Claim, "__post_init__", lambda _: None)  # rows that differ need no reason here
+    table = stored_table(STORED / f"{found.stem}.csv")
+    given = {name for job in experiment.jobs(True) for name in job}
+    numbers = [name for name in table.select_dtypes(["number", "bool"]).columns if name not in given]
+    words = [name for name in table.columns if name not in {*given, *numbers}]
+    unrefuted, rng = holding(experiment, table), np.random.default_rng(0)
+    tables = [table.assign(**{name: rng.permutation(table[name].to_numpy()) for name in numbers}) for _ in range(3)]
+    for change in REFUTING.values():
+        changed = {name: ~x if x.dtype == bool else change(x) for name in numbers for x in [table[name].to_numpy()]}
+        tables += [table.assign(**changed), *(table.assign(**{name: x}) for name, x in changed.items())]
+    tables += [table.assign(**{name: told}) for name in words for told in ("", table[name].value_counts().index[-1])]
+    for changed in tables:
+        with suppress(ArithmeticError, LookupError, ValueError):  # not every table of numbers can be told
+            unrefuted &= holding(experiment, changed)
+    assert not unrefuted
+
+
+def holding(experiment: Experiment, table: pd.DataFrame) -> set[tuple[str, ...]]:
+    """The published claims that hold, by their words."""
+    claims = [claim for claim in experiment.judge(table) if claim.holds and claim.result]
+    return {(claim.statement, claim.setting, claim.condition, claim.algorithm) for claim in claims}
 
 
 @pytest.mark.parametrize("values", [[], [1.0, float("nan")]])
