@@ -153,6 +153,7 @@ class _Solutions(OrderedDict[tuple[str, str], Any]):
 # a model shouldn't carry this along. By identity: a subclass may define equality, and then can't be hashed.
 _SOLUTIONS: dict[int, _Solutions] = {}
 _LOCK = threading.RLock()
+_UNKNOWN = object()
 
 
 def _solutions_of(model: FactorModel) -> _Solutions:
@@ -200,9 +201,8 @@ def _remembered(model: FactorModel, data: BinaryData, what: str, compute: Callab
     key = data.fingerprint(), what
     with _LOCK:
         known = _solutions_of(model)
-        found, answer = key in known, known.get(key)
-    if not found:
-        answer = compute()
+        kept: Any = known.get(key, _UNKNOWN)
+    answer: Value = compute() if kept is _UNKNOWN else kept
     with _LOCK:
         known.keep(key, answer)
     return answer
