@@ -205,7 +205,7 @@ def _draw_weights(first: pd.DataFrame) -> Figure:
 def _draw_fossils(first: pd.DataFrame) -> Figure:
     """Components as lines of cells, genera in the order of the table: the paper's figure 5 (a)."""
     from experiments.ab._shared import run_with
-    from latentbits.plots.style import KINDS, new_figure
+    from latentbits.plots.style import KINDS, new_figure, text_colour
 
     figure = new_figure(10, 8)
     cases = [case for case in CASES if case.data == "fossils"]
@@ -216,7 +216,7 @@ def _draw_fossils(first: pd.DataFrame) -> Figure:
         kinds = row["_kinds"]
         axes.set_yticks(range(len(kinds)), [KINDS[kind].words or f"content {k}" for k, kind in enumerate(kinds)])
         for label, kind in zip(axes.get_yticklabels(), kinds, strict=True):
-            label.set_color(KINDS[kind].text)
+            label.set_color(text_colour(kind))
         told = run_with(case.rows, case.noise)["condition"] or "ones added to all rows"
         axes.set_title(f"{told}, {case.noise} noise" if case.added else "as they are")
     panels[-1].set_xlabel("genus")
