@@ -26,8 +26,8 @@ MODEL_FILE = "model.npz"
 
 _DEEPEST = 30  # levels of JSON; what this library writes has less than ten
 _FORMULA = re.compile("(^|[;\\t\\r\\n\ufeff\u200b-\u200f\u2060]\\s*)('*)(?=[-=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20])")
-"""Before what spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards among them: at the
-beginning of a label, after characters that nobody sees, and after what may separate cells elsewhere (a semicolon)."""
+"""Before what spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards among them: at
+the beginning of a label, after characters that nobody sees, and after what may separate cells elsewhere."""
 
 
 # ---- whole or not at all -----------------------------------------------------------------------------------
