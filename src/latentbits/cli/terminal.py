@@ -230,9 +230,9 @@ class InputFile(click.Path):
         """The path of the file."""
         if value != "-" or ctx is None:
             return super().convert(value, param, ctx)
-        folder = ctx.with_resource(tempfile.TemporaryDirectory(prefix="latentbits-"))
+        folder: str = ctx.with_resource(tempfile.TemporaryDirectory(prefix="latentbits-"))
         file = Path(folder) / "stdin.csv"
-        file.write_bytes(click.get_binary_stream("stdin").read())
+        file.write_bytes(sys.stdin.buffer.read())
         return file
 
 
