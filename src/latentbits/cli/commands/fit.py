@@ -164,8 +164,9 @@ def fit(
         start = time.perf_counter()
         search: Values = {"folds": folds, "progress": terminal.shows_progress}
         if model is None:
-            if data.facts is not None:
-                click.echo(f"note: {sentences.not_compared_with(data.facts.names)}", err=True)
+            facts = getattr(data, "facts", None)
+            if facts is not None:
+                click.echo(f"note: {sentences.not_compared_with(facts.names)}", err=True)
             estimators = [model_class(name)(**own) for name, own in parameters.items()]
             where: Values = {"random_state": learning["seed"], "n_jobs": learning["jobs"], "verbose": asking["verbose"]}
             asked: Any = choose(data, estimators, components=numbers or COMPONENTS, n_folds=folds, **where)
