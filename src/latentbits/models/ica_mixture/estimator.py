@@ -39,7 +39,7 @@ EXACT = 1000
 EXACT_WITH_HOLES = 20_000
 """The same times the number of different sets of missing cells."""
 
-N_SOURCES = 6
+N_SOURCES = 2
 """Of each cluster at most, by default."""
 
 ADJACENT = 0.5
@@ -64,7 +64,7 @@ class ICAMixture(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         Number of clusters to start with, by k-means: better more than there are, because clusters that aren't apart at
         the start seldom get apart later. Superfluous ones are deleted; `split` may add some.
     n_sources : int or None, default=None
-        Largest number of sources of each cluster; None stands for 6, or for the number of columns if that is smaller.
+        Largest number of sources of each cluster; None stands for 2, or for the number of columns if that is smaller.
         More than needed cost time alone: those that a cluster doesn't need are removed, and then count nothing. In
         tables of many correlated columns too few make a cluster fall apart into several.
     n_gaussians : int, default=5
