@@ -131,6 +131,26 @@ class RowFacts:
             effort=None if self.effort is None else self.effort[index],
         )
 
+    def only(self, covariates: Iterable[str]) -> RowFacts:
+        """Leave out all covariates but some; coordinates and effort stay.
+
+        Parameters
+        ----------
+        covariates : iterable of str
+            Names; those that aren't there are ignored.
+
+        Returns
+        -------
+        RowFacts
+            What is left.
+        """
+        kept = set(covariates)
+        return replace(
+            self,
+            numbers={name: values for name, values in self.numbers.items() if name in kept},
+            categories={name: values for name, values in self.categories.items() if name in kept},
+        )
+
     @property
     def names(self) -> list[str]:
         """Of all columns, by their roles."""
