@@ -83,6 +83,7 @@ html_title = f"latentbits {__version__}"
 html_static_path = ["_static"]
 html_extra_path = ["llms.txt"]
 html_css_files = ["site.css"]
+html_js_files = ["names.js"]
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False

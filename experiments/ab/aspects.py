@@ -204,8 +204,9 @@ def _tests(fossils: pd.DataFrame) -> list[Claim]:
         (
             "p_weighted",
             {"setting": KISH},
-            f"all pairs with content differ (P up to {content:.1g}), but the blank aspect's "
-            "few weights and those of the middle one don't",
+            f"all pairs with content differ (P up to {content:.1g}), but the blank aspect, whose weights are those of "
+            f"few genera, doesn't differ from the oldest one in {count_of(fossils['p_weighted'] > PRINTED)} fits; fits "
+            "that are nearly equally likely disagree",
         ),
         (
             "p_times",

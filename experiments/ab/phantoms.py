@@ -122,7 +122,7 @@ def _judge_case(case: Case, group: pd.DataFrame) -> list[Claim]:
     ]
     if case.data == "text":
         claims.append(_blankness(name, group, about))
-    if case.white:
+    if case.white and not case.added:
         claims.append(_falls(name, group, about))
     if case.added and titled(case.data, case.added) in DENSITIES:
         claims.append(_density(titled(case.data, case.added), case.rows, group, about))
@@ -170,6 +170,7 @@ def _blankness(name: str, group: pd.DataFrame, about: dict[str, Any]) -> Claim:
 
 
 def _falls(name: str, group: pd.DataFrame, about: dict[str, Any]) -> Claim:
+    """The paper says so of fossils and text as they are."""
     return Claim(
         **about,
         statement=f"{name}: the weight of the blankest component (phantom or not) falls with the ones in the row",

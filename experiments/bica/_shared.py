@@ -22,6 +22,11 @@ BICA, BBICA = "BICA, processed", "bBICA, processed"
 OTHERS = ("mixture", "logistic PCA", "Bernoulli NMF", "BICA", "bBICA")
 """What the paper compares the processed models with."""
 
+OUR_LPCA = "logistic PCA by likelihood with a ridge of 0.1"
+"""A departure: the paper's is Tipping's, by a variational bound."""
+
+THE_OTHERS = "The mixture's probabilities are smoothed; AB and NMF are not in the paper's comparison and don't count"
+
 COLOURS = {
     BBICA: "#0072b2",
     BICA: "#56b4e9",

@@ -95,14 +95,15 @@ def _rates(labels: np.ndarray, glaucoma: np.ndarray) -> dict[str, float]:
     return {"sensitivity": ill[glaucoma].mean(), "specificity": (~ill)[~glaucoma].mean()}
 
 
-def best(table: pd.DataFrame, model: str) -> pd.Series:
-    """The fit of a model with the highest bound."""
-    own = table[table["model"] == model]
+def best(table: pd.DataFrame, model: str, clusters: int | None = None) -> pd.Series:
+    """The fit of a model with the highest bound, of all or of those that end with so many clusters."""
+    own = table[(table["model"] == model) & (clusters is None or table["clusters"] == clusters)]
     return own.loc[own["bound"].idxmax()]
 
 
 def judge(table: pd.DataFrame) -> list[Claim]:
     ica, factors, few, rival = (best(table, model) for model in (ICA, FACTORS, FEW, GAUSSIANS))
+    pair = best(table, ICA, 2)
     two = ica["clusters"] == 2
     return [
         Claim(
@@ -118,13 +119,13 @@ def judge(table: pd.DataFrame) -> list[Claim]:
             result="ICA mixture 3",
             statement="dimensions of ICA's clusters: the ill one has more than the healthy one",
             paper="12 and 6",
-            ours=str(ica["dimensions"]),
+            ours=f"{ica['dimensions']}" + ("" if two else f"; of the best two clusters {pair['dimensions']}"),
             holds=two and _more_in_the_ill_one(ica),
             **NOT_PUBLIC,
             note="With one cluster there is nothing to compare: its dimensions are those of all fields together.",
         ),
-        *(_rates_claim(model, best(table, model)) for model in (ICA, FACTORS)),
-        _bounds(ica["bound"], factors["bound"]),
+        *(_rates_claim(model, best(table, model), best(table, model, 2)) for model in (ICA, FACTORS)),
+        _bounds((pair["bound"], best(table, FACTORS, 2)["bound"]), (ica, factors)),
         _many_clusters(table[table["model"] == FACTORS], factors),
         Claim(
             statement="visual fields, why not two clusters: with at most 2 sources there are two, but one cluster of "
@@ -142,13 +143,15 @@ def judge(table: pd.DataFrame) -> list[Claim]:
     ]
 
 
-def _bounds(ica: float, factors: float) -> Claim:
+def _bounds(pair: tuple[float, float], preferred: tuple[pd.Series, pd.Series]) -> Claim:
+    """Both of the paper's solutions have two clusters."""
+    whatever = " against ".join(f"{row['bound']:,.0f} with {row['clusters']:.0f}" for row in preferred)
     return Claim(
         result="ICA mixture 3",
-        statement="the bound of ICA is above that of factor analysers",
+        statement="the bound of ICA's best two clusters is above that of two factor analysers'",
         paper="-14,510 against -14,590",
-        ours=f"{ica:,.0f} against {factors:,.0f}",
-        holds=ica > factors,
+        ours=f"{pair[0]:,.0f} against {pair[1]:,.0f} (whatever the number of clusters: {whatever})",
+        holds=pair[0] > pair[1],
         **NOT_PUBLIC,
         note=NOTE,
     )
@@ -167,14 +170,15 @@ def _many_clusters(runs: pd.DataFrame, preferred: pd.Series) -> Claim:
     )
 
 
-def _rates_claim(model: str, row: pd.Series) -> Claim:
+def _rates_claim(model: str, row: pd.Series, pair: pd.Series) -> Claim:
     """As good as the paper's if sensitivity + specificity is."""
     sensitivity, specificity = PAPERS[model]
+    of_two = f"; of the best two clusters {_percent(pair)}" if row["clusters"] != 2 else ""
     return Claim(
         result="ICA mixture 3",
         statement=f"sensitivity / specificity of {model} (their sum at least the paper's)",
         paper=f"{100 * sensitivity:.0f} / {100 * specificity:.0f} %",
-        ours=f"{_percent(row)}, clusters: {row['clusters']:.0f}",
+        ours=f"{_percent(row)}, clusters: {row['clusters']:.0f}{of_two}",
         holds=_sum(row) >= sensitivity + specificity,
         **NOT_PUBLIC,
         note=NOTE,

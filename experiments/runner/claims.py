@@ -47,7 +47,7 @@ class Claim:
     algorithm : the one that the paper prints, ours, or both if that makes no difference.
     setting : a choice that the paper leaves open, in a few words. Claims of one result come out together only if they
         do under one and the same setting.
-    condition : a departure from what the paper says, in a few words.
+    condition : a departure from what the paper says, or several joined, in a few words.
     substitute : the public data used instead of the paper's, which are not public.
     instead : whether this is what we find instead of a published claim, if it holds; it is never counted as a
         reproduction.

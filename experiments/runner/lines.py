@@ -14,11 +14,12 @@ __all__ = ["RULE", "Line", "Outcome", "Setting", "Status", "lines_of", "outcome_
 
 RULE = (
     "A published result comes out **whole** if all its claims do under one and the same named setting, on the paper's "
-    "data; **under a condition** if one stated departure from the paper (another setting, substitute public data) "
-    "serves all its claims; **in part** otherwise, with the share of claims that come out together. A setting names "
-    "whose algorithm it is, the printed one or ours, and what the paper leaves open; the one in which most claims come "
-    "out is named, with the number of those it is the best of. A changed claim is a row *what we "
-    "find instead* and is never counted; a claim that was not run counts as not shown; a tie is a tie. A row that "
+    "data; **under a condition** if one stated condition serves all its claims: a departure from the paper, or several "
+    "joined (another setting, fewer rows and restarts, substitute public data); **in part** otherwise, with the share "
+    "of claims that come out together. A setting names whose algorithm it is, the printed one or ours, and what the "
+    "paper leaves open; the one in which most claims come out is named, with the number of those it is the best of. A "
+    "changed claim is a row *what we find instead* and is never counted; a claim that was not run counts as not shown; "
+    "a tie is a tie. A row that "
     "differs has one of four reasons: it *does not come out*, it *depends on the local optimum*, its *data are not "
     "public*, or it is *underspecified*, with the readings that were tried. Rows are judged from stored numbers by "
     "rules in code: `python -m experiments judge all`."

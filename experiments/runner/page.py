@@ -227,12 +227,19 @@ def _side_by_side(group: list[Line]) -> tuple[str, str, str]:
 
 
 def _why(group: list[Line], folder: Path, page: Path) -> str:
-    """One line: the reason of what differs, with our best evidence, or why it was not run."""
-    line = next((line for line in group if line.reason), group[0])
-    if not line.run:
-        return _cell(line.claim.get("why") or _first_sentence(line.claim["note"]) or "-")
-    if not line.reason:
-        return "-"
+    """The reason of what differs, with our best evidence, or why it was not run.
+
+    If only one of the two algorithms differs, or they do for different reasons, the words say which.
+    """
+    if not any(line.run for line in group):
+        return _cell(group[0].claim.get("why") or _first_sentence(group[0].claim["note"]) or "-")
+    told = {line.algorithm: _reason(line, folder, page) for line in group if line.reason}
+    if len(set(told.values())) < 2 and all(line.reason for line in group):
+        return next(iter(told.values()))
+    return "; ".join(f"{algorithm}: {reason}" for algorithm, reason in told.items()) or "-"
+
+
+def _reason(line: Line, folder: Path, page: Path) -> str:
     readings = f" ({'; '.join(line.claim['readings'])})" if line.claim.get("readings") else ""
     evidence = _evidence(line, folder, page)
     return _cell(f"*{line.reason}*{readings}: {line.claim['why']}") + (f" {evidence}" if evidence else "")

@@ -243,3 +243,17 @@ def test_wrong_usage_is_exit_code_2(run: Run, table: Path, tmp_path: Path, asked
     result = run("fit", table, *asked, "--out", tmp_path / "run")
     assert_refused(result, message, code=2)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_table_comes_through_a_pipe(tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "latentbits", "look", "-"]
+    result = subprocess.run(program, input=b"site,a,b\nP,1,0\nQ,1,1\n", capture_output=True, cwd=tmp_path, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(b"stdin.csv: 2 rows x 2 columns")
+    assert list(tmp_path.iterdir()) == [], "what came through the pipe is not left behind"
+
+
+@pytest.mark.parametrize("encoding", ["punycode", "base64", "rot13", "undefined"])
+def test_encodings_that_are_none_are_refused(run: Run, tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "t.csv").write_text("site,a,b\nP,1,0\nQ,1,1\n")
+    assert_refused(run("look", tmp_path / "t.csv", "--encoding", encoding), "t.csv: th", code=1)

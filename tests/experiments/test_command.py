@@ -105,8 +105,15 @@ def test_the_page_says_why_a_claim_differs_and_shows_both_algorithms(toys: Toys,
     changed = changed.replace(claim, f"{claim}, {other}").replace("import Claim", "import Algorithm, Claim")
     toys.add("toys/coin", changed)
     command("run", "toys/coin")
-    assert "| 3 of 3 | **only with ours: reproduced** |" in toys.rows("ab")
+    told = "as printed: *does not come out*: The coin is bent"
+    assert f"| 3 of 3 | **only with ours: reproduced** | {told} |" in toys.rows("ab")
     assert "**whole**: our algorithm" in toys.page.read_text()
+    toys.add("toys/coin", changed.replace("holds=True", 'holds=False, why="It rolled away"'))
+    command("run", "toys/coin")
+    assert f"| **differs** | {told}; ours: *does not come out*: It rolled away |" in toys.rows("ab")
+    toys.add("toys/coin", changed.replace("holds=True", "holds=False"))
+    command("run", "toys/coin")
+    assert "| **differs** | *does not come out*: The coin is bent |" in toys.rows("ab")
 
 
 def test_claims_are_judged_again_from_the_stored_table(toys: Toys, command: Run) -> None:

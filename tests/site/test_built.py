@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,20 @@ def test_pages_open(opened, name, width, scheme):
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     brightness = sum(int(part) for part in re.findall(r"\d+", light)[:3])
     assert (brightness < 200) == (scheme == "dark")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", [*PAGES.values(), "which-model.html", "guides/index.html"])
+def test_pages_can_be_used_by_everybody(browser, name, scheme):
+    """axe-core finds no serious violation."""
+    axe = files(pytest.importorskip("axe_playwright_python")).joinpath("axe.min.js").read_text(encoding="utf-8")
+    window = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": 1280, "height": 900})
+    page = window.new_page()
+    page.goto((SITE / name).as_uri())
+    page.evaluate(axe)
+    violations = page.evaluate("axe.run().then((found) => found.violations)")
+    window.close()
+    assert [one["id"] for one in violations if one["impact"] in ("serious", "critical")] == []
 
 
 def test_the_landing_page_answers_in_one_screen(opened):

@@ -9,6 +9,7 @@ import functools
 import os
 import shutil
 import sys
+import tempfile
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -217,6 +218,22 @@ Values = dict[str, Any]
 
 FILE_PATH = click.Path(path_type=Path)
 """Not checked by click: the readers know better what to say about a file that isn't there."""
+
+
+class InputFile(click.Path):
+    """A path, or - for what comes through a pipe, which is kept in a file of its own until the command ends."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path of the file."""
+        if value != "-" or ctx is None:
+            return super().convert(value, param, ctx)
+        folder: str = ctx.with_resource(tempfile.TemporaryDirectory(prefix="latentbits-"))
+        file = Path(folder) / "stdin.csv"
+        file.write_bytes(sys.stdin.buffer.read())
+        return file
 
 
 def bundled(name: str, specification: dict[str, Values]) -> Callable[[Command], Command]:

@@ -280,6 +280,8 @@ class TextFile:
                 f"use {option('encoding', 'latin-1')} or whatever the file was saved in",
                 self.origin.place(line),
             )
+        except UnicodeError:  # of codecs that don't say where
+            pass
         return self.origin.error(f"this is not {self.encoding}; use the encoding that the file was saved in")
 
 

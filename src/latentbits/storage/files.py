@@ -25,8 +25,9 @@ MODEL_FILE = "model.npz"
 """The model in the folder of a fit."""
 
 _DEEPEST = 30  # levels of JSON; what this library writes has less than ten
-_FORMULA = re.compile("'*[-=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
-"""What spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards among them."""
+_FORMULA = re.compile("(^|[;\\t\\r\\n\ufeff\u200b-\u200f\u2060]\\s*)('*)(?=[-=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20])")
+"""Before what spreadsheets take for the beginning of a formula, the wide forms of East Asian keyboards among them: at
+the beginning of a label, after characters that nobody sees, and after what may separate cells elsewhere."""
 
 
 # ---- whole or not at all -----------------------------------------------------------------------------------
@@ -202,22 +203,24 @@ def write_csv(table: pd.DataFrame, target: Path | IO[str]) -> None:
 
 
 def escape_formula(label: object) -> object:
-    """A label that would begin a formula, with an apostrophe in front; numbers stay as they are.
+    """A label that would begin a formula, or contain the beginning of one, with an apostrophe in front of it.
+
+    Numbers stay as they are.
 
     Apostrophes that are in front already get one more, so that no two labels become the same, and
     `restore_label` can take it away again.
 
     Examples
     --------
-    >>> [escape_formula(label) for label in ("=1+1", "-0.5", "Equus", "'=1+1")]
-    ["'=1+1", '-0.5', 'Equus', "''=1+1"]
+    >>> [escape_formula(label) for label in ("=1+1", "-0.5", "Equus", "'=1+1", "x;=1+1")]
+    ["'=1+1", '-0.5', 'Equus', "''=1+1", "x;'=1+1"]
     """
-    if not isinstance(label, str) or not _FORMULA.match(label):
+    if not isinstance(label, str):
         return label
     with contextlib.suppress(ValueError):
         float(label)
         return label
-    return f"'{label}"
+    return _FORMULA.sub(r"\1'\2", label)
 
 
 def restore_label(written: str) -> str:
@@ -228,7 +231,7 @@ def restore_label(written: str) -> str:
     >>> [restore_label(str(escape_formula(label))) for label in ("=1+1", "-0.5", "'quoted'", "'=1+1")]
     ['=1+1', '-0.5', "'quoted'", "'=1+1"]
     """
-    return written[1:] if written.startswith("'") and _FORMULA.match(written) else written
+    return _FORMULA.sub(lambda found: found[1] + found[2].removeprefix("'"), written)
 
 
 def _quoting(table: pd.DataFrame) -> Literal[0, 2]:

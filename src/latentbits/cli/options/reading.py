@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from latentbits.cli.terminal import FILE_PATH, Command, Values, bundled, flag_of, given
+from latentbits.cli.terminal import Command, InputFile, Values, bundled, flag_of, given
 from latentbits.data.read_options import ReadOptions, flags, option_types
 from latentbits.errors import DataError
 from latentbits.wording import place
@@ -64,7 +64,7 @@ READING: dict[str, Values] = dict(_settings())
 
 def reading_options(command: Command) -> Command:
     """Give a command the argument FILE and all options of reading it, as the dict `reading`."""
-    return click.argument("file", type=FILE_PATH)(bundled("reading", READING)(command))
+    return click.argument("file", type=InputFile())(bundled("reading", READING)(command))
 
 
 def optional_reading_options(command: Command) -> Command:
@@ -77,7 +77,7 @@ def optional_reading_options(command: Command) -> Command:
             raise click.UsageError(f"{flag_of(useless[0])} is about reading FILE; give one, or leave it out")
         return command(file=file, **values)
 
-    return click.argument("file", type=FILE_PATH, required=False)(bundled("reading", READING)(check))
+    return click.argument("file", type=InputFile(), required=False)(bundled("reading", READING)(check))
 
 
 def check_file(file: Path) -> None:
