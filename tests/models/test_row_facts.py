@@ -26,8 +26,9 @@ from latentbits import (
     save_model,
     simulate,
 )
+from latentbits.data.row_facts import without_copies
 from latentbits.models.probit_factors import _known
-from latentbits.models.row_features import RowFeatures, _basis, without_copies
+from latentbits.models.row_features import RowFeatures, _basis
 
 N, D = 240, 12
 RNG = np.random.default_rng(0)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.row_facts import RowFacts
+from latentbits.data.row_facts import RowFacts, without_copies
 from latentbits.errors import DataError
 from latentbits.models.base import BinaryModel
-from latentbits.models.row_features import without_copies
 
 __all__ = ["KnowsRows"]
 
