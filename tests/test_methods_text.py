@@ -102,9 +102,12 @@ def test_what_was_known_of_the_rows_is_told(cells):
 
 def test_a_model_that_was_chosen_says_among_how_many(cells):
     found = lb.choose(cells, components=[2], n_folds=2, random_state=0)
-    told = "chosen among 4 models by held-out cells: the simplest within one standard error of the best."
-    assert told in methods_text(found)
-    assert told in methods_text(found.model, n_compared=4)
+    said = dict(found.note.arguments)
+    assert methods_text(found) == methods_text(found.model, choice=said)
+    told = "chosen among 4 models by held-out cells: the "
+    assert f"{told}one that predicts them best" in methods_text(found.model, choice=said | {"is_best": True})
+    simplest = methods_text(found.model, choice=said | {"is_best": False})
+    assert f"{told}simplest within one standard error of the one that predicts them best." in simplest
     assert "chosen among" not in methods_text(found.model)
 
 

@@ -173,21 +173,28 @@ def found_numbers(findings: Findings) -> list[Number]:
 
 
 def skill(found: Verdict) -> list[Number]:
-    """How well held-out cells are predicted, beside the best baseline; without evidence also how far from it."""
+    """How well held-out cells are predicted, beside the headline's baseline; without evidence also how far from it."""
     own = found.auc.get("model")
     others = {name: area for name, area in found.auc.items() if name != "model"}
     if own is None or not others:
         return []
-    best = max(others, key=lambda name: others[name])
     if found.basis.about == "visits" or found.visits is not None:
-        return [(f"{own:.2f}", "AUC on left-out visits", f"{others[best]:.2f} by species' frequencies")]
+        return [(f"{own:.2f}", "AUC on left-out visits", f"{max(others.values()):.2f} by species' frequencies")]
     of_pairs = found.over_rows_and_columns is None
-    than = "independent columns" if of_pairs else {"columns": "column totals"}.get(best, "row and column totals")
-    ahead = (f"{own:.2f}", f"AUC on held-out {'pairs' if of_pairs else 'cells'}", f"{others[best]:.2f} by {than}")
+    baseline, than = ("columns", "independent columns") if of_pairs else _totals(found)
+    ahead = (f"{own:.2f}", f"AUC on held-out {'pairs' if of_pairs else 'cells'}", f"{others[baseline]:.2f} by {than}")
     if found.level is not Level.NONE:
         return [ahead]
     above = f"standard errors above {'independent columns' if of_pairs else 'totals'}"
     return [(f"{found.z:.1f}", above, "2 would be evidence"), ahead]
+
+
+def _totals(found: Verdict) -> tuple[str, str]:
+    """The baseline that a verdict on cells speaks of, and its words."""
+    columns = found.over_columns
+    if found.level is Level.NONE and columns is not None and not columns.is_found:
+        return "columns", "column totals"
+    return "rows and columns", "row and column totals"
 
 
 def _size_number(data: DataSummary) -> Number:
@@ -455,7 +462,7 @@ def _nothing_found(found: Verdict, columns: Gain, rows: Gain) -> list[str]:
             "beta-ica."
         )
     else:
-        totals = "row and column totals" if columns.is_found else "column totals"
+        _, totals = _totals(found)
         evidence = _no_evidence(found)
         first = f"Only {totals} are predictable{'; ' * bool(evidence)}{evidence}."
     against = [
@@ -494,8 +501,8 @@ def _no_pair_found(found: Verdict, columns: Gain) -> list[str]:
 def _no_evidence(found: Verdict) -> str:
     return {
         "pairs": "the sources are no evidence of hidden causes",
-        "suspects": "the list below is no evidence of false zeros",
-        "visits": "the list below ranks species by little more than how common they are",
+        "suspects": "the model's ranking of zeros is no evidence of false zeros",
+        "visits": "the model's list ranks species by little more than how common they are",
         "cells": "what the model says of single cells is no evidence of false zeros",
         "components": "the components describe these rows, and are no evidence of hidden causes",
         "totals": "",
@@ -613,6 +620,16 @@ def known_of_rows(covariates: Sequence[str], coordinates: Sequence[str], effort:
         "shown": " (this model doesn't use it: false-zeros and probit-factors do)",
     }
     return f"Known of the rows: {known}{purpose[used]}."
+
+
+def not_compared_with(names: Sequence[str]) -> str:
+    """That models are chosen among that don't use what describes the rows."""
+    listed = f"{', '.join(names[:-1])}{' and ' * (len(names) > 1)}{names[-1]}"
+    are, them = ("is", "it") if len(names) == 1 else ("are", "them")
+    return (
+        f"{listed} {are} kept for maps and associations; the models compared don't use {them}: false-zeros and "
+        "--model probit-factors do"
+    )
 
 
 def marks(confirmed: int, rejected: int, unsure: int) -> str:
@@ -882,7 +899,7 @@ def not_counted(species: int, bound: float, low: float, high: float) -> str:
     """What is said of species that were never seen anywhere."""
     return (
         f"Species that no visit has seen anywhere are not counted: {species:,} were seen, and there are at least about "
-        f"{bound:,.1f} ({low:,.1f}-{high:,.1f}; Chao2, 95 % interval)."
+        f"{bound:,.0f} ({low:,.0f}-{high:,.0f}; Chao2, 95 % interval)."
     )
 
 
@@ -916,7 +933,9 @@ def no_factor() -> str:
     return "No on-off factor is stronger than the noise."
 
 
-def factor_nature(kind: str, advantage: float, gaussian_factors: int, looks: Sequence[str] = ()) -> str:
+def factor_nature(
+    kind: str, advantage: float, gaussian_factors: int, one_behind_none: float | None, looks: Sequence[str] = ()
+) -> str:
     """Whether causes are on and off, by BIC against Gaussian factors, and by the shape of the rows along each."""
     rivals = counted(gaussian_factors, "continuous factor")
     others = [f"{number} ({look})" for number, look in enumerate(looks, 1) if look != "two states"]
@@ -931,7 +950,8 @@ def factor_nature(kind: str, advantage: float, gaussian_factors: int, looks: Seq
             f"rows gather at no two states of any. They look like {' and '.join(dict.fromkeys(looks))}."
         )
     if kind == "none":
-        return "Continuous factors don't describe the rows better than none either."
+        by_bic = "" if one_behind_none is None else f": BIC prefers none to one by {one_behind_none:.0f}"
+        return f"Continuous factors don't describe the rows better than none either{by_bic}."
     if kind == "undecided":
         return (
             f"So few on-off factors don't show whether the causes are on-off: BIC prefers {rivals}, more than were "
@@ -1139,25 +1159,33 @@ def use_ensemble_to_rank() -> str:
 
 
 def checked(
+    ranked_by: str,
     first: int,
     found: float,
     by_columns: float,
     by_chance: float,
     least: float,
     most: float,
+    repeats_ahead: int,
     knocked_out: int,
     repeats: int,
 ) -> str:
-    """How many of the first suspects are known ones that had been set to 0."""
-    found_, by_columns_, by_chance_, least_, most_ = (
+    """How many of the first suspects are known ones that had been set to 0, and whether that is worth a model."""
+    found_, by_columns_, by_chance_, ahead_ = (
         f"{number:.0f}" if number >= 10 or float(number).is_integer() else f"{number:.1f}"
-        for number in (found, by_columns, by_chance, least, most)
+        for number in (found, by_columns, by_chance, found - by_columns)
     )
-    spread = f", {least_} to {most_} in {repeats} repeats" if repeats > 1 else ""
-    return (
+    spread = f"; {least:.0f} to {most:.0f} in {repeats} repeats" if repeats > 1 else ""
+    words = (
         f"{found_} of the first {first} suspects are ones that had been knocked out ({knocked_out:,} were{spread}); "
         f"by column frequencies {by_columns_}, by chance {by_chance_}."
     )
+    if found <= by_columns:
+        return f"{words} {ranked_by} ranks these zeros no better than column frequencies do."
+    more = f"better than column frequencies do, by {ahead_} of the first {first}"
+    if repeats_ahead < repeats:
+        more = f"not clearly {more}: it was ahead in {repeats_ahead} of {repeats} repeats"
+    return f"{words} {ranked_by} ranks these zeros {more}."
 
 
 # ---- how a number was chosen -----------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def test_noise_alone_is_told_and_listed_all_the_same(run: Run, tmp_path):
     file = written(tmp_path / "noise.csv", cells, [f"site{i}" for i in range(N_ROWS)])
     result = run("false-zeros", file, *SMALL, "--top", 2, "--out", tmp_path / "run", "--no-report")
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("Only column totals are predictable; the list below")
+    assert lines[0].startswith("Only column totals are predictable; the model's ranking of zeros")
     assert len([line for line in lines if line.startswith("    ")]) == 2
     again = run("suspects", tmp_path / "run", file, "--top", 2)
     assert "note: by the verdict on the fit: Only column totals" in again.stderr

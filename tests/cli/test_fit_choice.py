@@ -104,3 +104,16 @@ def test_an_option_of_one_family_leaves_the_others_out(run: Run, table: Path, tm
     assert result.exit_code == 0, result.output
     models = pd.read_csv(tmp_path / "run" / "comparison.csv")["model"]
     assert set(models) == {"IndependentBernoulli", "RowColumnBernoulli", "BetaICA(2)", "BetaICA(3)"}
+
+
+def test_what_is_known_of_the_rows_is_said_not_to_be_used(run: Run, tmp_path: Path) -> None:
+    cells = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (30, 4)), columns=list("abcd"))
+    cells.assign(height=range(30)).to_csv(tmp_path / "sites.csv", index=False)
+    asked = [tmp_path / "sites.csv", "--covariates", "height", "--components", "1:2", "--no-verdict", *QUICK]
+    chosen = run("fit", *asked, "--out", tmp_path / "chosen")
+    assert chosen.exit_code == 0, chosen.stderr
+    told = "note: height is kept for maps and associations; the models compared don't use it: false-zeros and --model "
+    assert chosen.stderr.count(told) == 1
+    named = run("fit", *asked, "--model", "bernoulli-mixture", "--out", tmp_path / "named")
+    assert named.exit_code == 0, named.stderr
+    assert told not in named.stderr

@@ -85,7 +85,9 @@ def test_a_folder_is_opened_again(run: Run, visits: Path, tmp_path: Path) -> Non
     assert result.exit_code == 0, result.stderr
     page = (out / "report.html").read_text()
     assert before["verdict"]["sentences"][0].partition(" (")[0] in page
-    assert run("suspects", out, visits).exit_code != 0
+    for asked in (["suspects", out, visits, "--top", 3], ["explain", out, visits, "--cell", "p3", "b1"]):
+        assert_refused(run(*asked), "keeps its visits, and answers about them alone; leave out FILE")
+    assert_refused(run("denoise", out, visits), "a fit of repeat visits changes no cells")
     assert "is about the rows it was fitted to" in run("report", out, visits, "--out", tmp_path / "x.html").stderr
 
 

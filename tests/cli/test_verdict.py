@@ -23,7 +23,7 @@ from .conftest import FAST, Run, summary_of, write_table
 
 pytestmark = pytest.mark.usefixtures("without_plots")
 
-NO_EVIDENCE = "the list below is no evidence of false zeros."
+NO_EVIDENCE = "the model's ranking of zeros is no evidence of false zeros."
 NOTHING = f"Only column totals are predictable; {NO_EVIDENCE}"
 
 

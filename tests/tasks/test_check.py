@@ -96,6 +96,8 @@ def test_the_sentence_has_the_numbers_of_the_table() -> None:
     found = check(X, RowColumnBernoulli(), n_knocked_out=40, n_repeats=1, random_state=0)
     line = found.table.iloc[0]
     assert str(found).startswith(f"{line['found']:.3g} of the first 20 suspects are ones that had been knocked out (40")
+    better = "better" if line["found"] > line["by_columns"] else "no better"
+    assert f"RowColumnBernoulli ranks these zeros {better}" in str(found)
     assert len(found.plot().axes) == 1
     assert str(found) in found._repr_html_()
     json.dumps(dict(found.note.arguments))

@@ -33,7 +33,7 @@ from latentbits.notes import Level
 from latentbits.tasks.order import Order, map_width, order_of, resemblance, residuals
 from latentbits.tasks.verdict import Verdict, verdicts_of_selection
 
-NO_EVIDENCE = "the list below is no evidence of false zeros."
+NO_EVIDENCE = "the model's ranking of zeros is no evidence of false zeros."
 NOTHING = f"Only column totals are predictable; {NO_EVIDENCE}"
 
 
@@ -82,7 +82,7 @@ class TestTheThreeAnswers:
         assert found.predicts is False
         assert found.over_columns.z > 2 > found.over_rows_and_columns.z
         assert found.sentences[0].startswith("Only row and column totals are predictable")
-        assert found.sentences[0].endswith("the list below is no evidence of false zeros.")
+        assert found.sentences[0].endswith("the model's ranking of zeros is no evidence of false zeros.")
 
     def test_totals_on_another_scale_are_told_of_where_little_is_gained(self):
         """Effort times rate: log odds of rows and columns don't add up, and there is no other structure."""
@@ -263,7 +263,7 @@ class TestDegenerateData:
         found = verdict(aspects(2), X, random_state=0)
         assert found.predicts is None
         assert found.sentences[0].startswith(f"This model can't be tested: {reason}")
-        assert found.sentences[0].endswith("The list below is no evidence of false zeros.")
+        assert found.sentences[0].endswith("The model's ranking of zeros is no evidence of false zeros.")
         json.dumps(found.to_dict(), allow_nan=False)
 
     @pytest.mark.parametrize("shape", [(4, 3), (3, 40), (40, 3), (2, 2)])
@@ -345,7 +345,7 @@ class TestAnEnsemble:
         assert found.predicts is None
         assert (found.over_columns, found.n_cells) == (None, 0)
         assert found.sentences[0].startswith(f"This model can't be tested: {reason}")
-        assert found.sentences[0].endswith("The list below is no evidence of false zeros.")
+        assert found.sentences[0].endswith("The model's ranking of zeros is no evidence of false zeros.")
         json.dumps(found.to_dict(), allow_nan=False)
 
 

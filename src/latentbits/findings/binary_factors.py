@@ -113,7 +113,9 @@ def _level(nature: Nature) -> Level:
 
 def _about_nature(nature: Nature | None) -> Iterator[Note]:
     if nature is not None:
-        yield Note(Code.FACTOR_NATURE, _as_fact(nature), Role.LEAD)
+        bic = dict(zip(nature.sizes["n_components"], nature.sizes["bic"], strict=True))
+        behind = float(bic[1] - bic[0]) if {0, 1} <= bic.keys() else None
+        yield Note(Code.FACTOR_NATURE, {**_as_fact(nature), "one_behind_none": behind}, Role.LEAD)
 
 
 def rows_table(model: BinaryFactorAnalysis, data: NumberTable) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latentbits.errors import DataError
@@ -115,7 +115,7 @@ _INFERENCE = {
 _CRITERIA = {"aic": "AIC", "bic": "BIC", "cv": "held-out rows", "cells": "held-out cells", "pairs": "held-out pairs"}
 
 
-def methods_text(model: Any, *, verdict: Verdict | None = None, n_compared: int = 0) -> str:
+def methods_text(model: Any, *, verdict: Verdict | None = None, choice: Mapping[str, Any] | None = None) -> str:
     """Write a methods paragraph from a fitted model: what was fitted, to what, how, from which seed, and whom to cite.
 
     Parameters
@@ -125,8 +125,8 @@ def methods_text(model: Any, *, verdict: Verdict | None = None, n_compared: int 
         components, or the model, was chosen.
     verdict : Verdict, optional
         What `verdict` has said of the same data; then it is reported, whatever it says.
-    n_compared : int, default=0
-        How many models `choose` has chosen the model among, if it did; a ModelChoice knows that itself.
+    choice : mapping or None, default=None
+        How `choose` has chosen the model, if it did, as "choice" in summary.json; a ModelChoice knows that itself.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def methods_text(model: Any, *, verdict: Verdict | None = None, n_compared: int 
     from latentbits.tasks.select import OrderSelection
 
     if isinstance(model, ModelChoice):
-        model, n_compared = model.model, len(model.comparison.table)
+        model, choice = model.model, model.note.arguments
     selection = model if isinstance(model, OrderSelection) else None
     if selection is not None:
         model = selection.best_model
@@ -159,7 +159,7 @@ def methods_text(model: Any, *, verdict: Verdict | None = None, n_compared: int 
         f"{_to_what(model)} fitted {_described(model)}.",
         *_known(model),
         *_found(model),
-        *([_compared(n_compared)] if n_compared else []),
+        *([] if choice is None else [_compared(choice)]),
         *([] if selection is None else [_chosen(selection)]),
         *_how(model, model if selection is None else selection.estimator),
         *_noise(model),
@@ -316,12 +316,13 @@ def _known(model: Any) -> Iterator[str]:
     yield f"It also used what was known of the rows: {'; '.join(told)}."
 
 
-def _compared(n: int) -> str:
-    """How `choose` has chosen."""
-    return (
-        f"Model and number of components were chosen among {n} models by held-out cells: the simplest within one "
-        "standard error of the best."
-    )
+def _compared(choice: Mapping[str, Any]) -> str:
+    """How `choose` has chosen, and which part of its rule has decided."""
+    if choice["is_best"]:
+        decided = "the one that predicts them best, as no simpler one came within one standard error of it"
+    else:
+        decided = "the simplest within one standard error of the one that predicts them best"
+    return f"Model and number of components were chosen among {choice['tried']} models by held-out cells: {decided}."
 
 
 def _chosen(selection: OrderSelection) -> str:

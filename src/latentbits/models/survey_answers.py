@@ -123,10 +123,21 @@ def _summary(of_draws: NDArray[np.float32]) -> Cells:
 
 
 def interval(of_draws: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Ends of the 90 % interval of counts, along the first axis."""
+    """Ends of the 90 % interval of counts, along the first axis.
+
+    A few draws far from all others, as at a bound, can pull the mean out of it; then it reaches to the mean, as that is
+    printed (with one decimal).
+
+    Examples
+    --------
+    >>> interval(np.array([10] * 97 + [2] * 3))
+    (np.int64(9), np.int64(10))
+    """
     ordered = np.sort(of_draws, axis=0)
-    last = len(ordered) - 1
-    return ordered[int(np.floor(INTERVAL[0] * last))], ordered[int(np.ceil(INTERVAL[1] * last))]
+    last, mean = len(ordered) - 1, of_draws.mean(axis=0).round(1)
+    lower = np.minimum(ordered[int(np.floor(INTERVAL[0] * last))], np.floor(mean).astype(np.int64))
+    upper = np.maximum(ordered[int(np.ceil(INTERVAL[1] * last))], np.ceil(mean).astype(np.int64))
+    return lower, upper
 
 
 def further_visits(draws: Draws, survey: Visited) -> tuple[Floats, Floats]:

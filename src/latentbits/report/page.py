@@ -8,7 +8,7 @@ from latentbits import sentences
 from latentbits.findings.account import Findings, components_checksum
 from latentbits.findings.methods import methods_text
 from latentbits.models.abilities import Ability, abilities_of
-from latentbits.notes import Code, Role
+from latentbits.notes import Code, Level, Role
 from latentbits.report import frame
 from latentbits.report.geography import geography
 from latentbits.report.workbench import ensemble_part, workbench
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from latentbits.findings.account import Figure
+    from latentbits.notes import Note
 
 _SHOWN_OF_ROWS = ("responses", "variation", "sites", "probabilities")
 """Tables that the page draws."""
@@ -94,7 +95,11 @@ def _said(findings: Findings, drawn_here: bool) -> dict[str, Any]:
         answer, found = [], list(findings.said(Role.LEAD, Role.FOUND))
     if not headline:
         headline = sentences.headline(findings)
-        answer, found = ([note for note in notes if note is not findings.notes[0]] for notes in (answer, found))
+        reasons = [sentences.sentence(note) for note in findings.notes if _is_evidence_against(note, findings)]
+        answer, found = (
+            [note for note in notes if note is not findings.notes[0] and not _is_evidence_against(note, findings)]
+            for notes in (answer, found)
+        )
     warned = [note for note in findings.said(Role.WARNING) if note.code is not Code.NO_NOISE_COMPONENT]  # FOUND says it
     parts = {"answer": answer, "lines": found, "sure": findings.said(Role.SURE, Role.ASIDE), "notes": warned}
     said = {name: [sentences.sentence(note).strip() for note in notes] for name, notes in parts.items()}
@@ -107,6 +112,11 @@ def _said(findings: Findings, drawn_here: bool) -> dict[str, Any]:
     return {"headline": headline, "reasons": [*reasons[:1], *others], "predicts": findings.predicts, **said}
 
 
+def _is_evidence_against(note: Note, findings: Findings) -> bool:
+    """Whether it says why nothing was found, which stands below a headline without a verdict."""
+    return note.code is Code.FACTOR_NATURE and findings.level is Level.NONE
+
+
 def _counts(findings: Findings) -> bool:
     """Whether totals are the finding, which stand though no cell is predicted."""
     return Ability.VISITS in abilities_of(findings.subject.model)
@@ -114,8 +124,8 @@ def _counts(findings: Findings) -> bool:
 
 def _methods(findings: Findings) -> str:
     """A paragraph to copy; with the verdict, where there is one."""
-    compared = findings.tables.get("comparison", ())
-    return methods_text(findings.subject.model, verdict=findings.verdict, n_compared=len(compared))
+    choice = next((note.arguments for note in findings.notes if note.code is Code.MODEL_CHOSEN), None)
+    return methods_text(findings.subject.model, verdict=findings.verdict, choice=choice)
 
 
 def _restarts(model: Any) -> dict[str, list[Any]]:

@@ -153,7 +153,7 @@ def check(
     found = pd.concat([curve.assign(repeat=r) for r, curve in enumerate(curves)], ignore_index=True)
     found = found[["repeat", "first", "found", "by_columns", "by_chance"]]
     table, n_zeros = _table(found, n), int((cells == 0).sum())
-    return Check(table, found, n, n_zeros, _note(table, found, n))
+    return Check(table, found, n, n_zeros, _note(type(model).__name__, table, found, n))
 
 
 def _number(cells: np.ndarray, wanted: int | None) -> int:
@@ -220,14 +220,17 @@ def _table(curves: pd.DataFrame, n: int) -> pd.DataFrame:
     return table.join(mean[["by_columns", "by_chance"]]).reset_index()
 
 
-def _note(table: pd.DataFrame, curves: pd.DataFrame, n: int) -> Note:
+def _note(ranked_by: str, table: pd.DataFrame, curves: pd.DataFrame, n: int) -> Note:
     shortest = table.iloc[0]
-    found = curves.loc[curves["first"] == shortest["first"], "found"]
+    of_length = curves[curves["first"] == shortest["first"]]
+    found = of_length["found"]
     arguments = {
+        "ranked_by": ranked_by,
         "first": int(shortest["first"]),
         **{how: float(shortest[how]) for how in ("found", "by_columns", "by_chance")},
         "least": float(found.min()),
         "most": float(found.max()),
+        "repeats_ahead": int((found > of_length["by_columns"]).sum()),
         "knocked_out": n,
         "repeats": len(found),
     }

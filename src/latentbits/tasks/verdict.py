@@ -390,7 +390,7 @@ def verdict(
     True
     >>> noise = simulate.aspect_bernoulli(100, 30, 1, random_state=0).X
     >>> print(verdict(model, noise, random_state=0).sentences[0])
-    Only column totals are predictable; the list below is no evidence of false zeros.
+    Only column totals are predictable; the model's ranking of zeros is no evidence of false zeros.
 
     With segments:
 

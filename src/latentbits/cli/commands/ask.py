@@ -163,6 +163,12 @@ def refuse_unable(model: Any, place: Path, needs: Ability, *, found_nothing: boo
             instead = f"; {' and '.join(tables)} in {place} have those of sites and species" if tables else ""
             raise DataError(f"{place}: {type(model).__name__} has no {_MATRICES[needs]}{instead}")
         return
+    if Ability.VISITS in abilities:
+        if needs is Ability.EXPLAIN_CELLS:
+            raise DataError(
+                f"{place}: the folder of repeat visits keeps its visits, and answers about them alone; leave out FILE"
+            )
+        raise DataError(f"{place}: a fit of repeat visits changes no cells; ask it for suspects, explain or report")
     if Ability.EXPLAIN_CELLS not in abilities and found_nothing:
         raise DataError(
             f"{place}: the verdict on the fit found nothing, so {type(model).__name__} has no suspects; latentbits "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from latentbits import sentences
 from latentbits.cli.commands.choose import select_number
 from latentbits.cli.options.asking import ASKING, kind_option, marks_option, question_about, typed, with_visit_columns
 from latentbits.cli.options.learning import (
@@ -163,6 +164,9 @@ def fit(
         start = time.perf_counter()
         search: Values = {"folds": folds, "progress": terminal.shows_progress}
         if model is None:
+            facts = getattr(data, "facts", None)
+            if facts is not None:
+                click.echo(f"note: {sentences.not_compared_with(facts.names)}", err=True)
             estimators = [model_class(name)(**own) for name, own in parameters.items()]
             where: Values = {"random_state": learning["seed"], "n_jobs": learning["jobs"], "verbose": asking["verbose"]}
             asked: Any = choose(data, estimators, components=numbers or COMPONENTS, n_folds=folds, **where)

@@ -27,6 +27,7 @@ function makeOverview(page) {
   view.column_order.forEach((d, x) => { view.xOf[d] = x; });
   view.canvas = element("canvas", { role: "img" });
   field.replaceChildren(view.canvas);
+  byId("of-missing").hidden = !view.cells.includes(MISSING);
   page.overview = view;
   field.addEventListener("pointermove", (event) => readOverview(page, event));
   field.addEventListener("click", (event) => {
@@ -63,7 +64,8 @@ function drawOverview(page) {
     const [w, h] = [Math.max(view.wide / 2 + 1, RING), Math.max(view.high / 2 + 1, RING)], own = cell === page.chosen ? 1.5 : 0;
     context.strokeStyle = colour;
     context.lineWidth = line + own;
-    context.strokeRect(x - w, y - h, 2 * w, 2 * h);
+    const [left, top, right, bottom] = [Math.max(x - w, 3), Math.max(y - h, 3), Math.min(x + w, wide - 3), Math.min(y + h, high - 3)];  // whole at the edges too
+    context.strokeRect(left, top, right - left, bottom - top);
   }
 }
 

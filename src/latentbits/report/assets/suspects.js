@@ -17,6 +17,17 @@ function makeSuspects(page) {
     else if (button?.dataset.mark) markCell(page, page.shownSuspects[line.rowIndex - 1], button.dataset.mark, line);
     else if (line && button) page.list.explain(page, page.shownSuspects[line.rowIndex - 1]);
   });
+  new ResizeObserver(showWholeLines).observe(byId("suspect-table"));
+}
+
+// The list ends with a whole line, not with a sliced one.
+function showWholeLines() {
+  const list = byId("suspect-table").firstChild;
+  list?.style.removeProperty("--whole-lines");
+  if (!list || list.scrollHeight <= list.clientHeight) return;
+  const top = list.getBoundingClientRect().top - list.scrollTop;
+  const ends = [...list.querySelectorAll("tbody tr")].map((line) => line.getBoundingClientRect().bottom - top).filter((end) => end <= list.clientHeight);
+  if (ends.length) list.style.setProperty("--whole-lines", `${ends.at(-1)}px`);
 }
 
 // The most suspected cells of a value, best first: those of the fit, or by the ratings once one is moved.
@@ -90,6 +101,7 @@ function showSuspects(page) {
   });
   const lines = page.shownSuspects.map((cell) => columns.map(({ show }) => show(cell)));
   byId("suspect-table").replaceChildren(table("the most suspected cells", heads, lines));
+  showWholeLines();
   showMatches(page, found.length, all.length);
   page.list.beside(page, value);
   if (page.rated) page.list.describe(page, value);
