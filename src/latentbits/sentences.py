@@ -267,7 +267,12 @@ def _factors_number(findings: Findings) -> Number:
 def _nature_number(findings: Findings) -> Number:
     ahead = findings.facts["nature"].value["advantage"]
     side = "ahead of" if ahead >= 0 else "behind"
-    return f"{abs(ahead):,.0f}", f"BIC {side} continuous factors", "10 or more is clear"
+    unclear = ahead >= 0 and findings.facts["nature"].value["kind"] == "undecided"
+    return (
+        f"{abs(ahead):,.0f}",
+        f"BIC {side} continuous factors",
+        "but rows gather at no two states" if unclear else "10 or more is clear",
+    )
 
 
 def _couplings_number(findings: Findings) -> Number | None:
@@ -413,7 +418,10 @@ def _something_found(found: Verdict, over: Gain) -> list[str]:
     if shrunk:
         words += ", but only after shrinkage"
     aucs = _aucs(over.auc, found.auc["columns" if of_pairs else "rows and columns"])
-    return [f"{words} ({aucs}; z = {_above_2(found.z)}).", _how_much(over, of_pairs)]
+    said = [f"{words} ({aucs}; z = {_above_2(found.z)}).", _how_much(over, of_pairs)]
+    if found.is_slight and not of_pairs:
+        said.append("So little may come from row and column effects on another scale than log odds, too.")
+    return said
 
 
 def _aucs(own: float, baseline: float) -> str:
@@ -916,6 +924,8 @@ def factors_fitted(factors: int, discarded: int, nature: str | None, data: DataS
     dropped = f"; {n} of {factors + n} {'was' if n == 1 else 'were'} discarded while learning" if n else ""
     if factors and nature == "continuous":
         return f"Continuous factors describe {size(data)} better than the {counted(factors, 'binary factor')} found."
+    if factors and nature == "undecided":
+        return f"{counted(factors, 'factor')} found in {size(data)}{dropped}; whether on-off is undecided."
     return f"{counted(factors, 'binary factor')} found in {size(data)}{dropped}."
 
 
@@ -923,11 +933,22 @@ def no_factor() -> str:
     return "No on-off factor is stronger than the noise."
 
 
-def factor_nature(kind: str, advantage: float, gaussian_factors: int, one_behind_none: float | None) -> str:
-    """Whether causes are on and off, by BIC against Gaussian factors."""
+def factor_nature(
+    kind: str, advantage: float, gaussian_factors: int, one_behind_none: float | None, looks: Sequence[str] = ()
+) -> str:
+    """Whether causes are on and off, by BIC against Gaussian factors, and by the shape of the rows along each."""
     rivals = counted(gaussian_factors, "continuous factor")
+    others = [f"{number} ({look})" for number, look in enumerate(looks, 1) if look != "two states"]
     if kind == "binary":
-        return f"On-off factors describe the rows better: BIC prefers them to {rivals} by {advantage:.0f}."
+        first = f"On-off factors describe the rows better: BIC prefers them to {rivals} by {advantage:.0f}."
+        if not others:
+            return first
+        return f"{first} But rows gather at no two states of {plural(len(others), 'factor')} {' and '.join(others)}."
+    if kind == "undecided" and looks:
+        return (
+            f"Nothing shows that the causes are on-off: BIC prefers on-off factors to {rivals} by {advantage:.0f}, but "
+            f"rows gather at no two states of any. They look like {' and '.join(dict.fromkeys(looks))}."
+        )
     if kind == "none":
         by_bic = "" if one_behind_none is None else f": BIC prefers none to one by {one_behind_none:.0f}"
         return f"Continuous factors don't describe the rows better than none either{by_bic}."

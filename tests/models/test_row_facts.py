@@ -26,6 +26,7 @@ from latentbits import (
     save_model,
     simulate,
 )
+from latentbits.data.row_facts import without_copies
 from latentbits.models.probit_factors import _known
 from latentbits.models.row_features import RowFeatures, _basis
 
@@ -146,6 +147,42 @@ class TestFeatures:
         with pytest.warns(UserWarning, match=f'"more" .*{reason}.* left out'):
             made = RowFeatures(facts, warn=True)
         assert list(made.slices()) == ["elevation"]
+
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_copies_of_the_table_s_columns_are_left_out(self, turned):
+        rng = np.random.default_rng(0)
+        cells = (rng.random((N, 3)) < 0.4).astype(np.int8)
+        cells[:3, 1] = -1
+        own = 1.0 - cells[:, 1] if turned else cells[:, 1] + rng.normal(size=N) / 20
+        own[:2] = np.nan
+        texts = np.where(cells[:, 2] == 1, "wet", "dry")
+        facts = RowFacts.of({"elevation": rng.normal(size=N), "own": own, "ground": texts})
+        with pytest.warns(UserWarning, match="nearly a copy") as told:
+            left = without_copies(facts, cells, ["owl", "jay", "rook"])
+        assert left.names == ["elevation"]
+        assert [str(one.message).partition(",")[0] for one in told] == [
+            'covariate "own" is nearly a copy of the column "jay" of X',
+            'covariate "ground" is nearly a copy of the column "rook" of X',
+        ]
+
+    def test_what_agrees_by_chance_or_only_partly_is_kept(self, recwarn):
+        rng = np.random.default_rng(0)
+        cells = (rng.random((N, 2)) < 0.5).astype(np.int8)
+        cells[:, 0] = np.arange(N) < 4  # too rare to tell
+        partly = np.where(rng.random(N) < 0.1, 1 - cells[:, 1], cells[:, 1])
+        facts = RowFacts.of({"rare": cells[:, 0], "partly": partly})
+        assert without_copies(facts, cells, ["a", "b"]).names == ["rare", "partly"]
+        assert not recwarn
+
+    def test_a_fit_leaves_copies_out_and_knows_its_rows_again(self):
+        rng = np.random.default_rng(0)
+        X = (rng.random((60, 6)) < 0.4).astype(float)
+        known = BinaryData.of(X, rows={"elevation": rng.normal(size=60), "own": X[:, 0]})
+        model = ProbitFactors(1, n_init=1, n_burn=5, n_samples=20, random_state=0)
+        with pytest.warns(UserWarning, match='"own" is nearly a copy of the column'):
+            model.fit(known)
+        assert set(model.responses()["covariate"]) == {"elevation"}
+        np.testing.assert_array_equal(model.transform(known), model.transform(X))
 
     def test_missing_values_are_imputed_with_a_warning(self):
         lost = SITES[["elevation", "habitat"]].astype(object)

@@ -84,6 +84,15 @@ class TestTheThreeAnswers:
         assert found.sentences[0].startswith("Only row and column totals are predictable")
         assert found.sentences[0].endswith("the model's ranking of zeros is no evidence of false zeros.")
 
+    def test_totals_on_another_scale_are_told_of_where_little_is_gained(self):
+        """Effort times rate: log odds of rows and columns don't add up, and there is no other structure."""
+        rng, model = np.random.default_rng(0), BernoulliMixture(3, n_init=2, random_state=0)
+        X = rng.random((600, 30)) < np.outer(rng.beta(0.5, 0.8, 600), rng.beta(0.7, 0.7, 30))
+        found = verdict(model, X.astype(int), random_state=0)
+        assert (found.level, found.is_slight) == (Level.WEAK, True)
+        assert "effects on another scale" in str(found)
+        assert "effects on another scale" not in str(verdict(model, pattern(), random_state=0))
+
     @pytest.mark.parametrize("baseline", [IndependentBernoulli(), RowColumnBernoulli(), aspects(1)])
     def test_a_baseline_is_no_better_than_itself(self, baseline):
         found = verdict(baseline, pattern(), random_state=0)

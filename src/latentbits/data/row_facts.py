@@ -11,12 +11,18 @@ import narwhals as nw
 import numpy as np
 
 from latentbits.data.roles import LATITUDE, LONGITUDE
-from latentbits.errors import DataError
+from latentbits.errors import DataError, warn_user
 from latentbits.wording import counted
 
-__all__ = ["RowFacts"]
+__all__ = ["RowFacts", "without_copies"]
 
 KM_PER_DEGREE = 111.2
+
+NEARLY_THE_SAME = 0.95
+"""Correlation with a column of the table from which on a covariate counts as a copy of it."""
+
+FEWEST_ONES = 5
+"""Ones, and zeros, of a column that a covariate can be told a copy of: fewer may agree by chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +137,26 @@ class RowFacts:
             effort=None if self.effort is None else self.effort[index],
         )
 
+    def only(self, covariates: Iterable[str]) -> RowFacts:
+        """Leave out all covariates but some; coordinates and effort stay.
+
+        Parameters
+        ----------
+        covariates : iterable of str
+            Names; those that aren't there are ignored.
+
+        Returns
+        -------
+        RowFacts
+            What is left.
+        """
+        kept = set(covariates)
+        return replace(
+            self,
+            numbers={name: values for name, values in self.numbers.items() if name in kept},
+            categories={name: values for name, values in self.categories.items() if name in kept},
+        )
+
     @property
     def names(self) -> list[str]:
         """Of all columns, by their roles."""
@@ -212,6 +238,50 @@ class RowFacts:
             "effort": self.effort,
             "effort_name": self.effort_name,
         }
+
+
+def without_copies(facts: RowFacts, cells: np.ndarray, names: Sequence[str] | None) -> RowFacts | None:
+    """Leave out, with a warning, covariates that are nearly a column of the table: they'd tell its held-out cells.
+
+    cells: N x D, of 0, 1 and missing (below 0); names: of the columns, if they have any. None if nothing is left.
+    """
+    kept = set(facts.numbers) | set(facts.categories)
+    for name, values in [*facts.numbers.items(), *((name, _two_valued(v)) for name, v in facts.categories.items())]:
+        column = _copied(values, cells)
+        if column is not None:
+            kept.remove(name)
+            own = column if names is None else f'"{names[column]}"'
+            warn_user(f'covariate "{name}" is nearly a copy of the column {own} of X, so it is left out')
+    left = facts.only(kept)
+    return left if left.names else None
+
+
+def _two_valued(texts: np.ndarray) -> np.ndarray:
+    """A category of two levels as 0 and 1, NaN where missing; others are all missing."""
+    levels = sorted({text for text in texts if text})
+    if len(levels) != 2:
+        return np.full(len(texts), np.nan)
+    return np.where(texts == "", np.nan, (texts == levels[1]).astype(np.float64))
+
+
+def _copied(values: np.ndarray, cells: np.ndarray) -> int | None:
+    """The first column of the table that a covariate is nearly a copy of, either way round."""
+    known = ~np.isnan(values)
+    both = known[:, None] & (cells >= 0)
+    ones = (both & (cells == 1)).astype(np.float64)
+    spread = np.nanstd(values) if known.any() else 0.0
+    if spread == 0:
+        return None
+    z = np.where(known, (values - np.nanmean(values)) / spread, 0.0)
+    n, n_ones = both.sum(axis=0), ones.sum(axis=0)
+    fit = np.minimum(n_ones, n - n_ones) >= FEWEST_ONES
+    share = n_ones / np.maximum(n, 1)
+    mean = z @ both / np.maximum(n, 1)
+    shared = z @ ones - n * mean * share
+    squares = (z**2) @ both - n * mean**2
+    size = np.sqrt(np.maximum(squares * n * share * (1 - share), 0.0))
+    found = fit & (np.abs(shared) >= NEARLY_THE_SAME * size) & (size > 0)
+    return int(found.argmax()) if found.any() else None
 
 
 def _columns_of(frame: Any) -> dict[str, np.ndarray]:

@@ -93,17 +93,22 @@ def _intervals(model: BinaryFactorAnalysis, data: NumberTable, about: DataSummar
 
 
 def _as_fact(nature: Nature) -> dict[str, Any]:
-    return {"kind": nature.kind, "advantage": nature.advantage, "gaussian_factors": nature.n_gaussian}
+    return {
+        "kind": nature.kind,
+        "advantage": nature.advantage,
+        "gaussian_factors": nature.n_gaussian,
+        "looks": list(nature.looks),
+    }
 
 
 def _level(nature: Nature) -> Level:
     """Whether there are on-off causes: clear if BIC prefers them to continuous ones by more than 10.
 
-    Weak where too few of them were tried to say.
+    Weak where too few of them were tried to say, and where rows gather at no two states.
     """
     if nature.kind in ("continuous", "none"):
         return Level.NONE
-    return Level.CLEAR if nature.advantage > CLEARLY_BETTER else Level.WEAK
+    return Level.CLEAR if nature.kind == "binary" and nature.advantage > CLEARLY_BETTER else Level.WEAK
 
 
 def _about_nature(nature: Nature | None) -> Iterator[Note]:

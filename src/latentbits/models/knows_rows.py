@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from latentbits.data.binary_data import BinaryData
-from latentbits.data.row_facts import RowFacts
+from latentbits.data.row_facts import RowFacts, without_copies
 from latentbits.errors import DataError
 from latentbits.models.base import BinaryModel
 
@@ -72,12 +72,12 @@ class KnowsRows(BinaryModel):
         if not isinstance(data, BinaryData):
             return data
         if reset:
+            if data.facts is not None:
+                data = data.with_facts(without_copies(data.facts, data.dense(), self._column_names()))
             self._row_facts = None if data.facts is None else data.facts._stored()
             return data
-        facts = self._facts
-        if facts is None:
-            return data if data.facts is None else replace(data, facts=None)
-        if data.facts is not None:
+        data, facts = self._as_fitted(data), self._facts
+        if facts is None or data.facts is not None:
             return data
         if len(facts) == data.shape[0]:
             known = replace(data, facts=facts)
@@ -87,3 +87,10 @@ class KnowsRows(BinaryModel):
             f"the model was fitted with {', '.join(facts.names)} of the rows; give them of these rows too: "
             "the same columns in a file, or BinaryData.of(X, rows=frame, ...)"
         )
+
+    def _as_fitted(self, data: BinaryData) -> BinaryData:
+        """Without what is known of the rows that the fit has not used."""
+        facts = self._facts
+        if data.facts is None or facts is None:
+            return data if data.facts is None else replace(data, facts=None)
+        return replace(data, facts=data.facts.only([*facts.numbers, *facts.categories]))

@@ -69,6 +69,8 @@ class RepeatedSurvey(ShownModel):
       that visits are independent and that nothing comes or goes between them.
     - Intervals allow for what isn't known of rates and occupancy, and for chance; not for a wrong model, nor for errors
       of `estimator`. They are 90 % intervals.
+    - Detection that differs between visits or sites must be told: in simulations totals are 23-32 % too high where it
+      differs between visits without `visit_facts`, and 26-49 % too low where it differs between sites without `effort`.
     - Species that no visit saw anywhere are not counted; `total` gives Chao's lower bound of them.
 
     Parameters

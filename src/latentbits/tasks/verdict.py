@@ -197,10 +197,15 @@ class Verdict:
             return Level.NEIGHBOURS
         if not self.predicts:
             return Level.NONE
-        over, own = self.over_rows_and_columns or self.over_columns, self.auc.get(_MODEL, 0.0)
-        ahead = own - max((area for name, area in self.auc.items() if name != _MODEL), default=1.0)
-        is_clear = over is not None and over.own_gain > 2 * over.own_gain_se and ahead >= ENOUGH_AUC
+        over = self.over_rows_and_columns or self.over_columns
+        is_clear = over is not None and over.own_gain > 2 * over.own_gain_se and not self.is_slight
         return Level.CLEAR if is_clear else Level.WEAK
+
+    @property
+    def is_slight(self) -> bool:
+        """Whether the area under the ROC curve is less than 0.01 above the better baseline's."""
+        own = self.auc.get(_MODEL, 0.0)
+        return own - max((area for name, area in self.auc.items() if name != _MODEL), default=1.0) < ENOUGH_AUC
 
     @property
     def sentences(self) -> list[str]:
@@ -336,7 +341,8 @@ def verdict(
     than 3 standard errors, windows of the columns are shifted, each by a random number of rows. That keeps the
     columns' autocorrelation, and breaks what they share. If they go together as much in more than 15 % of 199 trials,
     cells are predictable from neighbouring rows, not from other columns: the level is "neighbours", and `predicts` is
-    False. With `groups` or `blocks` whole neighbourhoods are held out instead, and no order is tested.
+    False. With `groups` or `blocks` whole neighbourhoods are held out instead, and no order is tested. The test
+    sees only neighbours: rows that repeat anywhere, as copies or visits of one site do, must be told by `groups`.
 
     Parameters
     ----------
@@ -590,7 +596,7 @@ def _of_pairs(
 
 def _fitted_to(data: BinaryData, model: FalseZeros, seed: int, *, n_jobs: int | None, verbose: int) -> FalseZeros:
     """The ensemble itself if these are the data of its fit; else another with its parameters, fitted to them."""
-    if getattr(model, "data_checksum_", None) == data.fingerprint():
+    if getattr(model, "data_checksum_", None) == model._as_fitted(data).fingerprint():
         return model
     fitted: FalseZeros = trials.prepared(model, seed)
     return fitted.set_params(n_jobs=model.n_jobs if n_jobs is None else n_jobs, verbose=verbose).fit(data)

@@ -4,14 +4,24 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA, FactorAnalysis
 
-from latentbits import BinaryFactorAnalysis, simulate
+from latentbits import BinaryFactorAnalysis, analyse, simulate
 from latentbits.fitting.climb import Monitor, climb
 from latentbits.models.binary_factors.binary_model import EQUAL
 from latentbits.models.binary_factors.em import State
 from latentbits.models.binary_factors.gaussian_rival import GaussianFactors, gaussian_sizes
+from latentbits.models.binary_factors.states import look
+from latentbits.notes import Level
 from tests.models.binary_factors.tools import TRUTH, each_noise, limit_of, small, standardised
 from tests.reference import binary_factors as twin
 from tests.reference.assertions import assert_nondecreasing
+
+NOT_GAUSSIAN = {
+    "gamma": lambda rng, shape: rng.gamma(4, size=shape),
+    "lognormal": lambda rng, shape: rng.lognormal(0, 1, shape),
+    "student": lambda rng, shape: rng.standard_t(3, shape),
+    "uniform": lambda rng, shape: rng.random(shape),
+    "exponential": lambda rng, shape: rng.exponential(size=shape),
+}
 
 
 def gaussian_rows(seed, N=300, n=8, m=3):
@@ -82,6 +92,32 @@ class TestNature:
         assert (few.kind, few.n_gaussian) == ("undecided", 5)
         assert BinaryFactorAnalysis(6, n_init=2, random_state=0).fit(X).nature(X).kind == "binary"
 
+    @pytest.mark.parametrize("columns", list(NOT_GAUSSIAN))
+    def test_columns_that_are_not_gaussian_are_not_binary(self, columns):
+        for seed in range(2):
+            X = NOT_GAUSSIAN[columns](np.random.default_rng(seed), (300, 6))
+            nature = BinaryFactorAnalysis(5, n_init=1, random_state=0).fit(X).nature(X)
+            assert nature.kind != "binary"
+            assert nature.advantage < 10 or (nature.kind == "undecided" and "two states" not in nature.looks)
+
+    def test_an_outlier_is_no_state(self):
+        X = np.random.default_rng(0).normal(size=(300, 6))
+        X[0, 0] = 12
+        nature = BinaryFactorAnalysis(3, n_init=1, random_state=0).fit(X).nature(X)
+        assert (nature.kind, nature.looks) == ("undecided", ("outliers",))
+        found = analyse(BinaryFactorAnalysis(3, n_init=1, random_state=0), X)
+        assert found.level is Level.WEAK
+        assert "rows gather at no two states of any. They look like outliers." in str(found)
+
+    def test_an_outlier_beside_states_is_named(self):
+        X = simulate.binary_factors(300, 8, 2, 0.3, random_state=0).X
+        X[0, 0] += 30
+        found = analyse(BinaryFactorAnalysis(4, n_init=2, random_state=0), X)
+        looks = found.facts["nature"].value["looks"]
+        assert found.facts["nature"].value["kind"] == "binary"
+        assert looks.count("two states") == 2
+        assert f"no two states of factor {looks.index('outliers') + 1} (outliers)" in str(found)
+
     def test_missing_cells(self):
         X = gaussian_rows(5)
         X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
@@ -108,3 +144,32 @@ class TestProjections:
         design, target = model.mixing_[there] * root[:, None], (X[1] - model.intercepts_)[there] * root
         np.testing.assert_allclose(model.projections(X)[1], np.linalg.lstsq(design, target, rcond=None)[0], atol=1e-9)
         np.testing.assert_allclose(model.projections(X)[0], model.projections(TRUTH.X[:1])[0])
+
+
+class TestLook:
+    @pytest.mark.parametrize(
+        ("between", "said"), [(4.0, "two states"), (1.5, "one hump"), (0.0, "one hump")], ids=["apart", "near", "same"]
+    )
+    def test_two_normals_are_two_states_when_apart(self, between, said):
+        rng = np.random.default_rng(0)
+        is_on = rng.random(400) < 0.4
+        assert look(rng.normal(size=400) + between * is_on, is_on) == said
+
+    def test_humps_of_any_shape_are_one(self):
+        rng = np.random.default_rng(1)
+        for z, said in [
+            (rng.gamma(2, size=5000), "skewed columns"),
+            (-rng.exponential(size=400), "skewed columns"),
+            (rng.standard_t(4, 400), None),
+            (rng.random(400), "one hump"),
+            (rng.laplace(size=400), None),
+        ]:
+            found = look(z, z > np.quantile(z, 0.8))
+            assert found != "two states"
+            assert said in (None, found)
+
+    def test_few_rows_are_no_state(self):
+        z = np.repeat([0.0, 1.0], [396, 4]) + np.random.default_rng(0).normal(size=400) / 10
+        assert look(z, z > 0.5) == "outliers"
+        z = np.repeat([0.0, 1.0], [385, 15]) + np.random.default_rng(0).normal(size=400) / 10
+        assert look(z, z > 0.5) == "two states"

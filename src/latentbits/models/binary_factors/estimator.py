@@ -40,6 +40,7 @@ from latentbits.models.binary_factors.runs import (
     shifted,
     sizes_table,
 )
+from latentbits.models.binary_factors.states import Look, look
 from latentbits.models.binary_factors.uncertainty import bootstrap_spreads
 from latentbits.numerics import RandomSource, as_generator, check_number
 
@@ -57,13 +58,17 @@ class Nature(NamedTuple):
     ----------
     kind : {"binary", "continuous", "none", "undecided"}
         "binary": on-off factors describe the data better; "continuous": Gaussian factors do; "none": no factor at all;
-        "undecided": more Gaussian factors do than on-off ones were tried (`reached_limit_`).
+        "undecided": more Gaussian factors do than on-off ones were tried (`reached_limit_`), or on-off factors do, but
+        along none of them rows gather at two states (`looks`).
     advantage : float
         The smallest BIC of Gaussian factors minus that of the binary ones: above 0 binary is better, above 10 clearly.
     n_gaussian : int
         The number of Gaussian factors with the smallest BIC.
     sizes : DataFrame
         Of Gaussian factors: n_components, log_likelihood and bic.
+    looks : tuple of str
+        What the rows look like along each on-off factor: "two states", "outliers" (it is on in under 5 rows, or 2 %),
+        "skewed columns" or "one hump". Empty where Gaussian factors are better.
 
     Examples
     --------
@@ -78,6 +83,7 @@ class Nature(NamedTuple):
     advantage: float
     n_gaussian: int
     sizes: pd.DataFrame
+    looks: tuple[Look, ...] = ()
 
 
 class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RestartedModel):
@@ -548,6 +554,11 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         as here at least, and on until its BIC rises. What is binary wins only with the smaller BIC; otherwise the
         factors found here are steps by which something continuous is approximated.
 
+        Columns that are skewed, have heavy tails or an outlier aren't Gaussian either, and two states describe them
+        better. So along at least one factor the rows must gather at two states as well, each of at least 5 rows and
+        2 %: two normals of one width must describe their projections better, by 10 in BIC, than one hump of a free
+        shape (skewed, heavy-tailed or flat).
+
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
@@ -576,13 +587,16 @@ class BinaryFactorAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Re
         place = int(sizes["bic"].argmin())
         n_gaussian, rival = int(sizes["n_components"].iloc[place]), float(sizes["bic"].iloc[place])
         kind: NatureKind = "continuous"
+        looks: tuple[Look, ...] = ()
         if self.n_components_ and bic < rival:
-            kind = "binary"
+            states = zip(self.projections(X).T, self.transform(X).T > 0, strict=True)
+            looks = tuple(look(projection, is_on) for projection, is_on in states)
+            kind = "binary" if "two states" in looks else "undecided"
         elif n_gaussian == 0:
             kind = "none"
         elif self.reached_limit_ and n_gaussian > self.n_components_:
             kind = "undecided"
-        return Nature(kind, rival - bic, n_gaussian, sizes)
+        return Nature(kind, rival - bic, n_gaussian, sizes, looks)
 
     def projections(self, X: ArrayLike) -> np.ndarray:
         """Place rows on the line between a factor's two states, one factor at a time.

@@ -17,7 +17,6 @@ function makeSuspects(page) {
     else if (button?.dataset.mark) markCell(page, page.shownSuspects[line.rowIndex - 1], button.dataset.mark, line);
     else if (line && button) page.list.explain(page, page.shownSuspects[line.rowIndex - 1]);
   });
-  new ResizeObserver(showWholeLines).observe(byId("suspect-table"));
 }
 
 // The list ends with a whole line, not with a sliced one.
