@@ -86,6 +86,13 @@ class TestSolvedOnce:
 
 
 class TestNeverOutOfDate:
+    def test_evidence_on_noise_is_that_of_the_parameters(self, make, X, solves):
+        model = make().fit(X)
+        model.denoise(X)
+        before = len(solves)
+        model.set_params(n_init=1).denoise(X)
+        assert len(solves) == before + EVIDENCE
+
     def test_a_model_that_is_fitted_again(self, make, X):
         model = make().fit(X)
         ask_everything(model, X)

@@ -193,8 +193,9 @@ def solve(model: FactorModel, data: BinaryData, solver: RowSolver) -> Solution:
 
 
 def remembered(model: FactorModel, data: BinaryData, what: str, compute: Callable[[], Value]) -> Value:
-    """Another answer that takes long and depends on the cells and the model's row solver alone, computed once."""
-    return _remembered(model, data, f"{what} {_fingerprint(model._row_solver())}", compute)
+    """Another answer that takes long, computed once for the cells, the model's row solver and its parameters."""
+    made_by = _fingerprint(model._row_solver()), joblib.hash(model.get_params())
+    return _remembered(model, data, " ".join((what, *made_by)), compute)
 
 
 def _remembered(model: FactorModel, data: BinaryData, what: str, compute: Callable[[], Value]) -> Value:

@@ -34,6 +34,7 @@ from latentbits.cli.terminal import (
     FILE_PATH,
     Command,
     FloatRange,
+    InputFile,
     Terminal,
     Values,
     bundled,
@@ -744,7 +745,7 @@ def rows(fitted: Path, file: Path, reading: Values, out: Path | None, force: boo
     epilog="Example: latentbits predict run unvisited.csv --out probabilities.csv",
 )
 @model_argument
-@click.argument("file", type=FILE_PATH)
+@click.argument("file", type=InputFile())
 @table_options
 @terminal_options
 def predict(fitted: Path, file: Path, out: Path | None, force: bool, terminal: Terminal) -> None:
