@@ -83,16 +83,18 @@ def workbench(findings: Findings, *, ratings: dict[str, Any] | None) -> dict[str
 def _aspect_part(solved: AspectRows, rows: np.ndarray, columns: np.ndarray) -> dict[str, Any]:
     """What the answers of an aspect model need beyond weights and components."""
     model = solved.model
+    chosen = np.ix_(rows, columns)
+    denoised = solved.denoised[chosen]
     return {
         "kinds": model.phantoms_.tolist(),
-        "denoised": _packed(solved.denoised[np.ix_(rows, columns)]),
+        "denoised": None if np.array_equal(denoised, solved.data.dense()[chosen]) else _packed(denoised),
         "shares": model.shares_.tolist(),
         "lean": AVERAGE_CELLS,
         "noise_of": NOISE_OF,
         "causes": _causes(solved, rows, columns),
         "n_restarts": len(model.restart_components_),
         "mean_of": solved.ensemble,
-        "consensus": _bytes(_consensus(solved)[np.ix_(rows, columns)]),
+        "consensus": _bytes(_consensus(solved)[chosen]),
     }
 
 

@@ -47,7 +47,7 @@ function openAspects(bench, stored) {
   bench.causes = stored.causes
     ? Object.fromEntries(Object.entries(stored.causes).map(([part, text]) => [part, floatsOf(text)]))
     : { weights: bench.W, ones: bench.H, zeros: bench.H.map((value) => 1 - value) };
-  bench.denoised = unpackedCells(stored.denoised, bench.cells.length);
+  bench.denoised = stored.denoised ? unpackedCells(stored.denoised, bench.cells.length) : bench.cells; // if no cell changes
   bench.consensus = bytesOf(stored.consensus);
   bench.fitted = Float64Array.from(bench.consensus, (steps) => steps / 200);
   bench.listed = new Uint8Array(bench.fitted.length);
